@@ -296,7 +296,7 @@ def retract(args: Iterable[object]) -> None:
 
 def type_name(value: object) -> str:
     """Return the name of the type of an author's argument, for an error."""
-    # A class of components has a metaclass, whose name is no help.
+    # A class may have a metaclass, whose name does not help an author.
     return "type" if isinstance(value, type) else type(value).__name__
 
 

@@ -37,10 +37,10 @@ def consolidate(root: RootNode) -> RootNode:
                 rest.append(cut(child, count))
         else:
             rest.append(child)
-    is_first = len(parts) == 1 and parts[0] is root.content[0]
-    if not parts or (is_first and parts[0].mask & SYSTEM):
+    if not parts:
         return root
     if len(parts) == 1 and parts[0].mask & SYSTEM:
+        # The same root, where the turn is first already.
         return with_content(root, (parts[0], *rest))
     # The children of system turns and the loose sections are one set of siblings.
     siblings = [
