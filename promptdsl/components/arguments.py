@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
+from promptdsl.components.replacements import of_parts, placed
 from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_list, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
@@ -67,7 +68,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         # Finished parts that are no text are the content already.
         nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
         if len(nodes) == len(args):
-            return nodes
+            return placed(nodes) if of_parts else nodes
     content: list[Child] = []
     run: list[Child] = []
     busy: list[Node] = []
@@ -92,7 +93,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         adopt(component, busy)
     for value in values:
         freeze(value)
-    return content
+    return placed(content) if of_parts else content
 
 
 def _end_run(component: Node, run: list[Child], content: list[Child]) -> None:

@@ -9,23 +9,21 @@ from typing import Any, ParamSpec, overload
 from promptdsl.components.arguments import adopt, gather, retract, type_name
 from promptdsl.components.block import Container, finish
 from promptdsl.components.options import check_id
-from promptdsl.components.overrides import (
-    COMPONENTS,
+from promptdsl.components.overrides import COMPONENTS, difference, is_plain, qualified, unfit
+from promptdsl.components.replacements import (
     OVERRIDES,
     Function,
+    Replacement,
     Replacements,
-    difference,
-    is_plain,
     moved,
     replacing,
-    unfit,
 )
 from promptdsl.components.scope import enter, fail, getframe, innermost, is_list, leave, place, put
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HOLLOW, PLACED
-from promptdsl.tree.node import DEFAULTS, Node, walk
+from promptdsl.tree.node import DEFAULTS, Node, label, walk
 
 P = ParamSpec("P")
 
@@ -170,7 +168,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             fix="letters, digits, _ . - : @component(name=...)",
             at=(author(),),
         )
-    signature = inspect.signature(original)
+    signature, yields = inspect.signature(original), inspect.isgeneratorfunction(original)
 
     @wraps(original)
     def write(*args: object, **kwargs: object) -> CustomComponent:
@@ -181,15 +179,16 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         _move_in(block, (*args, *kwargs.values()))
         function: Function = original
         inside = OVERRIDES.get()
-        replacements = () if inside is None else inside.get(component_name, ())
-        if inside is not None and replacements:
-            function, line = replacements[0]
+        entry = (
+            None if inside is None else inside.of_component((write, *names), has_children=yields)
+        )
+        if inside is not None and entry is not None:
+            function, block.by = _stand_in(entry)
             problem = difference(original, function)
             if problem:
-                at = (block.source, line)
+                at = (block.source, entry.line)
                 raise unfit(component_name, original, (function, problem), at)
-            block.by = getattr(function, "__name__", None)
-            inside = inside.without(component_name)
+            inside = inside.without(entry)
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -200,7 +199,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             ) from None
         block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
         place(block)
-        if inspect.isgeneratorfunction(function):
+        if yields:
             block.running = _Running(function(*args, **kwargs), inside)
             return block
         enter(block)
@@ -210,7 +209,16 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         return block
 
     COMPONENTS[write] = component_name
+    names = (component_name, qualified(write))
     return write
+
+
+def _stand_in(replacement: Replacement) -> tuple[Function, str | None]:
+    """Return the function that is called instead of a component, and its name."""
+    by = replacement.by
+    if isinstance(by, Node):
+        return lambda *args, **kwargs: by, label(by)  # noqa: ARG005 (the part is the same)
+    return by, getattr(by, "__name__", None)
 
 
 def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:

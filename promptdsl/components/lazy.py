@@ -10,7 +10,7 @@ import attrs
 from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_node
 from promptdsl.components.block import begin_leaf, finish
 from promptdsl.components.options import bad_option, is_real
-from promptdsl.components.overrides import kept_overrides, replacing, restored
+from promptdsl.components.replacements import kept_overrides, replacing, restored
 from promptdsl.components.scope import Component, detached, open_block
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number

@@ -1,94 +1,41 @@
-"""Overrides: functions that are called instead of components, by the names of these."""
+"""Overrides: functions and parts in the place of components, sections and constants."""
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from inspect import Parameter
 from types import FunctionType
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import TypeGuard, cast
 from weakref import WeakKeyDictionary
 
+import attrs
+
+from promptdsl.components.arguments import adopt, type_name
+from promptdsl.components.block import finish
+from promptdsl.components.options import check_id
+from promptdsl.components.replacements import (
+    OVERRIDES,
+    Function,
+    Key,
+    Replacement,
+    Replacements,
+    of_parts,
+    written_as,
+)
 from promptdsl.components.scope import is_mapping
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
 from promptdsl.foundation.source import Source, author
+from promptdsl.tree.group_nodes import FragmentNode
+from promptdsl.tree.masks import BARE, BUSY
+from promptdsl.tree.node import Node, label, make, named_label
 
-Function: TypeAlias = Callable[..., object]
-KeptOverrides: TypeAlias = tuple[tuple[str, tuple[Function, ...]], ...]
-"""Overrides as plain data: by name the functions that replace a component, the innermost first."""
-
-
-class Replacement(NamedTuple):
-    """A function that replaces a component, and the line of its ``override()``."""
-
-    function: Function
-    source: Source | None
-
-
-class Replacements(dict[str, tuple[Replacement, ...]]):
-    """The functions that replace components at one point: by name, the innermost first.
-
-    ``around`` are those around the ``override`` block that added some, which is ``opened_by``.
-    """
-
-    def __init__(self, around: "Replacements | None", opened_by: object = None) -> None:
-        super().__init__(around or {})
-        self.around = around
-        self.opened_by = opened_by
-
-    def add(self, name: str, *replacements: Replacement) -> None:
-        """Put these replacements, the innermost first, before those that a component has so far."""
-        self[name] = (*replacements, *self.get(name, ()))
-
-    def without(self, name: str) -> "Replacements":
-        """Return the replacements while the innermost of a name runs, which calls the next."""
-        inside = Replacements(self)
-        inside[name] = self[name][1:]
-        return inside
-
-
-OVERRIDES: ContextVar[Replacements | None] = ContextVar("promptdsl_overrides", default=None)
 COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 """All components that functions were made into, and their names: several may have the same."""
 
 
-@contextmanager
-def replacing(replacements: Replacements | None) -> Generator[None]:
-    """Let these replacements replace components while a block runs."""
-    token = OVERRIDES.set(replacements)
-    try:
-        yield
-    finally:
-        OVERRIDES.reset(token)
-
-
-def moved(
-    inside: Replacements, own: Replacements | None, around: Replacements | None
-) -> Replacements:
-    """Return the replacements of ``around`` and those that ``inside`` adds to ``own``."""
-    result = Replacements(around)
-    for name, replacements in inside.items():
-        known = 0 if own is None else len(own.get(name, ()))
-        result.add(name, *replacements[: max(len(replacements) - known, 0)])
-    return result
-
-
-def kept_overrides() -> KeptOverrides:
-    """Return the replacements at this point as data that can be compared, printed and pickled."""
-    current = OVERRIDES.get() or Replacements(None)
-    return tuple(
-        (name, tuple(replacement.function for replacement in current[name]))
-        for name in sorted(current)
-        if current[name]
-    )
-
-
-def restored(kept: KeptOverrides) -> Replacements:
-    """Return the replacements of :func:`kept_overrides`."""
-    replacements = Replacements(None)
-    for name, functions in kept:
-        replacements.add(name, *(Replacement(function, None) for function in functions))
-    return replacements
+def qualified(made: Function) -> str:
+    """Return the name of a component with the name of its module."""
+    return f"{made.__module__}.{COMPONENTS[made]}"
 
 
 def is_plain(function: object) -> TypeGuard[FunctionType]:
@@ -98,59 +45,90 @@ def is_plain(function: object) -> TypeGuard[FunctionType]:
     )
 
 
-def override(functions: Mapping[str, Callable[..., object]], /) -> AbstractContextManager[None]:
-    """Return a ``with`` block in which functions replace the components of these names.
+def override(
+    replacements: Mapping[str | Function | Node, Callable[..., object] | Node], /
+) -> AbstractContextManager[None]:
+    """Return a ``with`` block in which components, sections and constants are replaced.
 
-    Each function takes the arguments of its component; the innermost override wins. When the
-    function calls the component of that name, it gets the original, or the next override around it.
-    Parts that were written before, or are included, stay as they are; a :class:`Lazy` written in
-    the block is called with the same overrides.
+    A key is a component, its name, or its name with its module (``"shop.prompts.tone"``), which
+    tells two components of one name apart; the id of a :class:`Section`; or a part that a library
+    exports (a constant). A component is replaced by a function that takes its arguments, or by a
+    part; a section and a constant by a part. A section takes the whole place of a section; any
+    other part becomes its content, under its id and title.
 
-    Raises :class:`OptionError` for an unknown name, or a function that takes other arguments.
+    The innermost override wins. When a function calls the component it replaces, it gets the
+    original, or the next override around it. Parts that were written before stay as they are, until
+    they are included or passed as arguments in the block; a :class:`Lazy` written in the block is
+    called with the same overrides.
 
-    >>> from promptdsl import System, component, override, render
+    Raises :class:`OptionError` for an unknown name, a function that takes other arguments, and at
+    the end of the block for a section or constant that was not in it.
+
+    >>> from promptdsl import Section, System, component, override, render
     >>> @component
     ... def persona(name):
     ...     return f"You are {name}."
-    >>> with override({"persona": lambda name: f"Act as {name}."}):
+    >>> with override({persona: lambda name: f"Act as {name}."}):
     ...     render(System(persona("a pirate"))).messages[0].text
     'Act as a pirate.'
+    >>> with override({"rules": Section("rules", "Be brief.")}):
+    ...     render(System(Section("rules", "Be kind."))).messages[0].text
+    'Be brief.'
     """
     line = author()
-    given: object = functions
+    given: object = replacements
     if not is_mapping(given):
         raise OptionError(
-            f"override() takes a mapping, not {type(given).__name__}",
-            fix='override({"persona": my_persona})',
+            f"override() takes a mapping, not {type_name(given)}",
+            fix="override({persona: my_persona})",
             at=(line,),
         )
-    return _Override({name: _checked(name, f, line) for name, f in functions.items()}, line)
+    # Parts written in the mapping itself have joined the open block.
+    busy = [x for x in (*given, *given.values()) if isinstance(x, Node) and x.mask & (BUSY | BARE)]
+    adopt(make(FragmentNode, at=line), busy)
+    checked = [_checked(key, by, line) for key, by in given.items()]
+    of_parts.extend(replacement for replacement in checked[:1] if not of_parts)
+    return _Override(checked, line)
 
 
-def _checked(name: str, given: object, line: Source) -> Function:
-    """Return the function that is to replace components, or raise :class:`OptionError`."""
+def _checked(key: object, given: object, line: Source) -> Replacement:
+    """Return a replacement whose key and value fit, or raise :class:`OptionError`."""
     alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
-    originals = [_original(made) for made in alive if COMPONENTS[made] == name]
-    if not originals:
-        names = {COMPONENTS[made] for made in alive}
-        raise OptionError(
-            f"no component is called {name!r}",
-            fix=nearest(str(name), names) if names else "write @component before its function",
-            at=(line,),
-        )
+    made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
+    name = key if isinstance(key, str) else getattr(key, "__name__", type_name(key))
+    if isinstance(key, Node):
+        name = named_label(key)
+    elif not isinstance(key, str) and not made:
+        problem = f"{name} is no component, no name and no part"
+        raise OptionError(problem, fix="write @component before its function", at=(line,))
+    if isinstance(given, Node) and (made or isinstance(key, Node) or not check_id(key)):
+        childless = [one for one in made if not inspect.isgeneratorfunction(_original(one))]
+        if made and not childless and check_id(key):
+            problem = f"{name} takes children, and a part has no place for them"
+            raise OptionError(problem, fix="give a function that yields", at=(line,))
+        # A component that exists may be called in the block or not: as with a function.
+        part = written_as(finish(given))
+        return Replacement(cast("Key", key), part, line, used=bool(childless))
+    if isinstance(key, Node):
+        problem = f"{name} is overridden by {type_name(given)}, which is no part"
+        raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
+    if not made:
+        names = {COMPONENTS[one] for one in alive}
+        fix = nearest(name, names) if names else "write @component before its function"
+        raise OptionError(f"no component is called {name!r}", fix=fix, at=(line,))
     # A component replaces another one by the function it was made of.
     function = _original(given) if is_plain(given) else given
     if not is_plain(function):
         raise OptionError(
-            f"{name!r} is overridden by {type(given).__name__}, no plain function",
+            f"{name!r} is overridden by {type_name(given)}, no plain function and no part",
             fix="give the function itself",
             at=(line,),
         )
     # Of several components with this name it has to fit one: the call shows later which it is.
-    problems = [difference(original, function) for original in originals]
+    problems = [difference(_original(one), function) for one in made]
     if all(problems):
-        raise unfit(name, originals[-1], (function, problems[-1]), (line,))
-    return function
+        raise unfit(name, _original(made[-1]), (function, problems[-1]), (line,))
+    return Replacement(cast("Key", key), function, line, used=True)
 
 
 def _original(function: Function) -> Function:
@@ -162,15 +140,15 @@ def _original(function: Function) -> Function:
 class _Override(AbstractContextManager[None]):
     """The block of :func:`override`; it can be entered anywhere, any number of times."""
 
-    def __init__(self, functions: dict[str, Function], line: Source) -> None:
-        self.functions = functions
+    def __init__(self, replacements: list[Replacement], line: Source) -> None:
+        self.replacements = replacements
         self.line = line
 
     def __enter__(self) -> None:
-        replacements = Replacements(OVERRIDES.get(), opened_by=self)
-        for name, function in self.functions.items():
-            replacements.add(name, Replacement(function, self.line))
-        OVERRIDES.set(replacements)
+        around = OVERRIDES.get()
+        outer = () if around is None else around.entries
+        entries = (*map(attrs.evolve, self.replacements), *outer)
+        OVERRIDES.set(Replacements(entries, around=around, opened_by=self))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         top = opened = OVERRIDES.get()
@@ -178,12 +156,23 @@ class _Override(AbstractContextManager[None]):
             opened = opened.around
         if opened is not None:
             OVERRIDES.set(opened.around)
-        if kind is None and (opened is None or opened is not top):
+        if kind is not None:
+            return
+        if opened is None or opened is not top:
             raise ScopeError(
                 "this override() is closed out of order",
                 fix="close blocks in the order they were opened; a generator suspended inside a "
                 "block keeps it open",
                 at=(author(), self.line),
+            )
+        unused = [entry for entry in opened.entries[: len(self.replacements)] if not entry.used]
+        if unused:
+            key = unused[0].key
+            missed = label(key) if isinstance(key, Node) else f"Section {key!r}"
+            raise OptionError(
+                f"this override() replaced nothing: no {missed} was written in its block",
+                fix="take the id from outline(), or override a component by its function",
+                at=(self.line,),
             )
 
 

@@ -11,6 +11,7 @@ from promptdsl.components.fast_path import (
     with_own_code,
 )
 from promptdsl.components.options import SectionOptions, check_choice
+from promptdsl.components.replacements import OVERRIDES, of_parts, placed, replaced
 from promptdsl.components.scope import getframe, innermost, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
@@ -19,7 +20,7 @@ from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
-from promptdsl.tree.masks import AUDIENCE, BARE, BUSY, HOLLOW, NAMED, SECTION, bits
+from promptdsl.tree.masks import AUDIENCE, BARE, BUSY, CLOSED, HOLLOW, NAMED, PLACED, SECTION, bits
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import SectionNode, ValueNode
 
@@ -74,6 +75,8 @@ class Section(Container, SectionNode):
         if known is None or not (title is None or type(title) is str):
             begin(self, content, options, id=id)
             remember_section(self.options)
+            if of_parts:
+                take_replacement(self)
             return
         # The fast path: an id and a priority that were checked before, one text or nothing.
         frame = getframe(1)
@@ -87,6 +90,8 @@ class Section(Container, SectionNode):
             self.mask = mask
         else:
             _join(self, top, mask)
+        if of_parts:
+            take_replacement(self)
 
     def _check_fields(self) -> None:
         if isinstance(self.title, ValueNode):
@@ -104,6 +109,34 @@ class Section(Container, SectionNode):
             advice = "a turn is never inside a Section: write it directly in the Timeline"
             return part_advice(node, advice)
         return f"put the {label(node)} directly in its turn"
+
+
+class ReplacedSection(Section):
+    """A section that takes the place of its replacement when its block closes."""
+
+    __slots__ = ()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Close the block, and replace what was written in it."""
+        super().__exit__(kind, error, trace)
+        if kind is None:
+            take_replacement(self)
+
+
+def take_replacement(section: Section) -> None:
+    """Let a section that is overridden become its replacement: now, or when its block closes."""
+    current = OVERRIDES.get()
+    replacement = None if current is None else current.of_part(section)
+    if replacement is None:
+        return
+    if section.mask & BARE:
+        section.__class__ = ReplacedSection
+        return
+    node = replaced(section, replacement)
+    assert isinstance(node, SectionNode)
+    section.options, section.content = node.options, node.content
+    section.title = node.title
+    section.mask = node.mask | section.mask & (PLACED | CLOSED)
 
 
 class Fragment(Container, FragmentNode):
@@ -200,5 +233,6 @@ def include(*parts: Node) -> None:
             raise ContentError(problem, fix="write Text(...) for text", at=(line,))
     # Together: parts written in the argument list are the newest entries of the block together.
     adopt(make(FragmentNode, at=line), [part for part in parts if part.mask & BUSY])
-    for part in parts:
-        put(finish(part), top)
+    finished = tuple(map(finish, parts))
+    for part in placed(finished) if of_parts else finished:
+        put(part, top)

@@ -71,7 +71,8 @@ class ComponentNode(FragmentNode):
     name: str
     by: str | None
     running: Any  # Any: of ``components``, a floor above this room
-    """Its generator, suspended at ``yield`` while its block is open. Not a field."""
+    """Its generator, suspended at ``yield`` while its block is open; of a part that is overridden,
+    the part as it was written. Not a field."""
 
     def _name(self) -> str:
         return self.name

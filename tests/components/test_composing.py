@@ -1305,14 +1305,17 @@ def test_an_unknown_component(name: str, near: str) -> None:
 @pytest.mark.parametrize(
     ("stand_in", "what"),
     [
-        (3, "'persona' is overridden by int, no plain function"),
-        (None, "'persona' is overridden by NoneType, no plain function"),
-        (functools.partial(other, "x"), "'persona' is overridden by partial, no plain function"),
-        (awaiting, "'persona' is overridden by function, no plain function"),
+        (3, "'persona' is overridden by int, no plain function and no part"),
+        (None, "'persona' is overridden by NoneType, no plain function and no part"),
+        (
+            functools.partial(other, "x"),
+            "'persona' is overridden by partial, no plain function and no part",
+        ),
+        (awaiting, "'persona' is overridden by function, no plain function and no part"),
     ],
 )
 def test_what_is_no_stand_in(stand_in: Any, what: str) -> None:
-    """What is no plain function cannot be in; the error is at the author's line."""
+    """What is no plain function and no part is an error at the author's line."""
 
     def write() -> None:
         override({"persona": stand_in})
@@ -1373,7 +1376,7 @@ def test_functions_of_the_same_arguments_stand_in(original: str, stand_in: str) 
     """A function that takes every call of a component can stand in for it."""
     name = NAMES[original]
     with override({name: FUNCTIONS[stand_in]}):
-        ((overridden, (function,)),) = Lazy(_nothing).overrides
+        ((overridden, function),) = Lazy(_nothing).overrides
         assert (name, "<lambda>") == (overridden, function.__name__)
 
 
