@@ -199,7 +199,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             ) from None
         block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
         place(block)
-        if yields:
+        if inspect.isgeneratorfunction(function):
             block.running = _Running(function(*args, **kwargs), inside)
             return block
         enter(block)

@@ -123,11 +123,11 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     assert isinstance(by, Node)
     is_section = isinstance(part, SectionNode)
     inner = by.content if is_section and isinstance(by, SectionNode) else (by,)
-    kept = part if type(part) is part._node else copied(part, part.content, part.mask)
     name = part.options.id or label(part).lower()
     mask = with_content(make(FragmentNode, (), mask=HOLLOW), inner).mask
     note = make(ComponentNode, inner, mask=mask, at=replacement.line, name=name, by=label(by))
-    object.__setattr__(note, "running", kept)  # no field: make() does not set it
+    # Not a field, so make() does not set it.
+    object.__setattr__(note, "running", copied(part, part.content, part.mask))
     if not isinstance(part, SectionNode):
         return note
     source = by if isinstance(by, SectionNode) else part

@@ -77,7 +77,7 @@ def test_a_name_overrides_all_components_of_it() -> None:
 def test_the_innermost_override_wins_whatever_its_key() -> None:
     """Of overrides by function, by full name and by name the innermost holds."""
     keys: list[Any] = [ours, "tone", "ours.tone"]
-    texts = []
+    texts: list[Any] = []
     for first in keys:
         for second in keys:
             with override({first: Text("outer")}), override({second: Text("inner")}):
