@@ -18,6 +18,7 @@ from promptdsl.components.turns import (
 )
 from promptdsl.foundation.errors import OptionError, nearest
 from promptdsl.foundation.source import author
+from promptdsl.messages.roles import Role
 
 TURNS: Mapping[str, type[TurnComponent]] = {
     "system": System,
@@ -30,7 +31,7 @@ TURNS: Mapping[str, type[TurnComponent]] = {
 
 
 def Turn(  # noqa: N802 (it reads like the components it makes)
-    role: str,
+    role: Role,
     /,
     *content: Content,
     **options: Any,  # Any: the options of the role, which only its name tells

@@ -49,7 +49,8 @@ class History(Component, RecordedNode):
 
     __slots__ = ()
     _own = RECORDED
-    accepts = HistoryOptions.__optional_keys__
+    options_type = HistoryOptions
+    option_defaults = RecordedNode._defaults
 
     def __init__(
         self,

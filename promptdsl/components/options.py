@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Collection, Iterable, Mapping
 from math import inf, isnan
-from typing import Any, TypedDict, TypeGuard
+from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_args
 
 from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component
@@ -15,7 +15,8 @@ from promptdsl.tree.masks import SPOKEN
 from promptdsl.tree.node import DEFAULTS, Node, Options, implied, label
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
-AUDIENCES = ("all", "model", "people")
+Audience: TypeAlias = Literal["all", "model", "people"]
+AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
 A_NUMBER = "write a number: the higher, the longer it is kept"
 
@@ -28,7 +29,7 @@ class SharedOptions(TypedDict, total=False):
 
     metadata: Mapping[str, object] | None
     tags: tuple[str, ...]
-    audience: str
+    audience: Audience
     priority: float | None
 
 
@@ -61,7 +62,7 @@ class SectionOptions(TypedDict, total=False):
 
     priority: float | None
     cache: bool
-    audience: str
+    audience: Audience
 
 
 def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
@@ -83,7 +84,7 @@ def refuse_options(component: Component, options: Iterable[str]) -> None:
 
 def keywords(component: Component) -> set[str]:
     """Return the keywords that the class of a component takes."""
-    parameters = [*inspect.signature(type(component).__init__).parameters.values()][1:]
+    parameters = inspect.signature(type(component)).parameters.values()
     kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return {x.name for x in parameters if x.kind in kinds} | component.accepts
 

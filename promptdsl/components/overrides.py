@@ -19,7 +19,6 @@ from promptdsl.components.replacements import (
     Key,
     Replacement,
     Replacements,
-    of_parts,
     written_as,
 )
 from promptdsl.components.scope import is_mapping
@@ -87,7 +86,6 @@ def override(
     busy = [x for x in (*given, *given.values()) if isinstance(x, Node) and x.mask & (BUSY | BARE)]
     adopt(make(FragmentNode, at=line), busy)
     checked = [_checked(key, by, line) for key, by in given.items()]
-    of_parts.extend(replacement for replacement in checked[:1] if not of_parts)
     return _Override(checked, line)
 
 
@@ -148,13 +146,16 @@ class _Override(AbstractContextManager[None]):
         around = OVERRIDES.get()
         outer = () if around is None else around.entries
         entries = (*map(attrs.evolve, self.replacements), *outer)
-        OVERRIDES.set(Replacements(entries, around=around, opened_by=self))
+        inside = Replacements(entries, around=around, opened_by=self)
+        inside.begin()
+        OVERRIDES.set(inside)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         top = opened = OVERRIDES.get()
         while opened is not None and opened.opened_by is not self:
             opened = opened.around
         if opened is not None:
+            opened.end()
             OVERRIDES.set(opened.around)
         if kind is not None:
             return

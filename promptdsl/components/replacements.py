@@ -53,6 +53,16 @@ class Replacements:
         self.searched: dict[int, Node] = {}
         """The nodes below which nothing is to be replaced, by identity."""
 
+    def begin(self) -> None:
+        """Let written and placed parts be looked at, if there are replacements of parts."""
+        if any(isinstance(entry.by, Node) for entry in self.entries):
+            of_parts.append(self)
+
+    def end(self) -> None:
+        """Undo :meth:`begin`."""
+        if self in of_parts:
+            of_parts.remove(self)
+
     def of_component(
         self, keys: tuple[str | Function, ...], *, has_children: bool
     ) -> Replacement | None:
@@ -108,8 +118,8 @@ OVERRIDES: ContextVar[Replacements | None] = ContextVar("promptdsl_overrides", d
 
 C = TypeVar("C", bound=Child)
 
-of_parts: list[Replacement] = []
-"""A replacement of a section or constant, as soon as a program has one: until then nobody looks."""
+of_parts: list[Replacements] = []
+"""The replacements of parts in force, in any thread: without any, nobody looks at parts."""
 
 
 def replaced(part: Node, replacement: Replacement) -> Node:
@@ -156,10 +166,14 @@ def placed(content: Sequence[C]) -> Sequence[C | Node]:
 def replacing(replacements: Replacements | None) -> Generator[None]:
     """Let these replacements replace components while a block runs."""
     token = OVERRIDES.set(replacements)
+    if replacements is not None:
+        replacements.begin()
     try:
         yield
     finally:
         OVERRIDES.reset(token)
+        if replacements is not None:
+            replacements.end()
 
 
 def moved(

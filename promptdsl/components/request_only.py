@@ -1,6 +1,6 @@
 """Request-only turns: sent with this request, not part of the conversation."""
 
-from typing import Unpack
+from typing import Unpack, get_args
 
 from promptdsl.components.arguments import Content, adopt
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, part_advice
@@ -11,6 +11,7 @@ from promptdsl.components.options import (
     check_choice,
     is_real,
 )
+from promptdsl.config.transformation import EphemeralPosition
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import text_of
 from promptdsl.tree.masks import BUSY, CACHE, REQUEST, bits
@@ -18,7 +19,7 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode, RequestOnlyNode
 
-POSITIONS = ("flow", "after_system", "start", "before_user", "end")
+POSITIONS: tuple[EphemeralPosition, ...] = get_args(EphemeralPosition)
 
 
 class RequestComponent(Container, RequestOnlyNode):
@@ -78,14 +79,14 @@ class Ephemeral(RequestComponent):
     """
 
     __slots__ = ()
-    accepts = EphemeralOptions.__optional_keys__
+    options_type = EphemeralOptions
 
     def __init__(
         self,
         *content: Content,
         type: str | None = None,
         title: str | ValueNode | None = None,
-        position: str | None = None,
+        position: EphemeralPosition | None = None,
         order: float = 0,
         **options: Unpack[EphemeralOptions],
     ) -> None:
@@ -108,7 +109,7 @@ class Grounding(RequestComponent):
     """
 
     __slots__ = ()
-    accepts = SharedOptions.__optional_keys__
+    options_type = SharedOptions
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class Grounding(RequestComponent):
         /,
         *content: Content,
         title: str | ValueNode | None = None,
-        position: str | None = None,
+        position: EphemeralPosition | None = None,
         order: float = 0,
         **options: Unpack[SharedOptions],
     ) -> None:

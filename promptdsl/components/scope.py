@@ -17,7 +17,10 @@ from threading import current_thread, get_ident
 from threading import enumerate as threads
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
+import attrs
+
 from promptdsl.foundation.errors import PlacementError, ScopeError
+from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author
 from promptdsl.tree.masks import BARE, CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
@@ -35,8 +38,12 @@ class Component(Node):
     """A node while its author writes it: it can be changed until its parent freezes it."""
 
     __slots__ = ()
+    __signature__ = ListedSignature()
+    options_type: ClassVar[type | None] = None
+    """The ``TypedDict`` of the options that it takes as ``**options``."""
+    option_defaults: ClassVar[Mapping[str, object]] = attrs.asdict(DEFAULTS, recurse=False)
     accepts: ClassVar[frozenset[str]] = frozenset()
-    """The names of the options that it takes as ``**options``."""
+    """The names of these options."""
     _own: ClassVar[int] = 0
     """The bits of its mask that do not depend on its content."""
     _forbids_at_once: ClassVar[int] = 0
@@ -47,6 +54,7 @@ class Component(Node):
     def __init_subclass__(cls) -> None:
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
+        cls.accepts = getattr(cls.options_type, "__optional_keys__", cls.accepts)
 
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__

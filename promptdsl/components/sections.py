@@ -57,7 +57,7 @@ class Section(Container, SectionNode):
     _own = _SECTION_TEXT
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
-    accepts = SectionOptions.__optional_keys__
+    options_type = SectionOptions
 
     def __init__(
         self,

@@ -203,7 +203,7 @@ class ToolMessage(Container, ToolTurnNode):
     _own = _TOOL
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
-    accepts = NamedTurnOptions.__optional_keys__
+    options_type = NamedTurnOptions
 
     def __init__(
         self,

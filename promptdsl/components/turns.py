@@ -27,7 +27,7 @@ class TurnComponent(Container, TurnNode):
     """The base of the turns. Not a component of its own."""
 
     __slots__ = ()
-    accepts = TurnOptions.__optional_keys__
+    options_type = TurnOptions
     spoken_by: ClassVar[Role] = "user"
     _forbids_at_once = ROOTED
     _elsewhere: ClassVar[str] = ""
@@ -71,7 +71,7 @@ class SpeechTurn(TurnComponent):
     """The base of the turns that somebody speaks. Not a component of its own."""
 
     __slots__ = ()
-    accepts = SpeechOptions.__optional_keys__
+    options_type = SpeechOptions
     _own = bits(masks.TURN | masks.SPOKEN)
 
     if TYPE_CHECKING:

@@ -7,7 +7,7 @@ sets, so layers are merged like dictionaries: a later layer overrides an earlier
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
 import attrs
 
@@ -22,6 +22,7 @@ from promptdsl.config.delimiters import (
 from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, nearest
 from promptdsl.foundation.guards import check_delimiter
+from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages import Block
 
@@ -196,6 +197,9 @@ class MessageTransformationConfig:
     """
 
     settings: Settings
+    __signature__ = ListedSignature()
+    options_type: ClassVar[type] = ConfigOptions
+    option_defaults: ClassVar[Mapping[str, object]] = LIBRARY
 
     def __init__(self, **options: Unpack[ConfigOptions]) -> None:
         try:

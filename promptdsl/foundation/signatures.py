@@ -1,0 +1,43 @@
+"""Signatures that list each option, for ``inspect``, ``help()`` and editors."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Never
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+
+class ListedSignature:
+    """The ``__signature__`` of a class that takes the options of a ``TypedDict``.
+
+    ``options_type`` of the class is the ``TypedDict``, ``option_defaults`` are defaults by name.
+    """
+
+    def __get__(self, instance: object, cls: Any) -> "Signature":  # Any: a class with these two
+        if instance is not None:
+            raise AttributeError("an object is not called: it has no signature")
+        return listed_signature(cls.__init__, cls.options_type, cls.option_defaults)
+
+
+def listed_signature(
+    function: Any,  # Any: a function, whose first parameter is the object
+    options: type | None,
+    defaults: Mapping[str, object],
+) -> "Signature":
+    """Return the signature of a method with its options as keywords, without ``self``.
+
+    The default of an option that is not among ``defaults`` is shown as ``...``.
+    """
+    from inspect import Parameter, signature
+
+    full = signature(function)
+    _, *kept = full.parameters.values()
+    # Keywords that nobody knows are declared as well, to refuse them: Never.
+    refused = options is not None or (kept and kept[-1].annotation in (Never, "Never"))
+    if refused and kept[-1].kind is Parameter.VAR_KEYWORD:
+        kept.pop()
+    listed = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name, ...), annotation=type)
+        for name, type in ({} if options is None else options.__annotations__).items()
+    ]
+    return full.replace(parameters=[*kept, *listed])

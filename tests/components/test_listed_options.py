@@ -1,0 +1,109 @@
+"""Signatures at run time: every option is listed, with its type and its default."""
+
+import inspect
+import pydoc
+from typing import Any
+
+import pytest
+
+import promptdsl
+from promptdsl import (
+    Assistant,
+    Developer,
+    Ephemeral,
+    Event,
+    Grounding,
+    History,
+    MessageTransformationConfig,
+    OptionError,
+    Section,
+    System,
+    Template,
+    Text,
+    ToolMessage,
+    User,
+    UserAction,
+)
+
+TURN: dict[str, Any] = {
+    "metadata": {},
+    "tags": (),
+    "audience": "all",
+    "priority": None,
+    "id": None,
+    "cache": False,
+}
+SPEECH: dict[str, Any] = {**TURN, "name": None, "merge": True}
+REQUEST: dict[str, Any] = {
+    name: TURN[name] for name in ("metadata", "tags", "audience", "priority")
+}
+PLACE: dict[str, Any] = {"title": None, "position": None, "order": 0}
+
+
+@pytest.mark.parametrize(
+    ("component", "options"),
+    [
+        *((turn, TURN) for turn in (System, Developer, Event)),
+        *((turn, SPEECH) for turn in (User, Assistant)),
+        (Section, {"title": None, "priority": None, "cache": False, "audience": "all"}),
+        (Grounding, {**PLACE, **REQUEST}),
+        (Ephemeral, {"type": None, **PLACE, **REQUEST, "id": None}),
+        (ToolMessage, {"is_error": False, "error_type": None, **TURN, "name": None}),
+        (History, {"keep": 0, "step": None, "priority": 0}),
+        (Text, {}),
+        (UserAction, {"target": None, "actor": None}),
+    ],
+)
+def test_options_are_listed(component: Any, options: dict[str, Any]) -> None:
+    """The signature of a component lists each option with its default."""
+    parameters = inspect.signature(component).parameters.values()
+    listed = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    assert options == listed
+
+
+def test_few_values_are_listed() -> None:
+    """An option that has few values names them."""
+    text = str(inspect.signature(Section))
+    assert "audience: Literal['all', 'model', 'people'] = 'all'" in text
+
+
+def test_help_lists_the_options() -> None:
+    """What ``help()`` shows first is the signature with the options."""
+    first = pydoc.plain(pydoc.render_doc(Section)).splitlines()[3]
+    assert first.endswith(
+        "cache: bool = False, audience: Literal['all', 'model', 'people'] = 'all') -> None"
+    )
+
+
+def test_settings_are_listed() -> None:
+    """The settings of a configuration are listed with their defaults."""
+    parameters = inspect.signature(MessageTransformationConfig).parameters
+    assert ("markdown", ...) == (parameters["format"].default, parameters["role_mapping"].default)
+
+
+@pytest.mark.parametrize("component", [Template, UserAction])
+def test_free_keywords_stay(component: Any) -> None:
+    """Keywords with names of the author's own are shown as what they are."""
+    *_, last = inspect.signature(component).parameters.values()
+    assert last.kind is last.VAR_KEYWORD
+
+
+def test_only_listed_options_are_taken() -> None:
+    """Every component that lists options takes these, and refuses any other by name."""
+    classes = [getattr(promptdsl, name) for name in promptdsl.__all__]
+    components: list[Any] = [x for x in classes if getattr(x, "accepts", None)]
+    for component in components:
+        listed = inspect.signature(component).parameters
+        assert component.accepts <= listed.keys() or component.__name__ in _MEDIA
+    with pytest.raises(OptionError, match="did you mean 'audience'"):
+        Section("x", "y", audiense="all")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+_MEDIA = ("Image", "Audio", "Document", "Video")
+"""Attachments are made by methods."""
+
+
+def test_an_object_has_no_signature() -> None:
+    """A component that was written cannot be called."""
+    with pytest.raises(TypeError, match="not a callable object"):
+        inspect.signature(Text("x"))  # type: ignore[arg-type]
