@@ -135,7 +135,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
     shared_tokens,
 )
-from promptdsl.rendering.reports.outline import outline
+from promptdsl.tree.outline import outline
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.page import (

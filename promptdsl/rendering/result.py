@@ -101,7 +101,7 @@ class Rendered:
 
     def outline(self) -> str:
         """Return the parts of the request, one per line, with their size and their source line."""
-        from promptdsl.rendering.reports.outline import outline
+        from promptdsl.tree.outline import outline
 
         return outline(self._stages[-1][1])
 
