@@ -58,7 +58,7 @@ from promptdsl.foundation.json import (
 )
 from promptdsl.foundation.tables import FORMATS, table_text
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.foundation.unicode import controls, invisible, whole
+from promptdsl.foundation.unicode import controls, invisible, is_whole, whole
 from promptdsl.foundation.unicode import visible as all_visible
 from promptdsl.integrations.losses import Crossing
 from promptdsl.messages import conversation_cache as recordings_module
@@ -336,6 +336,7 @@ __all__ = [
     "invisible",
     "is_ambiguous",
     "is_closed",
+    "is_whole",
     "json_copy",
     "json_schema",
     "json_text",

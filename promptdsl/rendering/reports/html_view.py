@@ -42,8 +42,8 @@ def html_view(readable: Readable) -> str:
 def _part(card: Card, tokens: int | None) -> str:
     size = sum(len(piece.text) for piece in card.pieces)
     is_open = "" if size > LONG or card.what == "tool definition" else " open"
-    count = "" if tokens is None else f" <small>{tokens:,} tokens</small>"
-    title = f"<b>{_line(card.what)}</b> {_line(card.name)}{count}"
+    count = "" if tokens is None else f"<small>{tokens:,} tokens</small>"
+    title = " ".join(filter(None, (f"<b>{_line(card.what)}</b>", _line(card.name), count)))
     body = "".join(map(_piece, card.pieces))
     return f'<details class="{card.what}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
