@@ -13,7 +13,7 @@ import attrs
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import write_json
-from promptdsl.foundation.unicode import on_one_line, visible
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import (
     Block,
     MediaBlock,
@@ -76,11 +76,10 @@ class Readable:
         return [None] * len(self.prompt.messages)
 
     def notes(self) -> Iterator[Card]:
-        """Yield the losses and what was dropped, a line each."""
+        """Yield the losses and what was dropped, a text each."""
         for what, notes in (("losses", self.losses), ("dropped", self.dropped)):
             if notes:
-                text = "\n".join(visible(str(note), one_line=True) for note in notes)
-                yield Card(what, "", (Piece("", text),))
+                yield Card(what, "", tuple(Piece("", str(note)) for note in notes))
 
 
 def _counted(word: str, values: Sequence[object]) -> str:
