@@ -193,6 +193,16 @@ def test_a_result_is_not_put_into_a_text(write: Callable[[Rendered], str]) -> No
     ]
 
 
+@pytest.mark.parametrize("write", [System, User, Timeline, Text])
+def test_a_result_is_no_content(write: Callable[[Any], object]) -> None:
+    """A result as an argument is an error that says to write its messages, or the part."""
+    rendered = render(User("Hi."))
+    assert (
+        "write its messages in the Timeline, History(rendered.messages), or the part itself here"
+        == raised(ContentError, lambda: write(rendered)).fix
+    )
+
+
 def test_messages_of_a_result_go_into_the_next_prompt() -> None:
     """What the error says to write works."""
     first = render(Timeline(System("Be brief."), User("Hi.")))
