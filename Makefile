@@ -15,7 +15,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 help:
 	@echo 'make demo         run examples/support_agent.py'
 	@echo 'make test         run the tests, in two minutes   ARGS="-k encoding"'
-	@echo 'make test-all     run the slow tests too, and those that need an SDK'
+	@echo 'make test-all     run the slow tests too, and those that need an SDK or a browser'
 	@echo 'make test-random  run them all, searching with other examples each time'
 	@echo 'make test-314     run some of them in Python 3.14, as WebAssembly in node'
 	@echo 'make check        lint, formatting, types, architecture'
@@ -31,7 +31,7 @@ demo: .venv/.demo
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test: .venv/.test
-	$(PYTEST) -m 'not slow and not sdk' --hypothesis-profile=fast $(ARGS)
+	$(PYTEST) -m 'not slow and not sdk and not browser' --hypothesis-profile=fast $(ARGS)
 
 test-all: .venv/.dev
 	$(PYTEST) $(ARGS)

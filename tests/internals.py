@@ -9,7 +9,7 @@ from promptdsl import cli as cli_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
-from promptdsl.cli.show import as_explanation, as_json, as_messages, as_text, visible
+from promptdsl.cli.show import as_explanation, as_json, as_messages, visible
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
 from promptdsl.components.type_schemas import type_schema
@@ -58,7 +58,8 @@ from promptdsl.foundation.json import (
 )
 from promptdsl.foundation.tables import FORMATS, table_text
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.foundation.unicode import controls, invisible, whole
+from promptdsl.foundation.unicode import controls, invisible, is_whole, whole
+from promptdsl.foundation.unicode import visible as all_visible
 from promptdsl.integrations.losses import Crossing
 from promptdsl.messages import conversation_cache as recordings_module
 from promptdsl.messages.block_keys import is_ambiguous
@@ -135,7 +136,6 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
     shared_tokens,
 )
-from promptdsl.rendering.reports.outline import outline
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.page import (
@@ -174,6 +174,7 @@ from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, LimitNode
 from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
+from promptdsl.tree.outline import outline
 from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, VolatileNode
 from promptdsl.tree.rewrite import covering, replace
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
@@ -264,12 +265,12 @@ __all__ = [
     "Waiting",
     "Written",
     "adds_up",
+    "all_visible",
     "answers_in",
     "answers_of",
     "as_explanation",
     "as_json",
     "as_messages",
-    "as_text",
     "attachment_tokens",
     "attribute",
     "authored_cell",
@@ -335,6 +336,7 @@ __all__ = [
     "invisible",
     "is_ambiguous",
     "is_closed",
+    "is_whole",
     "json_copy",
     "json_schema",
     "json_text",

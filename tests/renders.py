@@ -1,5 +1,6 @@
 """What a prompt comes to: the messages, texts, losses and stages of its render, short to write."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -81,3 +82,8 @@ def _block(block: Any) -> Any:
         flags = [flag for flag in (block.is_error and "error", block.error_type) if flag]
         return ("result", block.tool_use_id, *map(_block, block.content), *flags)
     return block.to_dict()
+
+
+def ruled(text: str) -> str:
+    """Return the text of a request from one with ``[user]`` in place of the rule over a message."""
+    return re.sub(r"^\[(.+)\]$", lambda line: f"── {line[1]} ".ljust(72, "─"), text, flags=re.M)

@@ -284,14 +284,25 @@ def test_a_loose_tool_message_says_what_it_holds(content: Any) -> None:
         ([], ""),
     ],
 )
-def test_the_text_of_a_message(content: Any, text: str) -> None:
-    """The text of a message is its texts with nothing between them."""
+def test_the_text_of_a_reply(content: Any, text: str) -> None:
+    """The text of an assistant is its texts with nothing between them, as SDKs join them."""
     assert text == Message("assistant", content).text
 
 
-def test_the_text_of_a_result_is_the_tools() -> None:
-    """What is in a tool result is not said by the message."""
-    assert "" == Message.tool_result("1", "x").text
+@pytest.mark.parametrize("role", ["system", "developer", "user", "event", "ephemeral"])
+def test_the_text_of_a_message(role: Any) -> None:
+    """The text of any other message is its texts with a blank line between them."""
+    image = {"type": "image", "url": "https://example.com/a.png"}
+    message = Message(role, [TextBlock("a", "5m"), image, TextBlock(""), TextBlock("b\n")])
+    assert ("a\n\nb\n", "a", "") == (message.text, Message(role, "a").text, Message(role).text)
+
+
+def test_the_text_of_a_result_is_that_of_its_message() -> None:
+    """The text of a tool message is that of its results, also of results in them."""
+    inner = ToolResultBlock("2", [TextBlock("c")])
+    blocks = (ToolResultBlock("1", [TextBlock("a"), TextBlock("b")]), ToolResultBlock("3", [inner]))
+    assert "a\n\nb\n\nc" == Message("tool", blocks).text
+    assert "x" == Message.tool_result("1", "x").text
 
 
 @pytest.mark.parametrize(

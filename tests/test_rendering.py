@@ -536,17 +536,6 @@ def test_content_only() -> None:
     assert {"system", "messages"} == set(render(support(), model="claude-opus-5-5").payload())
 
 
-def test_its_repr() -> None:
-    """A result says what it is for and how much it holds."""
-    assert "<Rendered for anthropic: 6 messages, 1 losses>" == repr(
-        render(
-            support(),
-            provider="anthropic",
-            transformation={"role_mapping": {"event": "user", "ephemeral": "user"}},
-        )
-    )
-
-
 # Losses.
 
 

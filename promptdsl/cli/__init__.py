@@ -9,7 +9,7 @@ from typing import TextIO
 from promptdsl.cli.diff import add_diff
 from promptdsl.cli.errors import UsageError, error_text
 from promptdsl.cli.render import add_render
-from promptdsl.cli.show import visible
+from promptdsl.cli.show import relative, visible
 from promptdsl.cli.tokens import add_tokens
 
 OK, WRONG, USAGE = 0, 1, 2
@@ -62,12 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _print_text(stream: TextIO | None, text: str) -> int:
     """Write lines as UTF-8, whatever the locale; return an exit code.
 
-    A reader may stop early, such as ``head``. Control characters in notes are made visible.
+    A reader may stop early, such as ``head``. Control characters in notes are made
+    visible, and their paths relative to the current folder.
     """
     if not text or stream is None:
         return OK
     if stream is sys.stderr:
-        text = visible(text)
+        text = visible(relative(text))
     try:
         stream.flush()
         buffer = getattr(stream, "buffer", None)

@@ -13,7 +13,7 @@ from promptdsl.cli.options import (
     model_notes,
     rendered_target,
 )
-from promptdsl.cli.show import as_json, as_row, visible
+from promptdsl.cli.show import as_json, as_row, relative, visible
 
 DESCRIPTION = """\
 Compare the requests of two prompts as a provider's prompt cache does: the tokens that they share at
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     report = promptdsl.prefix_report(before, after)
     notes = model_notes(after, arguments)
     if not arguments.json:
-        return visible(str(report)), notes
+        return visible(relative(str(report))), notes
     data = {
         "shared": report.shared,
         "before": report.before,

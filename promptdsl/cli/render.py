@@ -11,7 +11,7 @@ from promptdsl.cli.options import (
     render_notes,
     rendered_target,
 )
-from promptdsl.cli.show import as_explanation, as_json, as_messages, as_row, as_text, visible
+from promptdsl.cli.show import as_explanation, as_json, as_messages, as_row, relative, visible
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
@@ -53,15 +53,15 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     with rendered_target(arguments.target, props, arguments) as rendered:
         notes = render_notes(rendered, arguments)
         if arguments.outline:
-            return visible(rendered.outline()), notes
+            return visible(relative(rendered.outline())), notes
         if arguments.explain:
             return visible(as_explanation(rendered.explain())), notes
         form = arguments.form or rendered.facts.provider or "text"
         if form in PROVIDERS:
             return as_json(rendered.payload()), notes
         if form == "text":
-            text = as_text(rendered.messages)
-            return as_json(text) if arguments.json else visible(text), notes
+            text = str(rendered)
+            return as_json(text) if arguments.json else text, notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
         # Tools, their choice and the form of the answer are left out where the prompt has none.

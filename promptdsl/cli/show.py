@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
@@ -16,50 +17,12 @@ if TYPE_CHECKING:
 INDENT = "  "
 
 
-def as_text(messages: Sequence[Message]) -> str:
-    """Return the texts of messages, each under a line with its role."""
-    tool_names: dict[str, str] = {}
-    paragraphs: list[str] = []
-    for message in messages:
-        heading = _role_and_name(message)
-        texts: list[str] = []
-        for block in message.content:
-            if isinstance(block, ToolUseBlock):
-                tool_names[block.id] = block.name
-            if isinstance(block, ToolResultBlock):
-                heading += [block.name or tool_names.get(block.tool_use_id, block.tool_use_id)]
-                heading += ["failed"] if block.is_error else []
-                texts += map(_block_text, block.content)
-            else:
-                texts.append(_block_text(block))
-        body = ["\n\n".join(texts)] if texts else []
-        paragraphs.append("\n".join([f"[{' '.join(heading)}]", *body]))
-    return "\n\n".join(paragraphs)
-
-
-def _role_and_name(message: Message) -> list[str]:
-    if message.name is None or message.role == "tool":
-        return [message.role]
-    return [message.role, message.name]
-
-
-def _block_text(block: Block) -> str:
-    match block:
-        case TextBlock():
-            return block.text
-        case ToolUseBlock():
-            return f"-> {block.name}({block.arguments})"
-        case ReasoningBlock():
-            return f"({block.type}: {block.text})"
-        case _:
-            return f"({_block_summary(block)})"
-
-
 def as_messages(messages: Sequence[Message]) -> str:
     """Return messages with all their blocks; the content of a block is indented below it."""
     paragraphs: list[str] = []
     for index, message in enumerate(messages):
-        heading = [str(index), *_role_and_name(message)]
+        named = message.name is not None and message.role != "tool"
+        heading = [str(index), message.role, *([str(message.name)] if named else [])]
         heading += [f"({message.id})"] if message.id else []
         lines = [" ".join(heading)]
         for block in message.content:
@@ -157,6 +120,15 @@ def visible(text: str, *, one_line: bool = False) -> str:
     return pattern.sub(lambda match: repr(match[0])[1:-1], text)
 
 
+def relative(text: str) -> str:
+    """Return text with its lines of code, ``file:line``, relative to the current folder.
+
+    Files outside of it keep their path.
+    """
+    here = re.escape(os.path.join(os.getcwd(), ""))
+    return re.sub(rf'(?<![^\s"]){here}(?=[^\n:"]*(?::|", line )\d)', "", text)
+
+
 def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
     """Return the fields of a part as data, with the file and the line of its source."""
     fields = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
@@ -169,6 +141,6 @@ _NO_DATA = ("source", "message")
 def located(source: "Source | None") -> dict[str, object]:
     """Return a file and a line as data."""
     return {
-        "file": source.file if source else None,
+        "file": relative(str(source)).rpartition(":")[0] if source else None,
         "line": source.line if source else None,
     }

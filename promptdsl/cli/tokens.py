@@ -16,7 +16,7 @@ from promptdsl.cli.options import (
     rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, as_row, located, visible
+from promptdsl.cli.show import as_json, as_row, located, relative, visible
 
 if TYPE_CHECKING:
     from promptdsl import TokenPart, TokenReport
@@ -110,7 +110,7 @@ def _table_text(report: "TokenReport", parts: Sequence["TokenPart"], strikes: bo
     lines: list[str] = []
     for part, name in zip(parts, names, strict=True):
         tokens = f"{part.tokens:>{number_width},}"
-        source = visible(str(part.source), one_line=True) if part.source else ""
+        source = visible(relative(str(part.source)), one_line=True) if part.source else ""
         padded = f"{name:<{name_width}}"
         if part.dropped is None:
             share = part.tokens / report.total if report.total else 0

@@ -316,6 +316,8 @@ def refused(arg: object, component: Node) -> ContentError:
         fix = 'write History([Message("user", [block])]), or the component of that name'
     elif isinstance(arg, Mapping):
         fix = "write Json(value) to show it as JSON, or pass its items one by one"
+    elif name == "Rendered":
+        fix = "write its messages in the Timeline, History(rendered.messages), or the part itself here"
     elif isinstance(arg, bytes | bytearray):
         fix = "decode it: Value(data.decode())"
     elif callable(arg):

@@ -30,7 +30,7 @@ def trusted(text: str) -> Trusted:
 
     >>> from promptdsl import Event, User, UserAction, render, trusted
     >>> prompt = Event(UserAction("typed", text="<b>", hint=trusted("<b>")))
-    >>> print(render(prompt).messages[0].plain)
+    >>> print(render(prompt).messages[0].text)
     <event type="user_action">
     User typed
     text: &lt;b&gt;

@@ -113,6 +113,26 @@ def controls(text: str) -> tuple[str, ...]:
     return () if text.isprintable() else _code_points(_CONTROLS.findall(text))
 
 
+def visible(text: str, *, one_line: bool = False) -> str:
+    """Return text with escapes for its control and invisible characters, as people may see it.
+
+    Newline and tab are kept, unless the text has to stay on one line. Characters that are part of a
+    spelling are kept, as in :func:`invisible`.
+    """
+    if not text.isascii() and _ANY_UNSEEN.search(text):
+        text = _INVISIBLE.sub(lambda match: _escaped(match[1]) if match[1] else match[0], text)
+    unwanted = _NOT_ON_ONE_LINE if one_line else _NOT_IN_TEXT
+    return unwanted.sub(lambda match: _escaped(match[0]), text)
+
+
+_NOT_ON_ONE_LINE = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NOT_IN_TEXT = pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
 def invisible(text: str) -> tuple[str, ...]:
     """Return the invisible, bidirectional and tag characters, as names like ``U+200B``.
 

@@ -1,6 +1,6 @@
 """Messages: a tree of components becomes messages, and providers write them as payloads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -45,14 +45,13 @@ class Message:
 
     ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
     ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
-    equality ignores. ``plain`` is the text if the content is one text and nothing else, otherwise
-    ``None``; the block of such a message is made when ``content`` is read. Other keywords are
-    ``id``, ``name``, ``metadata``, ``token_usage``, ``structured_output`` and ``finish_reason``.
-    Raises :class:`DataError` for an unknown role or key, and for a wrong value.
+    equality ignores. ``text`` is its text, however many blocks it has. Other keywords are ``id``,
+    ``name``, ``metadata``, ``token_usage``, ``structured_output`` and ``finish_reason``. Raises
+    :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
     >>> message = Message("user", "Where is the tea?", name="Ada")
-    >>> message.plain, message.content
+    >>> message.text, message.content
     ('Where is the tea?', (TextBlock(text='Where is the tea?', cache=None, extra={}),))
     """
 
@@ -70,6 +69,8 @@ class Message:
 
     role: Role
     kind: Kind
+    # The text of a message that is one text and nothing else, whose block is made when `content` is
+    # read; otherwise ``None``. For this package: users read `text`.
     plain: str | None
     details: Details
     _blocks: tuple[Block, ...] | None
@@ -115,10 +116,16 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The texts of the message without those in tool results, joined as SDKs join them."""
+        """The text of the message: all its texts, also those in tool results.
+
+        The texts of an assistant follow each other directly, as SDKs join the pieces of a reply.
+        Between other texts is a blank line, as where a target takes one string; empty ones are left
+        out. Calls, reasoning and attachments have no text: ``str(rendered)`` shows them.
+        """
         if self.plain is not None:
             return self.plain
-        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+        texts = _texts(self.content)
+        return "".join(texts) if self.role == "assistant" else "\n\n".join(filter(None, texts))
 
     @property
     def calls(self) -> tuple[ToolUseBlock, ...]:
@@ -270,6 +277,15 @@ class Message:
         # A position refers to a code object, which cannot be saved: its file and line can.
         origins = tuple((*raw[:2], looked_up(raw[2]), *raw[3:]) for raw in self.origins)
         return partial(Message, **self._fields(), origins=origins), ()
+
+
+def _texts(blocks: tuple[Block, ...]) -> Iterator[str]:
+    """Yield the texts of blocks, and those in tool results."""
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            yield block.text
+        elif isinstance(block, ToolResultBlock):
+            yield from _texts(block.content)
 
 
 def _only_text(blocks: tuple[Block, ...]) -> str | None:

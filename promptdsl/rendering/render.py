@@ -140,9 +140,9 @@ def arender(
     >>> from promptdsl import Lazy, Timeline, User, arender
     >>> async def weather(context):
     ...     return "sunny"
-    >>> prompt = Timeline(User("Today: ", Lazy(weather)))
+    >>> prompt = Timeline(User(Lazy(weather)))
     >>> asyncio.run(arender(prompt)).messages[0].text
-    'Today: sunny'
+    'sunny'
 
     The options are those of :func:`render`. The results of lazies are in document order. When
     lazies fail, all are awaited, and the error of the first failed lazy in the document is raised.

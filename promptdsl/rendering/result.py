@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.openai_responses.write import ResponsesPayload
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
+    from promptdsl.rendering.reports.readable import Readable
     from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.tokens import TokenCounter
 
@@ -50,12 +51,17 @@ class Rendered:
     >>> from promptdsl import Timeline, User, render
     >>> rendered = render(Timeline(User("Hi")), model="gpt-5")
     >>> rendered
-    <Rendered for openai: 1 messages, 0 losses>
+    <Rendered for openai gpt-5: 1 message, 8 tokens, 2b6ed11d9a19>
     >>> rendered.to_openai()
     {'messages': [{'role': 'user', 'content': 'Hi'}]}
 
     ``messages`` are provider-neutral. ``losses`` are the parts that the target cannot express.
     ``config`` is the configuration that was used, ``facts`` are the known facts of the target.
+
+    ``str(rendered)`` is the request as people read it, with escapes for control and invisible
+    characters. A line that begins with ``─`` is a heading or a label; a line of the prompt that
+    begins so has a backslash before it. ``repr`` is one line with a digest of all that is sent.
+    Notebooks and the library ``rich`` show the messages as boxes. An f-string of it is an error.
     """
 
     messages: tuple[Message, ...]
@@ -101,7 +107,7 @@ class Rendered:
 
     def outline(self) -> str:
         """Return the parts of the request, one per line, with their size and their source line."""
-        from promptdsl.rendering.reports.outline import outline
+        from promptdsl.tree.outline import outline
 
         return outline(self._stages[-1][1])
 
@@ -231,9 +237,42 @@ class Rendered:
             self._media_roots,
         )
 
+    @cached_property
+    def _readable(self) -> "Readable":
+        from promptdsl.rendering.reports.readable import Readable
+
+        return Readable(self._marked, self.facts, self.losses, self.dropped, lambda: self.tokens)
+
+    def __str__(self) -> str:
+        from promptdsl.rendering.reports.text_view import text_view
+
+        return text_view(self._marked)
+
     def __repr__(self) -> str:
-        target = self.facts.provider or "no target"
-        return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
+        return f"<{self._readable.summary}>"
+
+    def _repr_html_(self) -> str:
+        from promptdsl.rendering.reports.html_view import html_view
+
+        return html_view(self._readable)
+
+    def _repr_markdown_(self) -> str:
+        from promptdsl.rendering.reports.markdown_view import markdown_view
+
+        return markdown_view(self._readable)
+
+    def __rich__(self) -> object:
+        from promptdsl.rendering.reports.rich_view import rich_view
+
+        return rich_view(self._readable)
+
+    def __format__(self, spec: str) -> str:
+        raise ContentError(
+            "a Rendered is messages, not a text to put into another text",
+            fix="print(rendered) and str(rendered) show it; in another prompt, write its messages "
+            "with History(rendered.messages), or the part itself",
+            at=(author(),),
+        )
 
 
 def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":

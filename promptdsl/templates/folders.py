@@ -74,7 +74,7 @@ def register_templates(folder: str | os.PathLike[str]) -> Registration:
     >>> from promptdsl import System, Template, register_templates, render
     >>> with TemporaryDirectory() as folder, register_templates(folder) as templates:
     ...     _ = Path(templates, "greeting.md.j2").write_text("Hello {{ name }}!")
-    ...     print(render(System(Template("greeting.md.j2", name="Ada"))).messages[0].plain)
+    ...     print(render(System(Template("greeting.md.j2", name="Ada"))).messages[0].text)
     Hello Ada!
     """
     real = _resolved_folder(folder)

@@ -6,7 +6,7 @@ method of a node recurses, so a tree may be ten thousand levels deep.
 
 # The functions below the class belong to it, and read its private names.
 # pyright: reportPrivateUsage=false
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
 from typing import ClassVar, TypeAlias, TypeVar, cast
 
@@ -130,21 +130,32 @@ class Node:
         return "".join(_printed(self))
 
     def __str__(self) -> str:
-        return self._no_text(author())
+        """Return the outline of the part, below a line that says what it is and where it stands."""
+        from importlib import import_module
+
+        # By its name, because the outline imports every class of node.
+        outline: Callable[[Node], str] = import_module("promptdsl.tree.outline").outline
+        name = label(self) if self.options.id is None else f"{label(self)} {self.options.id!r}"
+        place = "" if self.source is None else f" at {self.source}"
+        return f"<{name}{place}: not rendered>\n{outline(self)}".rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Return the outline for a notebook."""
+        from html import escape
+
+        return f'<pre style="overflow-x: auto">{escape(str(self))}</pre>'
 
     def __format__(self, spec: str) -> str:
-        return self._no_text(author())
+        raise ContentError(
+            f"{named_label(self)} has no text before it is rendered",
+            fix="pass the component itself as an argument, or render() it; "
+            "print(part) and str(part) show its outline",
+            at=(author(), self.source),
+        )
 
     def _name(self) -> str:
         """Return the name of its component."""
         return type(self).__name__.removesuffix("Node")
-
-    def _no_text(self, caller: Source) -> str:
-        raise ContentError(
-            f"{named_label(self)} has no text before it is rendered",
-            fix="pass the component itself as an argument, or render() it; repr() shows it",
-            at=(caller, self.source),
-        )
 
     def __enter__(self) -> "Node":
         raise ScopeError(

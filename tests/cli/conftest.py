@@ -157,7 +157,7 @@ def process(prompts: Path) -> Command:
 
     def run(*arguments: str, **variables: str) -> Done:
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "promptdsl.cli", *arguments],
+            [sys.executable, "-W", "error", "-m", "promptdsl", *arguments],
             cwd=prompts,
             env=os.environ | variables,
             capture_output=True,

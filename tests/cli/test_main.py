@@ -13,8 +13,9 @@ import pytest
 from promptdsl.cli import main
 from tests.cli.conftest import LINES, Command
 from tests.internals import cli_module
+from tests.renders import ruled
 
-GREETING_TEXT = "[system]\nBe brief.\n\n[user]\nHello.\n"
+GREETING_TEXT = ruled("[system]\nBe brief.\n\n[user]\nHello.\n")
 HEAVY = ("asyncio", "jinja2", "pydantic", "pytest", "rich", "tiktoken")
 LOADED = f"""
 import sys
@@ -139,7 +140,7 @@ def test_data_is_utf8_whatever_the_locale(
     """Standard output is UTF-8, whatever the locale and the interpreter's own settings say."""
     (prompts / "unicode.py").write_text(UNICODE, "utf-8")
     done = process("render", "unicode.py:SAID", **variables)
-    assert (0, "[user]\nGrüße, 東京 \U0001f600\n\n[developer]\né\n\n[user]\nx\n", "") == done
+    assert (0, ruled("[user]\nGrüße, 東京 \U0001f600\n\n[developer]\né\n\n[user]\nx\n"), "") == done
 
 
 @pytest.mark.parametrize("variables", LOCALES)
@@ -157,7 +158,7 @@ def test_a_reader_that_leaves_is_no_fault(prompts: Path) -> None:
     (prompts / "large.py").write_text(
         "from promptdsl import User\nLARGE = User('x' * 1_000_000)\n", "utf-8"
     )
-    command = [sys.executable, "-m", "promptdsl.cli", "render", "large.py:LARGE"]
+    command = [sys.executable, "-m", "promptdsl", "render", "large.py:LARGE"]
     with subprocess.Popen(
         command, cwd=prompts, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
@@ -170,7 +171,7 @@ def test_a_reader_that_leaves_is_no_fault(prompts: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
 def test_a_full_disk_is_said(prompts: Path) -> None:
     """Data that cannot be written is a failure with its reason."""
-    command = [sys.executable, "-m", "promptdsl.cli", "render", "support.py:demo"]
+    command = [sys.executable, "-m", "promptdsl", "render", "support.py:demo"]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             command, cwd=prompts, stdout=full, stderr=subprocess.PIPE, check=False

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.cli.conftest import Command, Done
 from tests.internals import UsageError, call_function, read_arguments
+from tests.renders import ruled
 
 TYPED = """\
 from typing import TYPE_CHECKING, Literal, Optional
@@ -51,13 +52,13 @@ def test_an_annotation_changes_nothing(
 ) -> None:
     """Text is text and JSON is JSON, whatever the parameter is annotated with."""
     (prompts / "typed.py").write_text(TYPED.format(annotation=annotation), "utf-8")
-    assert Done(0, f"[user]\n{value}\n", "") == cli("render", "typed.py:demo", "-p", pair)
+    assert Done(0, ruled(f"[user]\n{value}\n"), "") == cli("render", "typed.py:demo", "-p", pair)
 
 
 def test_a_text_without_annotation_stays_text(cli: Command) -> None:
     """A parameter that is not annotated gets the text."""
     done = cli("render", "support.py:anything", "-p", "a=3", "-p", "b=")
-    assert Done(0, "[user]\n{'a': '3', 'b': ''}\n", "") == done
+    assert Done(0, ruled("[user]\n{'a': '3', 'b': ''}\n"), "") == done
 
 
 @pytest.mark.parametrize(
@@ -73,26 +74,28 @@ def test_a_text_without_annotation_stays_text(cli: Command) -> None:
 )
 def test_a_pair_is_cut_at_its_first_sign(cli: Command, pair: str, value: str) -> None:
     """``key=`` is followed by text, ``key:=`` by JSON."""
-    assert Done(0, f"[user]\n{value}\n", "") == cli("render", "support.py:anything", "-p", pair)
+    assert Done(0, ruled(f"[user]\n{value}\n"), "") == cli(
+        "render", "support.py:anything", "-p", pair
+    )
 
 
 def test_parameters_replace_defaults(cli: Command) -> None:
     """What is given replaces the defaults of the function, and only that."""
     done = cli("render", "support.py:demo", "-p", "question=How?", "-p", "count=2")
-    assert Done(0, "[system]\nPlan: Pro\n\n[user]\nHow?\n\nTimes: 2\n", "") == done
+    assert Done(0, ruled("[system]\nPlan: Pro\n\n[user]\nHow?\n\nTimes: 2\n"), "") == done
 
 
 def test_the_last_pair_of_a_name_holds(cli: Command) -> None:
     """A parameter given twice has its last value."""
     done = cli("render", "support.py:anything", "-p", "a=1", "-p", "a:=2")
-    assert Done(0, "[user]\n{'a': 2}\n", "") == done
+    assert Done(0, ruled("[user]\n{'a': 2}\n"), "") == done
 
 
 def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
     """A file of properties gives values as they are, and ``-p`` wins over it."""
     (prompts / "props.json").write_text('{"a": 1, "b": {"c": [null]}, "d": "5"}', "utf-8-sig")
     done = cli("render", "support.py:anything", "-p", "a=2", "--props", "props.json")
-    assert Done(0, "[user]\n{'a': '2', 'b': {'c': [None]}, 'd': '5'}\n", "") == done
+    assert Done(0, ruled("[user]\n{'a': '2', 'b': {'c': [None]}, 'd': '5'}\n"), "") == done
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from promptdsl import (
     User,
     render,
 )
-from tests.internals import as_explanation, as_json, as_messages, as_text, visible
+from tests.internals import as_explanation, as_json, as_messages, visible
 
 CONVERSATION = Timeline(
     System("Be brief."),
@@ -35,32 +35,6 @@ CONVERSATION = Timeline(
     ToolMessage("call_2", "Too long.", is_error=True, error_type="timeout_error"),
     Assistant("It is a cat."),
 )
-TEXT = """\
-[system]
-Be brief.
-
-[user ada]
-Look at this:
-
-(image https://example.com/a.png)
-
-[assistant]
-I will.
-
--> look({"at": "it"})
-
--> wait({"seconds":  2})
-
-[tool look]
-Seen.
-
-Twice.
-
-[tool wait failed]
-Too long.
-
-[assistant]
-It is a cat."""
 MESSAGES = """\
 0 system
   text
@@ -105,61 +79,37 @@ JSON = st.recursive(
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
 
-def test_a_conversation_reads_as_text() -> None:
-    """Text is who speaks and what is said; calls and attachments are one line each."""
-    assert TEXT == as_text(render(CONVERSATION).messages)
-
-
 def test_a_conversation_reads_as_messages() -> None:
     """Messages are shown with their blocks, and what belongs to them is indented."""
     assert MESSAGES == as_messages(render(CONVERSATION).messages)
 
 
 @pytest.mark.parametrize(
-    ("block", "text", "lines"),
+    ("block", "lines"),
     [
         pytest.param(
             {"type": "image", "data": "QUJD", "media_type": "image/png"},
-            "(image image/png, about 3 bytes)",
             ["  image image/png, about 3 bytes"],
             id="bytes",
         ),
-        pytest.param(
-            {"type": "document", "file_id": "file_1"},
-            "(document file_1)",
-            ["  document file_1"],
-            id="file",
-        ),
+        pytest.param({"type": "document", "file_id": "file_1"}, ["  document file_1"], id="file"),
         pytest.param(
             ReasoningBlock("Hm.\nYes.", origin="anthropic"),
-            "(reasoning: Hm.\nYes.)",
             ["  reasoning", "    Hm.", "    Yes."],
             id="reasoning",
         ),
-        pytest.param({"type": "dance", "steps": 2}, "(dance)", ["  dance"], id="unknown"),
+        pytest.param({"type": "dance", "steps": 2}, ["  dance"], id="unknown"),
         pytest.param(
             {"type": "text", "text": "Long.", "cache": "5m"},
-            "Long.",
             ["  text cached", "    Long."],
             id="cached",
         ),
     ],
 )
-def test_every_block_can_be_read(block: Any, text: str, lines: list[str]) -> None:
+def test_every_block_can_be_read(block: Any, lines: list[str]) -> None:
     """Whatever is recorded has a line: what it is, and what tells it from others."""
     messages = render(History([Message("assistant", (block,), id="m1")])).messages  # type: ignore[arg-type]
-    assert (f"[assistant]\n{text}", ["0 assistant (m1)", *lines]) == (
-        as_text(messages),
-        as_messages(messages).split("\n"),
-    )
-
-
-def test_an_answer_to_an_unnamed_call_has_its_id() -> None:
-    """A result whose call is not there is shown by the id of the call."""
-    message = Message.from_dict(
-        {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "call_9"}]}
-    )
-    assert "[tool call_9]" == as_text([message])
+    assert ["0 assistant (m1)", *lines] == as_messages(messages).split("\n")
 
 
 def test_a_configuration_is_read_as_it_is_written() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from promptdsl import Assistant, System, Timeline, ToolMessage, ToolUse, User, render
 from tests.cli.conftest import LINES, Command, Done
+from tests.renders import ruled
 
 GREETING = Timeline(System("Be brief."), User("Hello."))
 PNG = base64.b64decode(
@@ -22,7 +23,7 @@ MESSAGES = """\
   text
     Hello.
 """
-TEXT = "[system]\nBe brief.\n\n[user]\nHello.\n"
+TEXT = ruled("[system]\nBe brief.\n\n[user]\nHello.\n")
 OPENAI = {
     "messages": [
         {"role": "system", "content": "Be brief."},
@@ -91,7 +92,7 @@ def test_any_part_can_be_named(cli: Command, target: str) -> None:
 
 def test_a_section_alone_is_system_content(cli: Command) -> None:
     """A section alone is shown as the system message it becomes."""
-    assert Done(0, "[system]\n## Rules\nBe kind.\n", "") == cli("render", "support.py:RULES")
+    assert Done(0, ruled("[system]\n## Rules\nBe kind.\n"), "") == cli("render", "support.py:RULES")
 
 
 def test_losses_are_notes(cli: Command) -> None:
@@ -242,7 +243,7 @@ def test_what_has_to_be_awaited_is(cli: Command, prompts: Path) -> None:
         "prompt = Timeline(User(Lazy(now)))\n"
     )
     done = cli("render", "computed.py:prompt", "--for", "text", "--model", "gpt-5")
-    assert Done(0, "[user]\nfor gpt-5\n", "") == done
+    assert Done(0, ruled("[user]\nfor gpt-5\n"), "") == done
 
 
 def test_the_outline_names_the_file_as_it_was_named(cli: Command) -> None:
@@ -343,7 +344,10 @@ def test_control_characters_are_shown_not_sent(cli: Command, prompts: Path) -> N
         "def wrong():\n    raise ValueError('a\\x1b[2J')\n",
         "utf-8",
     )
-    assert (Done(0, "[user]\na\\x1b[2Jb\\rc\n", ""), "steering.py:6: ValueError: a\\x1b[2J\n") == (
+    assert (
+        Done(0, ruled("[user]\na\\x1b[2Jb\\rc\n"), ""),
+        "steering.py:6: ValueError: a\\x1b[2J\n",
+    ) == (
         cli("render", "steering.py:SAID"),
         cli("render", "steering.py:wrong").err,
     )

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command, Done
+from tests.renders import ruled
 
-GREETING_TEXT = "[system]\nBe brief.\n\n[user]\nHello.\n"
+GREETING_TEXT = ruled("[system]\nBe brief.\n\n[user]\nHello.\n")
 USER = "from promptdsl import User\n"
 
 
@@ -35,7 +36,7 @@ def test_an_absolute_path_is_a_file(cli: Command, prompts: Path) -> None:
 def test_a_module_may_stand_in_a_package(cli: Command, prompts: Path) -> None:
     """A module is named with its packages."""
     written(prompts / "inner_package" / "prompts.py", USER + "SAID = User('Hi.')\n")
-    assert Done(0, "[user]\nHi.\n", "") == cli("render", "inner_package.prompts:SAID")
+    assert Done(0, ruled("[user]\nHi.\n"), "") == cli("render", "inner_package.prompts:SAID")
 
 
 def test_a_file_imports_what_stands_beside_it(cli: Command, prompts: Path) -> None:
@@ -43,14 +44,14 @@ def test_a_file_imports_what_stands_beside_it(cli: Command, prompts: Path) -> No
     written(prompts / "far" / "beside_it.py", "PLAN = 'Pro'\n")
     code = "def demo():\n    from beside_it import PLAN\n    return User(PLAN)\n"
     written(prompts / "far" / "away.py", USER + code)
-    assert Done(0, "[user]\nPro\n", "") == cli("render", "far/away.py:demo")
+    assert Done(0, ruled("[user]\nPro\n"), "") == cli("render", "far/away.py:demo")
 
 
 def test_a_file_is_a_module_of_its_own_name(cli: Command, prompts: Path) -> None:
     """A file runs under its own name, so that what guards a script does not run."""
     code = "def demo():\n    return User(__name__)\n\nif __name__ == '__main__':\n    exit()\n"
     written(prompts / "named_so.py", USER + code)
-    assert Done(0, "[user]\nnamed_so\n", "") == cli("render", "named_so.py:demo")
+    assert Done(0, ruled("[user]\nnamed_so\n"), "") == cli("render", "named_so.py:demo")
 
 
 @pytest.mark.parametrize("name", ["json", "attrs", "promptdsl", "wave"])
@@ -60,7 +61,7 @@ def test_a_file_takes_no_name_from_another_module(cli: Command, prompts: Path, n
     code = "import sys\n" + USER + "def demo():\n    return User(__name__)\n"
     written(prompts / "apart" / f"{name}.py", code)
     done = cli("render", f"apart/{name}.py:demo")
-    assert (Done(0, f"[user]\n{name}_\n", ""), before) == (done, sys.modules.get(name))
+    assert (Done(0, ruled(f"[user]\n{name}_\n"), ""), before) == (done, sys.modules.get(name))
 
 
 def test_a_file_may_define_what_looks_up_its_module(cli: Command, prompts: Path) -> None:
@@ -71,7 +72,7 @@ def test_a_file_may_define_what_looks_up_its_module(cli: Command, prompts: Path)
         "    known: ClassVar[int] = 1\n    name: str\n\nSAID = User(Plan('Pro').name)\n"
     )
     written(prompts / "with_dataclass.py", code)
-    assert Done(0, "[user]\nPro\n", "") == cli("render", "with_dataclass.py:SAID")
+    assert Done(0, ruled("[user]\nPro\n"), "") == cli("render", "with_dataclass.py:SAID")
 
 
 def test_a_command_leaves_the_interpreter_as_it_was(cli: Command) -> None:
@@ -91,7 +92,7 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
     """The encoding a file declares is the one it is read in."""
     code = "# coding: latin-1\nfrom promptdsl import User\nSAID = User('é')\n"
     (prompts / "encoded.py").write_bytes(code.encode("latin-1"))
-    assert Done(0, "[user]\né\n", "") == cli("render", "encoded.py:SAID")
+    assert Done(0, ruled("[user]\né\n"), "") == cli("render", "encoded.py:SAID")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None
 def test_a_name_with_a_dot_is_a_file_as_well(cli: Command, prompts: Path) -> None:
     """A file whose name is no module's is run all the same."""
     written(prompts / "the.prompt.py", USER + "SAID = User('Hi.')\n")
-    assert Done(0, "[user]\nHi.\n", "") == cli("render", "the.prompt.py:SAID")
+    assert Done(0, ruled("[user]\nHi.\n"), "") == cli("render", "the.prompt.py:SAID")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="every file can be read")
@@ -188,3 +189,62 @@ def test_an_import_that_fails_inside_is_wrong(cli: Command, prompts: Path, targe
         done.code,
         done.err.removeprefix(f"{prompts}/"),
     )
+
+
+FAR = """\
+from promptdsl import Audio, Timeline, User
+
+
+def lost():
+    return Timeline(User("Hi.", Audio.from_bytes(b"ID3", "audio/mpeg")))
+
+
+def failing():
+    return Timeline(User(["Hi."]))
+"""
+
+
+@pytest.fixture
+def far(prompts: Path) -> Path:
+    """Return the file of a module that is imported from a folder below."""
+    (prompts / "far").mkdir()
+    (prompts / "far" / "away.py").write_text(FAR, "utf-8")
+    return prompts / "far" / "away.py"
+
+
+@pytest.mark.parametrize("named", ["far.away:", "far/away.py:", "{}:"])
+def test_lines_are_relative_to_the_folder(cli: Command, far: Path, named: str) -> None:
+    """However a prompt is named, its losses, errors and parts have lines relative to the folder."""
+    target = named.format(far)
+    model = ("--model", "claude-opus-4-5")
+    lost, outline, tokens, failed, traced = (
+        cli("render", f"{target}lost", *model),
+        cli("render", f"{target}lost", "--outline"),
+        cli("tokens", f"{target}lost"),
+        cli("render", f"{target}failing"),
+        cli("render", f"{target}failing", "--traceback"),
+    )
+    assert "far/away.py:5: content:" == lost.err[:23]
+    assert ["user", "far/away.py:5"] == outline.out.split()[:2]
+    assert "  far/away.py:5\n" in tokens.out
+    assert "far/away.py:9: a list" == failed.err[:21]
+    assert '  File "far/away.py", line 9, in failing' in traced.err.split("\n")
+    assert str(far.parent) not in lost.err + outline.out + tokens.out + failed.err + traced.err
+
+
+def test_the_prompt_keeps_its_paths(cli: Command, prompts: Path) -> None:
+    """A path that is said in the prompt is text of the prompt."""
+    said = f"{prompts}/support.py:3"
+    (prompts / "pathed.py").write_text(
+        f"from promptdsl import User\nSAID = User({said!r})", "utf-8"
+    )
+    assert f"{said}\n" == cli("render", "pathed.py:SAID").out.split("─\n")[1]
+
+
+def test_a_file_elsewhere_keeps_its_path(
+    cli: Command, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The line of a file outside of the folder has its whole path."""
+    path = tmp_path_factory.mktemp("elsewhere") / "away.py"
+    path.write_text(FAR, "utf-8")
+    assert f"{path}:9: a list" == cli("render", f"{path}:failing").err.partition(" cannot")[0]

@@ -211,7 +211,7 @@ def test_a_pipe_gets_words(process: Command) -> None:
 
 def test_nobody_has_to_listen(prompts: Path) -> None:
     """Without a standard output there is nothing to say, and nothing to complain of."""
-    command = shlex.join([sys.executable, "-m", "promptdsl.cli", "tokens", "support.py:GREETING"])
+    command = shlex.join([sys.executable, "-m", "promptdsl", "tokens", "support.py:GREETING"])
     variables = os.environ | {"TERM": "xterm"}
     shell = ["sh", "-c", f"{command} >&-"]
     done = subprocess.run(shell, cwd=prompts, env=variables, stderr=subprocess.PIPE, check=False)
@@ -230,7 +230,7 @@ def in_terminal(prompts: Path, variables: dict[str, str], *arguments: str) -> st
     """Return what the command writes to a terminal."""
     environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-W", "error", "-m", "promptdsl.cli", *arguments]
+    command = [sys.executable, "-W", "error", "-m", "promptdsl", *arguments]
     subprocess.run(command, cwd=prompts, env=environment | variables, stdout=theirs, check=True)
     os.close(theirs)
     with os.fdopen(ours, "rb", buffering=0) as terminal:

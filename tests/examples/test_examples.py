@@ -12,6 +12,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from promptdsl.cli import main
 from tests.internals import TARGETS
+from tests.renders import ruled
 
 ROOT = Path(__file__).resolve().parents[2]
 PRINTING = ("support_agent", "coding_agent", "document_review", "tool_loop")
@@ -98,4 +99,4 @@ def test_it_takes_another_question(
 ) -> None:
     """What an example asks can be given on the command line."""
     main(["render", target(name), "-p", f"{parameter}=Is it Friday?", "--for", "text", *MODEL])
-    assert "[user]\nIs it Friday?\n" == capsys.readouterr().out[-21:]
+    assert ruled("[user]\nIs it Friday?\n") == capsys.readouterr().out[-87:]

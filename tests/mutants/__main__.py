@@ -16,7 +16,15 @@ import pytest
 from tests.mutants.rooms import ROOMS, files_of, module_name
 from tests.mutants.rounds import FAULT, KILLED, NO_MODULE, SURVIVED, Rounds, mutants_of, sampled
 
-QUIETLY = ("-q", "-s", "-p", "no:cacheprovider", "--tb=no", "-m", "not slow and not sdk")
+QUIETLY = (
+    "-q",
+    "-s",
+    "-p",
+    "no:cacheprovider",
+    "--tb=no",
+    "-m",
+    "not slow and not sdk and not browser",
+)
 PROFILE = "--hypothesis-profile=mutants"
 
 

@@ -16,7 +16,10 @@ DEEPEST = 40
 
 
 def outline(root: Node) -> str:
-    """Return the parts below a node, indented, each with its size in characters and its line."""
+    """Return the parts below a node, indented, each with its size in characters and its line.
+
+    A part without parts, such as a ``Tool``, is itself the only line.
+    """
     lines: list[str] = []
 
     def add(depth: int, name: str, where: object) -> None:
@@ -24,8 +27,10 @@ def outline(root: Node) -> str:
         text = "  " * min(depth, DEEPEST) + on_one_line(name)
         lines.append(f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text)
 
-    beside = root.equipment if isinstance(root, turn_nodes.RootNode) else ()
-    stack: list[tuple[Child, int]] = [(child, 0) for child in reversed((*beside, *root.content))]
+    parts = root.content or (root,)
+    if isinstance(root, turn_nodes.RootNode):
+        parts = (*root.equipment, *root.content)
+    stack: list[tuple[Child, int]] = [(child, 0) for child in reversed(parts)]
     while stack:
         node, depth = stack.pop()
         if isinstance(node, str):
@@ -54,7 +59,7 @@ def outline(root: Node) -> str:
 def _described(node: Node) -> str:
     """Return the name of a node and its options, as its author wrote them."""
     options = node.options
-    describe = _PARTS.get(type(node))
+    describe = _PARTS.get(node._node)  # pyright: ignore[reportPrivateUsage]
     words = [label(node).lower() if describe is None else describe(node)]
     words += [options.id] if options.id else []
     if isinstance(node, part_nodes.SectionNode) and node.title is not None:

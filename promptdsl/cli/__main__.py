@@ -1,7 +1,0 @@
-"""``python -m promptdsl.cli``: the command without its script."""
-
-import sys
-
-from promptdsl.cli import main
-
-sys.exit(main())

@@ -1,0 +1,32 @@
+"""A request as Markdown: escaped, and every text in a code block that it cannot leave."""
+
+from html import escape
+
+from promptdsl.foundation.escaping import code_fences
+from promptdsl.foundation.unicode import visible
+from promptdsl.rendering.reports.readable import Card, Piece, Readable, cards_of
+
+
+def markdown_view(readable: Readable) -> str:
+    """Return the cards of a request, each a part that can be opened and closed."""
+    cards = (*readable.notes(), *cards_of(readable.prompt))
+    return "\n\n".join([f"<p>{_line(readable.summary)}</p>", *map(_part, cards)])
+
+
+def _part(card: Card) -> str:
+    title = f"<b>{_line(card.what)}</b> {_line(card.name)}".rstrip()
+    is_open = "" if card.what == "tool definition" else " open"
+    pieces = [f"<details{is_open}>\n<summary>{title}</summary>", *map(_piece, card.pieces)]
+    return "\n\n".join([*pieces, "</details>"])
+
+
+def _piece(piece: Piece) -> str:
+    label = [f"<p>{_line(piece.label)}</p>"] if piece.label else []
+    text = visible(piece.text)
+    start, end = code_fences(text, "text")
+    return "\n\n".join([*label, *([f"{start}{text}{end}"] if text else [])])
+
+
+def _line(text: str) -> str:
+    # In an HTML block only HTML has to be escaped; it ends with the first empty line.
+    return escape(visible(text, one_line=True))

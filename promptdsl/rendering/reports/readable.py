@@ -1,0 +1,161 @@
+"""A request as people read it: cards with labelled texts, which every view shows in its own form.
+
+A card is a message, or a tool or the form of the answer beside the messages.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import NamedTuple
+
+import attrs
+
+from promptdsl.budget.dropped import Dropped
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.json import write_json
+from promptdsl.foundation.unicode import on_one_line
+from promptdsl.messages import (
+    Block,
+    MediaBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from promptdsl.messages.field_checks import Cache
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.media.image_size import described
+from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.digest import digest_of
+from promptdsl.rendering.reports.token_report import TokenReport
+
+
+class Piece(NamedTuple):
+    """A text of a card; one without a label is text of the request itself."""
+
+    label: str
+    text: str = ""
+
+
+class Card(NamedTuple):
+    """A message, a tool or the form of the answer; ``what`` is its role or kind."""
+
+    what: str
+    name: str
+    pieces: tuple[Piece, ...]
+
+
+@attrs.frozen(eq=False, slots=False)
+class Readable:
+    """The content of the views of a request; ``report`` counts its tokens, and may raise."""
+
+    prompt: Prompt
+    facts: ModelFacts
+    losses: tuple[Loss, ...]
+    dropped: tuple[Dropped, ...]
+    report: Callable[[], TokenReport]
+
+    @cached_property
+    def summary(self) -> str:
+        """The target of the request, its size and its digest, on one line."""
+        target = " ".join(filter(None, (self.facts.provider or "no target", self.facts.model)))
+        sizes = [_counted("message", self.prompt.messages)]
+        # A view is there, too, when a counter fails or the file of an attachment is gone.
+        with suppress(Exception):
+            sizes.append(f"{self.report().total:,} tokens")
+        sizes += [_counted("loss", self.losses)] if self.losses else []
+        sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []
+        return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
+
+    def message_tokens(self) -> Sequence[int | None]:
+        """Return the tokens of each message, ``None`` where they cannot be counted."""
+        with suppress(Exception):
+            return self.report().messages
+        return [None] * len(self.prompt.messages)
+
+    def notes(self) -> Iterator[Card]:
+        """Yield the losses and what was dropped, a text each."""
+        for what, notes in (("losses", self.losses), ("dropped", self.dropped)):
+            if notes:
+                yield Card(what, "", tuple(Piece("", str(note)) for note in notes))
+
+
+def _counted(word: str, values: Sequence[object]) -> str:
+    plural = "" if len(values) == 1 else "es" if word.endswith("s") else "s"
+    return f"{len(values):,} {word}{plural}"
+
+
+def cards_of(prompt: Prompt) -> Iterator[Card]:
+    """Yield the tools of a request, the form of its answer, and its messages."""
+    for tool in prompt.tools:
+        yield _tool_card(tool)
+    if prompt.tool_choice is not None:
+        yield Card("tool choice", prompt.tool_choice, ())
+    if prompt.output is not None:
+        yield _output_card(prompt.output)
+    tool_names: dict[str, str] = {}
+    for message in prompt.messages:
+        tool_names |= {call.id: call.name for call in message.calls}
+        yield _message_card(message, tool_names)
+
+
+def _tool_card(tool: ToolDefinition) -> Card:
+    schema = write_json(tool.input_schema if tool.raw is None else tool.raw)
+    pieces = (*_described(tool.description), Piece("input", schema), *_cached(tool.cache))
+    return Card("tool definition", tool.name, pieces)
+
+
+def _output_card(output: OutputSchema) -> Card:
+    pieces = (*_described(output.description), Piece("schema", write_json(output.schema)))
+    return Card("output", output.name, pieces)
+
+
+def _described(description: str | None) -> Iterator[Piece]:
+    if description:
+        yield Piece("", description)
+
+
+def _message_card(message: Message, tool_names: Mapping[str, str]) -> Card:
+    blocks, name = message.content, message.name or ""
+    if message.role == "tool" and len(blocks) == 1:
+        # The label of its only result is the name of the message.
+        (label, _), *pieces = _pieces(blocks, tool_names)
+        return Card("tool", label.removeprefix("result "), tuple(pieces))
+    return Card(message.role, name, tuple(_pieces(blocks, tool_names)))
+
+
+def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[Piece]:
+    for block in blocks:
+        match block:
+            case TextBlock():
+                yield Piece("", block.text)
+            case ToolUseBlock():
+                yield Piece(f"call {block.name}", block.arguments)
+            case ToolResultBlock():
+                name = block.name or tool_names.get(block.tool_use_id, block.tool_use_id)
+                yield Piece(f"result {name} failed" if block.is_error else f"result {name}")
+                yield from _pieces(block.content, tool_names)
+            case ReasoningBlock():
+                yield Piece("reasoning", block.text)
+            case _ if isinstance(block, MediaBlock):
+                title = f" {block.title!r}" if block.title else ""
+                yield Piece(f"{block.type}{title} {described(block.source)}", _found(block.source))
+            case _:
+                data = block.to_dict()
+                yield Piece(str(data.get("type", block.type)), write_json(data))
+        yield from _cached(getattr(block, "cache", None))
+
+
+def _found(source: MediaSource) -> str:
+    """Return the place of an attachment, or its size."""
+    if source.kind != "base64":
+        return source.value
+    size = len(source.value) * 3 // 4 - source.value[-2:].count("=")
+    return f"{size:,} bytes"
+
+
+def _cached(mark: Cache | None) -> Iterator[Piece]:
+    if mark is not None:
+        yield Piece("cache mark" if mark == "default" else f"cache mark {mark}")

@@ -1,0 +1,38 @@
+"""A request as a renderable of the library ``rich``, which the caller has imported already."""
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.text import Text
+
+from promptdsl.foundation.unicode import visible
+from promptdsl.rendering.reports.readable import Piece, Readable, cards_of
+
+STYLES = {
+    "system": "magenta",
+    "developer": "magenta",
+    "user": "blue",
+    "assistant": "green",
+    "tool": "yellow",
+    "losses": "red",
+    "dropped": "red",
+}
+
+
+def rich_view(readable: Readable) -> Group:
+    """Return a panel for each card of a request, below its summary."""
+    panels = [
+        Panel(
+            Text("\n\n").join(map(_piece, card.pieces)),
+            title=Text(visible(f"{card.what} {card.name}".rstrip(), one_line=True)),
+            title_align="left",
+            border_style=STYLES.get(card.what, "dim"),
+        )
+        for card in (*readable.notes(), *cards_of(readable.prompt))
+    ]
+    return Group(Text(readable.summary, style="bold"), *panels)
+
+
+def _piece(piece: Piece) -> Text:
+    if not piece.label:
+        return Text(visible(piece.text))
+    return Text.assemble((visible(piece.label), "italic"), " ", visible(piece.text))

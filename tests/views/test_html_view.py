@@ -1,0 +1,209 @@
+"""``_repr_html_``, ``_repr_markdown_`` and ``rich``: what they show, and what cannot leave them."""
+
+from collections import Counter
+from html.parser import HTMLParser
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from promptdsl import (
+    Assistant,
+    Image,
+    Rendered,
+    Section,
+    System,
+    Timeline,
+    Tool,
+    ToolMessage,
+    ToolUse,
+    User,
+    render,
+)
+from tests.errors import this_line
+from tests.hostile import HOSTILE
+from tests.internals import all_visible, is_whole
+from tests.searching import with_each
+from tests.views.hostile_prompt import ATTACKS, LONG, hostile_prompt
+
+SCHEMA = {"type": "object"}
+SUPPORT = Timeline(
+    Tool(name="find", description="Find <tea>.", input_schema=SCHEMA),
+    System("Be brief & kind."),
+    User("Look:", Image.from_bytes(b"\x89PNG\r\n\x1a\n" + bytes(10)), name="Ada"),
+    Assistant(ToolUse("find", {"query": "tea"}, id="call_1")),
+    ToolMessage("call_1", "None.", is_error=True),
+)
+BODIES = """\
+<details class="tool definition"><summary><b>tool definition</b> find</summary><pre dir="auto">
+Find &lt;tea&gt;.</pre><h6>input</h6><pre dir="auto">
+{&quot;type&quot;: &quot;object&quot;}</pre></details>
+<details class="system" open><summary><b>system</b> <small>25 tokens</small></summary>\
+<pre dir="auto">
+Be brief &amp; kind.</pre></details>
+<details class="user" open><summary><b>user</b> Ada <small>4,777 tokens</small></summary>\
+<pre dir="auto">
+Look:</pre><h6>image (base64) image/png</h6><pre dir="auto">
+18 bytes</pre></details>
+<details class="assistant" open><summary><b>assistant</b> <small>32 tokens</small></summary>\
+<h6>call find</h6><pre dir="auto">
+{&quot;query&quot;: &quot;tea&quot;}</pre></details>
+<details class="tool" open><summary><b>tool</b> find failed <small>19 tokens</small></summary>\
+<pre dir="auto">
+None.</pre></details>
+</div>"""
+MARKDOWN = """\
+<details>
+<summary><b>tool definition</b> find</summary>
+
+```text
+Find <tea>.
+```
+
+<p>input</p>
+
+```text
+{"type": "object"}
+```
+
+</details>
+
+<details open>
+<summary><b>system</b></summary>
+
+```text
+Be brief & kind.
+```
+
+</details>
+
+"""
+RICH = """\
+╭─ user Ada ───────────────────────────╮
+│ Look:                                │
+│                                      │
+│ image (base64) image/png 18 bytes    │
+╰──────────────────────────────────────╯
+"""
+
+
+class Seen(HTMLParser):
+    """The tags of a page with the names of their attributes, and its texts by tag."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.texts: list[tuple[str, str]] = []
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags[" ".join([tag, *(name for name, _ in attrs)])] += 1
+        self.open.append(tag)
+        self.texts.append((tag, ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note that a tag was closed."""
+        assert tag == self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        """Note a text of the innermost tag."""
+        if self.open:
+            tag, text = self.texts[-1]
+            self.texts[-1] = (tag, text + data)
+
+
+def pages(rendered: Rendered) -> list[Seen]:
+    """Return the views of a request as pages: the HTML, and the HTML of the Markdown."""
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    return [Seen(rendered._repr_html_()), Seen(markdown.render(rendered._repr_markdown_()))]
+
+
+def printed(rendered: Rendered, width: int) -> str:
+    """Return what ``rich`` prints on a terminal of this width."""
+    console = Console(width=width, file=StringIO())
+    console.print(rendered)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_html_view() -> None:
+    """Every tool and message is a part that can be closed, with its tokens; tools are closed."""
+    html = render(SUPPORT, counter=len)._repr_html_()
+    assert BODIES == html[html.index("<details") :]
+    assert '<div class="promptdsl"><style>' == html[:30]
+    assert "<p>Rendered for no target: 4 messages, " in html
+
+
+def test_the_markdown_view() -> None:
+    """Every tool and message is a part that can be closed, its texts are code blocks."""
+    markdown = render(SUPPORT)._repr_markdown_()
+    start = markdown.index("<details")
+    assert MARKDOWN == markdown[start : start + len(MARKDOWN)]
+    assert "<p>Rendered for no target: 4 messages, " == markdown[:39]
+
+
+def test_the_rich_view() -> None:
+    """Printed with ``rich``, every message is a box; its text is no markup."""
+    assert RICH in printed(render(SUPPORT), 40)
+    boxed = printed(render(User("[red]a[/red] \x1b[2J")), 24)
+    assert "│ [red]a[/red] \\x1b[2J │" in boxed
+
+
+def test_losses_and_dropped_parts_come_first() -> None:
+    """Each view shows what is lost and what was dropped, with its line."""
+    prompt, line = Timeline(Section("a", "b " * 99, priority=1), User("Hi.", name="A")), this_line()
+    rendered = render(prompt, provider="gemini", budget=30)
+    loss = f"{__file__}:{line}: hint: name 'A' (user[0])"
+    dropped = f"{__file__}:{line}: section 'a'"
+    for view in (rendered._repr_html_().replace("&#x27;", "'"), rendered._repr_markdown_()):
+        assert 0 < view.index(loss) < view.index(dropped) < view.index("<b>user</b>")
+    boxed = printed(rendered, 200)
+    assert 0 < boxed.index(loss) < boxed.index(dropped) < boxed.index("user A")
+
+
+def test_a_long_text_is_closed_at_first() -> None:
+    """A message of more than 4,000 characters is closed until it is opened."""
+    html = render(Timeline(User("a" * 4_000, merge=False), User("a" * 4_001)))._repr_html_()
+    assert (1, 1) == (html.count('<details class="user" open>'), html.count('class="user">'))
+
+
+TAGS = {
+    "b",
+    "details class",
+    "details class open",
+    "div class",
+    "h6",
+    "p",
+    "pre dir",
+    "small",
+    "style",
+    "summary",
+}
+MARKDOWN_TAGS = {"b", "code class", "details", "details open", "p", "pre", "summary"}
+
+
+@pytest.mark.parametrize("target", [{"model": "claude-opus-4-5"}, {"model": "<script>"}, {}])
+def test_a_hostile_prompt_adds_no_tag(target: dict[str, str]) -> None:
+    """Texts, names, addresses and schemas add no tag, no attribute and no end of one."""
+    html, markdown = pages(render(hostile_prompt("http://evil.example"), **target))  # type: ignore[arg-type]
+    assert {*html.tags} <= TAGS
+    assert {*markdown.tags} <= MARKDOWN_TAGS
+    assert ([], []) == (html.open, markdown.open)
+    assert {all_visible(LONG)} == {text.strip() for _, text in html.texts if "xxxx" in text}
+
+
+@with_each([text for text in (*HOSTILE, *ATTACKS) if is_whole(text)])
+@given(st.text(st.characters(exclude_categories=("Cs",))))
+def test_any_text_is_shown_as_text(text: str) -> None:
+    """Whatever a message says, a view has the same tags, and shows it as text."""
+    rendered = render(Timeline(System("x"), User(text or "-", name=text or "-")))
+    calm = render(Timeline(System("x"), User("-" * len(text or "-"), name="-")))
+    said = all_visible(rendered.messages[1].content[0].text)  # type: ignore[union-attr]
+    for page, other in zip(pages(rendered), pages(calm), strict=True):
+        assert other.tags == page.tags
+        assert said.strip() in [shown.strip() for _, shown in page.texts]
