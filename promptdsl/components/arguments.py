@@ -11,7 +11,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import UnknownBlock
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.message import Message
-from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
+from promptdsl.tree.masks import BARE, BUSY, FAILED, HINTED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode
 
@@ -274,7 +274,7 @@ def check_finished(arg: Node, component: Node) -> None:
             fix="close its block first",
             at=(component.source, arg.source),
         )
-    if arg.mask & BARE:
+    if arg.mask & HINTED == BARE:
         raise bare(arg)
 
 

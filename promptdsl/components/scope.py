@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 from promptdsl.foundation.errors import PlacementError, ScopeError
 from promptdsl.foundation.source import Source, author
-from promptdsl.tree.masks import BARE, CLOSED, FAILED, OPEN, PLACED
+from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _modules = sys.modules
 _EVENTS = "asyncio.events"
-NOT_BARE = ~BARE
 getframe = sys._getframe
 
 
@@ -207,7 +206,7 @@ def enter(component: C) -> C:
         opened = (component, top, get_ident(), running_task(), component._forbids_at_once)
     content = component.content
     component.content = [*content] if content else []
-    component.mask = mask & NOT_BARE | OPEN
+    component.mask = mask | OPEN
     OPENED.set(opened)
     return component
 
