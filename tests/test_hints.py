@@ -1,4 +1,4 @@
-"""Hints about what an author wrote: a block in which nothing was written."""
+"""Hints about what an author wrote: an empty block, and sentences without a space between them."""
 
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import (
+    UNTRUSTED_NOTICE,
     Assistant,
     Checklist,
     Developer,
@@ -26,6 +27,7 @@ from promptdsl import (
     List,
     Node,
     Note,
+    Paragraph,
     Quote,
     Section,
     System,
@@ -38,9 +40,11 @@ from promptdsl import (
     ToolUse,
     Turn,
     User,
+    Value,
     component,
     detached,
     include,
+    override,
     render,
 )
 from promptdsl.cli import main
@@ -282,6 +286,13 @@ def test_a_component_whose_function_writes_nothing_is_a_hint() -> None:
     assert [("hint", "an empty silent", FUNCTION, *lines_of(write, 2))] == told(write())
 
 
+def test_an_empty_section_that_is_overridden_is_its_replacement() -> None:
+    """A section that a library leaves empty for its users is replaced, and not told."""
+    with override({"rules": Section("rules", "Be kind.")}), System() as system, Section("rules"):
+        pass
+    assert ([("system", "Be kind.")], []) == (comes_to(system), losses_of(system))
+
+
 @pytest.mark.parametrize("returned", [False, ""])
 def test_a_component_that_returns_nothing_on_purpose_is_none(returned: object) -> None:
     """``False`` and an empty string are content that is nothing, as in an argument."""
@@ -443,6 +454,139 @@ def test_an_empty_part_is_told_in_every_prompt_that_holds_it() -> None:
         pass
     prompts = [Timeline(System("a", part), Developer("b", part)) for _ in range(2)]
     assert [1, 1] == [len(told(prompt)) for prompt in prompts]
+
+
+SPACE = "the strings of one call are one text; write the space, or Text(...) for each"
+
+
+CALLS: list[Callable[[str, str], Node]] = [
+    System,
+    Developer,
+    User,
+    Event,
+    Ephemeral,
+    lambda first, second: User(Text("a"), first, second, Text("b")),
+    lambda first, second: Grounding("page", first, second),
+    lambda first, second: Section("rules", first, second, title="Rules"),
+    lambda first, second: System(Text(first, second)),
+    lambda first, second: User(Paragraph(first, second)),
+    lambda first, second: System(List(Item(first, second))),
+    lambda first, second: System(Quote(first, second)),
+    lambda first, second: System(Fragment(first, second)),
+    lambda first, second: System(Limit(99, first, second)),
+    lambda first, second: System(Lazy(lambda _: Text(first, second))),
+]
+
+
+@pytest.mark.parametrize("write", CALLS)
+def test_sentences_that_touch_are_a_hint(write: Callable[[str, str], Node]) -> None:
+    """The strings of one call are one text; a space that was forgotten between them is told."""
+    hint = ("hint", "no space between 'kind.' and 'Be'", SPACE)
+    tree = write("Be kind.", "Be brief.")
+    assert [hint] == [loss[:3] for loss in told(Timeline(User("q"), tree))]
+    assert [] == told(Timeline(User("q"), write("Be kind. ", "Be brief.")))
+
+
+def test_the_hint_of_sentences_names_the_line_of_the_call() -> None:
+    """Each line is told once, in each render, whatever the target."""
+
+    def write() -> Node:
+        with System() as system:
+            for name in ("a", "b"):
+                Section(name, "Be kind.", "Be brief.", "Be fast.")
+            Text("Why? ", "Because!", "That is why.")
+        return system
+
+    first, second = lines_of(write, 3, 4)
+    hints = [
+        ("hint", "no space between 'kind.' and 'Be'", SPACE, first),
+        ("hint", "no space between 'Because!' and 'That'", SPACE, second),
+    ]
+    tree = Timeline(write(), User("q"))
+    assert [hints] * 3 == [
+        told(tree),
+        told(tree, model="gpt-5"),
+        told(tree, model="claude-opus-5-5"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        (("Be kind!", "Stop."), "no space between 'kind!' and 'Stop.'"),
+        (("The rules:", "Be kind."), "no space between 'rules:' and 'Be'"),
+        (("See page 3.", "Then go on."), "no space between '3.' and 'Then'"),
+        (("**Be kind.**", "Be brief."), "no space between 'kind.**' and 'Be'"),
+        (("(Be kind.)", "Be brief."), "no space between 'kind.)' and 'Be'"),
+        (("Well…", "Be brief."), "no space between 'Well…' and 'Be'"),
+        (("Добрый день.", "Будь краток."), "no space between 'день.' and 'Будь'"),
+        (("안녕하세요.", "반갑습니다 여러분"), "no space between '안녕하세요.' and '반갑습니다'"),
+        (("Be kind.", Value("Be brief.")), "no space between 'kind.' and a Value"),
+        ((Value("Be kind."), "Be brief."), "no space between a Value and 'Be'"),
+        (("Be kind.", 3, "a.", "Be brief."), None),
+        (("Be kind. ", "Be brief."), None),
+        (("Be kind.", " Be brief."), None),
+        (("Be kind.", "\nBe brief."), None),
+        (("Be kind.", "be brief."), None),
+        (("Be kind", "Be brief."), None),
+        (("Be kind.", ""), None),
+        (("", "Be kind."), None),
+        (("v1.", "2 is out."), None),
+        (("See https://example.org/a.", "HTML is fine."), None),
+        (("Write to ann@example.", "Org is a domain."), None),
+        (("The U.S.", "Army is large."), None),
+        (("J.", "Smith is here."), None),
+        (("collections.", "Counter"), None),
+        (("collections", ".", "Counter is a class."), None),
+        (("sha256:", "ABCDEF"), None),
+        (("C:", "Users and documents"), None),
+        (("请保持友好。", "请简短。"), None),
+        ((Text("Be kind."), Text("Be brief.")), None),
+        (("Be kind.", Text("Be brief.")), None),
+    ],
+)
+def test_sentences_that_touch_are_told_from_names_and_numbers(parts: Any, what: str | None) -> None:
+    """A word and a mark, then a letter that is not small and more than a word: nothing else."""
+    assert ([] if what is None else [("hint", what)]) == losses_of(User(*parts))
+
+
+def in_parts(*parts: str) -> Node:
+    """Write strings into parts of a text."""
+    return System(Section("a", *parts), Quote(*parts), List(Item(*parts)))
+
+
+SENTENCES = st.lists(
+    st.sampled_from(["Be kind.", "Be brief. ", "\n  So: ", "say", "", "Stop!", "</a>", "a.\n  b"]),
+    min_size=1,
+)
+
+
+@examples(200)
+@given(SENTENCES)
+def test_a_hint_changes_no_text(parts: list[str]) -> None:
+    """Whatever strings a call has, its text is that of the strings put together."""
+    writes: list[Callable[..., Node]] = [System, in_parts, User, Event]
+    apart = [comes_to(write("x", *parts)) for write in writes]
+    assert [comes_to(write("".join(["x", *parts]))) for write in writes] == apart
+
+
+def test_the_notice_on_untrusted_text_stands_apart() -> None:
+    """It is a string, and yet no part of the text beside it."""
+    written = System("Cite ids.", UNTRUSTED_NOTICE, "Be ", Value("kind"), ".")
+    expected = f"Cite ids.\n\n{UNTRUSTED_NOTICE}\n\nBe kind."
+    assert ([("system", expected)], []) == (comes_to(written), losses_of(written))
+    assert [("user", "a", UNTRUSTED_NOTICE, "b")] == comes_to(User("a", UNTRUSTED_NOTICE, "b"))
+
+
+def test_the_notice_is_a_string() -> None:
+    """In one text, in an f-string and in a title it is what a string would be."""
+    alone = f"{UNTRUSTED_NOTICE} Be kind."
+    trees = [
+        System(Text(UNTRUSTED_NOTICE, " Be kind.")),
+        System(UNTRUSTED_NOTICE + " Be kind."),
+        System(alone),
+    ]
+    assert [[("system", alone)]] * 3 == [comes_to(tree) for tree in trees]
 
 
 def test_the_hints_are_in_document_order() -> None:
