@@ -1,5 +1,6 @@
 """Hints about what an author wrote: an empty block, and sentences without a space between them."""
 
+import asyncio
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -13,6 +14,7 @@ from promptdsl import (
     UNTRUSTED_NOTICE,
     Assistant,
     Checklist,
+    Code,
     Developer,
     Ephemeral,
     Event,
@@ -21,6 +23,7 @@ from promptdsl import (
     Fragment,
     Grounding,
     Group,
+    Heading,
     Item,
     Lazy,
     Limit,
@@ -41,6 +44,7 @@ from promptdsl import (
     Turn,
     User,
     Value,
+    arender,
     component,
     detached,
     include,
@@ -51,6 +55,7 @@ from promptdsl.cli import main
 from tests.errors import lines_of
 from tests.renders import comes_to, losses_of
 from tests.searching import examples
+from tests.template_strings import Interpolation, template
 
 BODY = "nothing was written in it; write Text(...), include(part), or call the component"
 FUNCTION = (
@@ -448,6 +453,25 @@ def test_an_empty_block_in_what_a_lazy_returns_is_a_hint() -> None:
     assert [hint] == told(System("Be kind.", Lazy(facts)))
 
 
+def test_a_lazy_that_writes_and_returns_nothing_is_a_hint() -> None:
+    """No block is open in its function, so what it writes there is nowhere."""
+
+    def write(part: object) -> Node:
+        return System("Be kind.", Lazy(lambda _: part if part else rules() and None))
+
+    async def later(_: object) -> None:
+        await asyncio.sleep(0)
+        Text("Be brief.")
+
+    why = "its function wrote parts and returned none; return the part, or a Fragment of them"
+    hint = ("hint", "an empty Lazy", why)
+    tree = System("Be kind.", Lazy(later))
+    awaited = asyncio.run(arender(tree, model="gpt-5")).losses
+    assert [(*hint, *lines_of(write, 1))] == told(write(None))
+    assert [hint] == [(loss.kind, loss.what, loss.why) for loss in awaited]
+    assert ([], []) == (told(write("x")), told(System("Be kind.", Lazy(lambda _: None))))
+
+
 def test_an_empty_part_is_told_in_every_prompt_that_holds_it() -> None:
     """A shared part is told at its one line, in each render."""
     with Section("rules") as part:
@@ -548,6 +572,20 @@ def test_the_hint_of_sentences_names_the_line_of_the_call() -> None:
 def test_sentences_that_touch_are_told_from_names_and_numbers(parts: Any, what: str | None) -> None:
     """A word and a mark, then a letter that is not small and more than a word: nothing else."""
     assert ([] if what is None else [("hint", what)]) == losses_of(User(*parts))
+
+
+@pytest.mark.parametrize("write", [Text, Code, Heading, Paragraph, FirstFit])
+def test_what_is_written_in_one_string_is_no_hint(write: Callable[[Any], Node]) -> None:
+    """Within one string or one t-string the author sees what stands beside what."""
+    parts = "Be kind.Be brief.", template("Be kind.", Interpolation("Be brief."), "")
+    told_of = [losses_of(User(write(part)), User(part)) for part in parts]
+    assert [[], []] == told_of
+
+
+def test_a_t_string_beside_a_string_is_checked_like_one() -> None:
+    """The seam is between two arguments, whatever they are."""
+    beside = template("Be brief, ", Interpolation("Ann"), ".")
+    assert [("hint", "no space between 'kind.' and 'Be'")] == losses_of(User("Be kind.", beside))
 
 
 def in_parts(*parts: str) -> Node:

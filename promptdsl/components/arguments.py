@@ -74,6 +74,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
         if len(nodes) == len(args):
             return placed(nodes) if of_parts else nodes
+    several = len(args) > 1
     content: list[Child] = []
     run: list[Inline] = []
     busy: list[Node] = []
@@ -89,15 +90,15 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
                 values.append(arg)
                 continue
             if run:
-                _end_run(component, run, content)
+                _end_run(component, run, content, several=several)
             content.append(arg)
         elif type(arg) is Notice:
-            _end_run(component, run, content)
+            _end_run(component, run, content, several=several)
             text = str.__str__(arg)
             content.append(make(TextNode, (text,), mask=TEXT_BITS, at=component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
-    _end_run(component, run, content)
+    _end_run(component, run, content, several=several)
     if busy:
         adopt(component, busy)
     for value in values:
@@ -105,11 +106,11 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     return placed(content) if of_parts else content
 
 
-def _end_run(component: Node, run: list[Inline], content: list[Child]) -> None:
+def _end_run(component: Node, run: list[Inline], content: list[Child], *, several: bool) -> None:
     """Move a run of strings and values into the content, as one text."""
     if not run:
         return
-    parts, mask = one_text(run)
+    parts, mask = one_text(run, several=several)
     content.append(parts[0] if len(parts) == 1 else make(TextNode, parts, mask=mask, at=component))
     run.clear()
 
@@ -136,10 +137,11 @@ def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
     return make(ItemNode, parts, mask=mask, at=component, done=None)
 
 
-def one_text(run: Sequence[Inline]) -> tuple[tuple[Inline, ...], int]:
+def one_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...], int]:
     """Return the parts of one text, neighbouring strings joined, and its mask.
 
-    Where two sentences touch, the parts stay as they are, and a hint tells of them.
+    Where two sentences of ``several`` arguments touch, the parts stay as they are, and a hint tells
+    of them.
     """
     parts: list[Inline] = []
     strings: list[str] = []
@@ -154,7 +156,7 @@ def one_text(run: Sequence[Inline]) -> tuple[tuple[Inline, ...], int]:
                 parts.append("".join(strings))
                 strings.clear()
             parts.append(part)
-        if before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
+        if several and before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
             return tuple(run), TEXT_BITS | HOLLOW | HINTED
         before = text
     if strings:

@@ -80,7 +80,7 @@ class FirstFit(Container, FirstFitNode):
             if isinstance(arg, Node):
                 alternatives.append(arg)
             elif arg is not None and arg is not False:
-                parts, mask = one_text(inline(arg, component))
+                parts, mask = one_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component.at))
         adopt(component, [part for part in alternatives if part.mask & (BUSY | BARE)])
         return alternatives

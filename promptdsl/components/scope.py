@@ -141,6 +141,8 @@ def join(component: Node, opened: OpenBlock, mask: int) -> None:
     block, _, thread, task, forbidden = opened
     if block is None:
         component.mask = mask
+        if isinstance(opened, _Detached):
+            opened.wrote = True
         return
     loop = running_loop() if _EVENTS in _modules else None
     if thread != get_ident() or task is not (None if loop is None else running_task()):
@@ -293,9 +295,13 @@ def detached() -> AbstractContextManager[None]:
 
 
 class _Detached(tuple[Any, ...]):
-    """The open block of a ``detached()``: it has no component, and knows its own line."""
+    """The open block of a ``detached()``: it has no component, and knows its own line.
+
+    ``wrote`` is whether a component was written in it.
+    """
 
     source: Source
+    wrote = False
 
 
 @contextmanager
@@ -312,6 +318,12 @@ def _detached(source: Source) -> Generator[None]:
     _unwind(opened, top)
     if top is not opened:
         raise _out_of_order("this detached()", source, top)
+
+
+def wrote_detached() -> bool:
+    """Return whether a component was written in the ``detached()`` that is open, if one is."""
+    opened = OPENED.get()
+    return isinstance(opened, _Detached) and opened.wrote
 
 
 def open_block() -> Component | None:

@@ -214,7 +214,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline
     adopt(component, busy)
     for value in values:
         freeze(value)
-    return one_text(parts)
+    return one_text(parts, several=len(args) > 1)
 
 
 class Value(Component, ValueNode):

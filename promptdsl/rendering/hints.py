@@ -32,18 +32,20 @@ _TEXTS = (TextNode, ParagraphNode)
 
 def _empty(node: Node) -> Loss:
     """Return the hint for a component whose block was opened, and nothing was written in it."""
-    what = f"an empty {label(node)}"
+    what, why = f"an empty {label(node)}", "nothing was written in it"
     advice = "write Text(...), include(part), or call the component"
     if isinstance(node, RootNode):
         advice = "write its turns in it, such as System(...) and User(...)"
+    elif isinstance(node, ComponentNode) and node.content:
+        what = f"an empty block of {node.name}"
+    elif isinstance(node, ComponentNode) and node.name == "Lazy":
+        why = "its function wrote parts and returned none"
+        advice = "return the part, or a Fragment of them"
     elif isinstance(node, ComponentNode):
-        if node.content:
-            what = f"an empty block of {node.name}"
-        else:
-            advice = "write Text(...) or include(part) in its function, or return a part"
+        advice = "write Text(...) or include(part) in its function, or return a part"
     elif node.options.id is not None:
         what += f" {node.options.id!r}"
-    return Loss("hint", what, f"nothing was written in it; {advice}", source=node.source)
+    return Loss("hint", what, f"{why}; {advice}", source=node.source)
 
 
 def _touching(node: Node) -> Loss:
