@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         TokenizerError,
     )
     from promptdsl.foundation.escaping import decode
+    from promptdsl.foundation.notice import UNTRUSTED_NOTICE
     from promptdsl.foundation.source import Source
     from promptdsl.foundation.trusted import trusted
     from promptdsl.messages import (
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
     from promptdsl.rendering.render import arender, render
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
     from promptdsl.rendering.result import Rendered, Stage, prefix_report
-    from promptdsl.rendering.text.strings import UNTRUSTED_NOTICE
     from promptdsl.templates import register_templates
     from promptdsl.tokens import split_text
     from promptdsl.tree.node import Node
@@ -124,6 +124,7 @@ else:
                 "ScopeError TargetError TemplateError TokenizerError"
             ),
             "foundation.escaping": "decode",
+            "foundation.notice": "UNTRUSTED_NOTICE",
             "foundation.source": "Source",
             "foundation.trusted": "trusted",
             "messages": (
@@ -141,7 +142,6 @@ else:
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
             "rendering.result": "Rendered Stage prefix_report",
-            "rendering.text.strings": "UNTRUSTED_NOTICE",
             "templates": "register_templates",
             "tokens": "split_text",
             "tree.node": "Node",

@@ -54,7 +54,7 @@ def fit(
     prompts fit whole. The whole is tried first, and a plan is made only when that is too long.
     Raises :class:`BudgetError` when the parts that have to stay are too long.
     """
-    has_choices = not is_settled(tree)
+    has_choices = not is_settled(hollow(tree))
     cut_tree, cuts = limited(tree, measuring()) if has_choices else (tree, ())
     whole = first_alternatives(cut_tree) if has_choices else cut_tree
     cut_parts = still_cut(cuts, whole) if cuts else ()

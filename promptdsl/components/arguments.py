@@ -1,5 +1,6 @@
 """The arguments of a component: turned into content, and moved out of the block they joined."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
@@ -7,11 +8,12 @@ from promptdsl.components.replacements import of_parts, placed
 from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_list, is_owner
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
+from promptdsl.foundation.notice import Notice
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import UnknownBlock
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.message import Message
-from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
+from promptdsl.tree.masks import BARE, BUSY, FAILED, HINTED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | bool | None"
 """An argument that is content. Of the booleans only ``False``, which is skipped."""
+
+Inline: TypeAlias = "str | ValueNode | TrustedTextNode"
+"""A part of one text."""
 
 TEXT_BITS = bits(TEXT)
 ITEM_BITS = bits(TEXT | ITEM)
@@ -69,8 +74,9 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
         if len(nodes) == len(args):
             return placed(nodes) if of_parts else nodes
+    several = len(args) > 1
     content: list[Child] = []
-    run: list[Child] = []
+    run: list[Inline] = []
     busy: list[Node] = []
     values: list[Node] = []
     for arg in args:
@@ -84,11 +90,15 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
                 values.append(arg)
                 continue
             if run:
-                _end_run(component, run, content)
+                _end_run(component, run, content, several=several)
             content.append(arg)
+        elif type(arg) is Notice:
+            _end_run(component, run, content, several=several)
+            text = str.__str__(arg)
+            content.append(make(TextNode, (text,), mask=TEXT_BITS, at=component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
-    _end_run(component, run, content)
+    _end_run(component, run, content, several=several)
     if busy:
         adopt(component, busy)
     for value in values:
@@ -96,17 +106,12 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     return placed(content) if of_parts else content
 
 
-def _end_run(component: Node, run: list[Child], content: list[Child]) -> None:
+def _end_run(component: Node, run: list[Inline], content: list[Child], *, several: bool) -> None:
     """Move a run of strings and values into the content, as one text."""
     if not run:
         return
-    texts = [part for part in run if isinstance(part, str)]
-    if len(texts) == len(run):
-        content.append("".join(texts))
-    elif len(run) == 1:
-        content.append(run[0])
-    else:
-        content.append(make(TextNode, joined(run), mask=TEXT_BITS, at=component))
+    parts, mask = one_text(run, several=several)
+    content.append(parts[0] if len(parts) == 1 else make(TextNode, parts, mask=mask, at=component))
     run.clear()
 
 
@@ -132,18 +137,55 @@ def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
     return make(ItemNode, parts, mask=mask, at=component, done=None)
 
 
-def joined(run: Iterable[Child]) -> tuple[Child, ...]:
-    """Return the parts of a text with neighbouring strings joined."""
-    parts: list[Child] = []
+def one_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...], int]:
+    """Return the parts of one text, neighbouring strings joined, and its mask.
+
+    Where two sentences of ``several`` arguments touch, the parts stay as they are, and a hint tells
+    of them.
+    """
+    parts: list[Inline] = []
+    strings: list[str] = []
+    before = ""
     for part in run:
-        if isinstance(part, str) and parts and isinstance(before := parts[-1], str):
-            parts[-1] = before + part
+        if isinstance(part, str):
+            text = part
+            strings.append(text)
         else:
+            text = part.text
+            if strings:
+                parts.append("".join(strings))
+                strings.clear()
             parts.append(part)
-    return tuple(parts)
+        if several and before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
+            return tuple(run), TEXT_BITS | HOLLOW | HINTED
+        before = text
+    if strings:
+        parts.append("".join(strings))
+    return tuple(parts), TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
 
 
-def inline(arg: object, component: Node) -> list[Child]:
+_MARKS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
+_SENTENCE_ENDS = frozenset(_MARKS + _CLOSINGS)
+_SENTENCE_END = re.compile(
+    rf"\s[^\s./@\\]*(?:[^\W_]{{2}}|\d)[{re.escape(_CLOSINGS)}]*[{_MARKS}]+[{re.escape(_CLOSINGS)}]*\Z"
+)
+_LONGEST_WORD = 80
+
+
+def sentences_touch(before: str, after: str) -> bool:
+    """Return whether a sentence ends in one text and the next begins in the other, unspaced.
+
+    The first ends in a word and a mark; a word with a dot, a slash or an at sign in it is a name or
+    an address. The next begins with a letter, not a small one, and is no single word.
+    """
+    first = after[:1]
+    is_sentence = after[-1:] in _SENTENCE_ENDS or len(after.split(None, 1)) > 1
+    if not first.isalpha() or first.islower() or not is_sentence:
+        return False
+    return _SENTENCE_END.search((" " + before)[-_LONGEST_WORD:]) is not None
+
+
+def inline(arg: object, component: Node) -> list[Inline]:
     """Return the parts of one text that an argument gives, or raise :class:`ContentError`."""
     if type(arg) is Trusted:
         return [make(TrustedTextNode, mask=TEXT_BITS, at=component, text=str.__str__(arg))]
@@ -164,9 +206,9 @@ def _is_t_string(value: object) -> TypeGuard[TString]:
     return both and not isinstance(value, str)
 
 
-def _t_string_parts(t_string: TString, component: Node) -> list[Child]:
+def _t_string_parts(t_string: TString, component: Node) -> list[Inline]:
     """Return the parts of a t-string; a t-string inserted in it is replaced by its own parts."""
-    parts: list[Child] = []
+    parts: list[Inline] = []
     waiting = _entries_reversed(t_string)
     while waiting:
         entry = waiting.pop()
@@ -274,7 +316,7 @@ def check_finished(arg: Node, component: Node) -> None:
             fix="close its block first",
             at=(component.source, arg.source),
         )
-    if arg.mask & BARE:
+    if arg.mask & HINTED == BARE:
         raise bare(arg)
 
 

@@ -20,7 +20,6 @@ from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, re
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import check_id, options_of, refuse_options
 from promptdsl.components.scope import (
-    NOT_BARE,
     Component,
     enter,
     fail,
@@ -54,8 +53,8 @@ PART_FORBIDS = ROOTED | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLO
 TEXT_FORBIDS = PART_FORBIDS | masks.SECTION | masks.MEDIA | masks.MEDIA << masks.SHIFT | masks.CACHE
 """Never inside a part that is one text."""
 
-NOT_OPEN = ~OPEN
 UNFINISHED = OPEN | BARE
+FINISHED = ~UNFINISHED
 
 
 class Container(Component):
@@ -97,7 +96,7 @@ class Container(Component):
         set_innermost(top[1])
         # The same as seal(), without the call: a block takes 5 % less.
         content = tuple(self.content)
-        own = self.mask & NOT_OPEN | (CLOSED if content else CLOSED | HOLLOW)
+        own = (self.mask & FINISHED if content else _emptied(self.mask)) | CLOSED
         mask = 0
         try:
             for child in content:
@@ -149,7 +148,7 @@ def begin(
             component.options = options_of(component, options)
         if args:
             content = tuple(component._gather(component, args))
-            seal(component, content, component.mask & NOT_BARE)
+            seal(component, content, component.mask & ~BARE)
     except PromptError:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract((*args, *found_in(id, *options.values(), *fields)))
@@ -192,6 +191,13 @@ def _checked_id(component: Component, id: object) -> str:
             at=(component.source,),
         )
     return str.__str__(id)
+
+
+def _emptied(mask: int) -> int:
+    """Return the mask of a component whose block ends empty: ``BARE`` if it had no arguments."""
+    # Arguments that are nothing, such as None, make it hollow; a fragment always is.
+    had_arguments = mask & HOLLOW and not mask & BARE
+    return mask & FINISHED | (HOLLOW if had_arguments else HOLLOW | BARE)
 
 
 def seal(component: Container, content: tuple[Any, ...], own: int) -> None:

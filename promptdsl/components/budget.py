@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Never
 
-from promptdsl.components.arguments import TEXT_BITS, Content, adopt, inline, joined
+from promptdsl.components.arguments import Content, adopt, inline, one_text
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
 from promptdsl.components.options import check_choice, check_count, check_priority
 from promptdsl.components.scope import Component, misplaced
@@ -80,8 +80,7 @@ class FirstFit(Container, FirstFitNode):
             if isinstance(arg, Node):
                 alternatives.append(arg)
             elif arg is not None and arg is not False:
-                parts = joined(inline(arg, component))
-                mask = TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
+                parts, mask = one_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component.at))
         adopt(component, [part for part in alternatives if part.mask & (BUSY | BARE)])
         return alternatives

@@ -18,11 +18,21 @@ from promptdsl.components.replacements import (
     moved,
     replacing,
 )
-from promptdsl.components.scope import enter, fail, getframe, innermost, is_list, leave, place, put
+from promptdsl.components.scope import (
+    enter,
+    fail,
+    getframe,
+    innermost,
+    is_list,
+    leave,
+    open_block,
+    place,
+    put,
+)
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.tree.group_nodes import ComponentNode
-from promptdsl.tree.masks import BARE, BUSY, HOLLOW, PLACED
+from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
 from promptdsl.tree.node import DEFAULTS, Node, label, walk
 
 P = ParamSpec("P")
@@ -48,12 +58,14 @@ class CustomComponent(Container, ComponentNode):
                 yielded = running.start()
             except StopIteration:
                 raise _yield_error(self, "never yields") from None
+        running.written = _entries()
         return self if yielded is None else yielded
 
     def __exit__(
         self, kind: object, error: object, trace: object
     ) -> Any:  # Any: True where the function took the exception of the block
         running, self.running = self.running, None
+        is_empty = kind is None and running.written == _entries()
         try:
             with _failing(self):
                 if not running.end(error if isinstance(error, BaseException) else None):
@@ -66,7 +78,15 @@ class CustomComponent(Container, ComponentNode):
                 return False
             raise
         super().__exit__(None, None, None)
+        if is_empty:
+            self.mask |= HINTED
         return error is not None
+
+
+def _entries() -> int:
+    """Return the number of entries of the open block."""
+    block = open_block()
+    return 0 if block is None else len(block.content)
 
 
 @contextmanager
@@ -94,6 +114,8 @@ class _Running:
         self.generator = generator
         self.own = self.inside = own
         self.around: Replacements | None = None
+        self.written = 0
+        """The number of entries where its children go, before them."""
 
     def start(self) -> object:
         """Run to where the children go: overrides around its ``yield`` hold for them, too."""
@@ -235,6 +257,8 @@ def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:
 
 def _take(block: CustomComponent, returned: object) -> None:
     """Put the result of a function into its component, unless it is there already."""
+    if returned is not None:
+        block.mask &= ~BARE
     kind = type_name(returned)
     if isinstance(returned, list | tuple):
         problem = f"{block.name} returned a {kind}"

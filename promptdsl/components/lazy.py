@@ -11,12 +11,12 @@ from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_n
 from promptdsl.components.block import begin_leaf, finish
 from promptdsl.components.options import bad_option, is_real
 from promptdsl.components.replacements import kept_overrides, replacing, restored
-from promptdsl.components.scope import Component, detached, open_block
+from promptdsl.components.scope import Component, detached, open_block, wrote_detached
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.tree.group_nodes import LazyNode
-from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.group_nodes import ComponentNode, LazyNode
+from promptdsl.tree.masks import HINTED, HOLLOW
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import TextNode
 
@@ -90,6 +90,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
     with detached(), replacing(restored(lazy.overrides)):
         result = lazy.function(context)
         _refuse_open(lazy)
+        result = _or_hint(result, lazy)
     if isawaitable(result):
         close: Callable[[], object] | None = getattr(result, "close", None)
         if close is not None:
@@ -109,7 +110,14 @@ async def acall(lazy: LazyNode, context: LazyContext) -> object:
         if isawaitable(result):
             result = await result
         _refuse_open(lazy)
+        return _or_hint(result, lazy)
+
+
+def _or_hint(result: object, lazy: LazyNode) -> object:
+    """Return the result, or an empty part with a hint: parts were written, and none is returned."""
+    if result is not None or not wrote_detached():
         return result
+    return make(ComponentNode, mask=HOLLOW | HINTED, at=lazy, name=label(lazy), by=None)
 
 
 def _refuse_open(lazy: LazyNode) -> None:

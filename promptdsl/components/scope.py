@@ -22,7 +22,7 @@ import attrs
 from promptdsl.foundation.errors import PlacementError, ScopeError
 from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author
-from promptdsl.tree.masks import BARE, CLOSED, FAILED, OPEN, PLACED
+from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _modules = sys.modules
 _EVENTS = "asyncio.events"
-NOT_BARE = ~BARE
 getframe = sys._getframe
 
 
@@ -150,6 +149,8 @@ def join(component: Node, opened: OpenBlock, mask: int) -> None:
     block, _, thread, task, forbidden = opened
     if block is None:
         component.mask = mask
+        if isinstance(opened, _Detached):
+            opened.wrote = True
         return
     loop = running_loop() if _EVENTS in _modules else None
     if thread != get_ident() or task is not (None if loop is None else running_task()):
@@ -215,7 +216,7 @@ def enter(component: C) -> C:
         opened = (component, top, get_ident(), running_task(), component._forbids_at_once)
     content = component.content
     component.content = [*content] if content else []
-    component.mask = mask & NOT_BARE | OPEN
+    component.mask = mask | OPEN
     OPENED.set(opened)
     return component
 
@@ -302,9 +303,13 @@ def detached() -> AbstractContextManager[None]:
 
 
 class _Detached(tuple[Any, ...]):
-    """The open block of a ``detached()``: it has no component, and knows its own line."""
+    """The open block of a ``detached()``: it has no component, and knows its own line.
+
+    ``wrote`` is whether a component was written in it.
+    """
 
     source: Source
+    wrote = False
 
 
 @contextmanager
@@ -321,6 +326,12 @@ def _detached(source: Source) -> Generator[None]:
     _unwind(opened, top)
     if top is not opened:
         raise _out_of_order("this detached()", source, top)
+
+
+def wrote_detached() -> bool:
+    """Return whether a component was written in the ``detached()`` that is open, if one is."""
+    opened = OPENED.get()
+    return isinstance(opened, _Detached) and opened.wrote
 
 
 def open_block() -> Component | None:

@@ -20,7 +20,18 @@ from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
-from promptdsl.tree.masks import AUDIENCE, BARE, BUSY, CLOSED, HOLLOW, NAMED, PLACED, SECTION, bits
+from promptdsl.tree.masks import (
+    AUDIENCE,
+    BARE,
+    BUSY,
+    CLOSED,
+    HINTED,
+    HOLLOW,
+    NAMED,
+    PLACED,
+    SECTION,
+    bits,
+)
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import SectionNode, ValueNode
 
@@ -129,7 +140,7 @@ def take_replacement(section: Section) -> None:
     replacement = None if current is None else current.of_part(section)
     if replacement is None:
         return
-    if section.mask & BARE:
+    if section.mask & HINTED == BARE:
         section.__class__ = ReplacedSection
         return
     node = replaced(section, replacement)

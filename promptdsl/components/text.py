@@ -9,10 +9,11 @@ from typing import Never
 from promptdsl.components.arguments import (
     TEXT_BITS,
     Content,
+    Inline,
     adopt,
     bare,
     inline,
-    joined,
+    one_text,
     refused,
     retract,
 )
@@ -34,7 +35,7 @@ from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.source import author
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import BUSY, HOLLOW
-from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, named_label
+from promptdsl.tree.node import DEFAULTS, Node, found_in, label, named_label
 from promptdsl.tree.part_nodes import (
     CodeNode,
     HeadingNode,
@@ -170,11 +171,10 @@ def begin_text(
         if unknown:
             refuse_options(component, unknown)
         component._check_fields()
-        component.content = content = text_parts(component, parts)
+        component.content, mask = text_parts(component, parts)
     except PromptError:
         retract(parts)
         raise
-    mask = TEXT_BITS if any(content) else EMPTY_TEXT
     top = innermost()
     if top is None:
         component.mask = mask
@@ -182,15 +182,16 @@ def begin_text(
         join(component, top, mask)
 
 
-def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
-    """Return the strings and values of one text.
+def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline, ...], int]:
+    """Return the strings and values of one text, and its mask.
 
     Raises :class:`ContentError` for any other argument, ``None`` and booleans included.
     """
     if not args:
         raise bare(component)
-    parts: list[Child] = []
+    parts: list[Inline] = []
     busy: list[Node] = []
+    values: list[Node] = []
     for arg in args:
         if type(arg) is str:
             parts.append(arg)
@@ -202,6 +203,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
             if arg.mask & BUSY:
                 busy.append(arg)
             parts.append(arg)
+            values.append(arg)
         else:
             raise ContentError(
                 f"{named_label(arg)} cannot be inside {named_label(component)}",
@@ -210,7 +212,9 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[Child, ...]:
                 at=(component.source, arg.source),
             )
     adopt(component, busy)
-    return joined([freeze(part) if isinstance(part, Node) else part for part in parts])
+    for value in values:
+        freeze(value)
+    return one_text(parts, several=len(args) > 1)
 
 
 class Value(Component, ValueNode):

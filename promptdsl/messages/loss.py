@@ -18,8 +18,9 @@ class Loss:
     """Something that a target cannot express, with the reason.
 
     ``kind``: ``content`` is text or media that is not sent, ``role`` is text sent in another role,
-    ``hint`` is a mark, a name or a flag that the target has no field for. ``path`` is the address
-    in the tree, ``source`` the author's file and line, where they are known.
+    ``hint`` is a mark, a name or a flag that the target has no field for, or what its author may
+    have written by mistake, such as an empty block. ``path`` is the address in the tree, ``source``
+    the author's file and line, where they are known.
 
     >>> from promptdsl import Loss
     >>> print(Loss("hint", "name 'Ada'", "messages have no names there", "user[0]"))

@@ -41,7 +41,7 @@ from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import is_settled
+from promptdsl.tree.rewrite import hollow, is_hinted, is_settled
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
     """Run the passes that do not depend on the target, then those that do."""
     tree = root
     if not tree.mask & CHANGING:
-        return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)), ())
+        return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)))
     lost: list[tuple[Node, int]] = []
     stages = [("written", tree)]
     ready = partial(settle, media_roots=request.media_roots, lost=lost)
@@ -207,13 +207,25 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
             tree = run(tree)
         stages.append((name, tree))
     losses = [Loss(*LONE_SURROGATE, f"history[{index}]", node.source) for node, index in lost]
-    return _for_target(request, tuple(stages), tuple(losses))
+    nodes = hollow(tree) if tree.mask & HOLLOW else []
+    if is_hinted(nodes):
+        from promptdsl.rendering.hints import hints_in
+
+        losses += hints_in(tree)
+    return _for_target(request, tuple(stages), tuple(losses), settled=is_settled(nodes))
 
 
-def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]) -> Rendered:
+def _for_target(
+    request: RenderRequest,
+    stages: Stages,
+    losses: tuple[Loss, ...] = (),
+    *,
+    settled: bool = True,
+) -> Rendered:
     """Return the result for the target of a request, fitted into its budget, if any.
 
-    ``stages`` are the trees up to the pass ``read``, ``losses`` are the losses of recordings.
+    ``stages`` are the trees up to the pass ``read``, ``losses`` those of any target. A tree is
+    ``settled`` if it fits without a budget as it is: nothing in it is cut or chosen.
     """
     tree = stages[-1][1]
     settings = settings_of(request, stages[0][1])
@@ -221,7 +233,7 @@ def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]
     if facts.binds_reasoning and facts.known:
         check_bound(dict(stages)["select"], settings.config, facts.model)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
-    if request.budget is None and (not tree.mask & HOLLOW or is_settled(tree)):
+    if request.budget is None and settled:
         outgoing = _prepared(tree, False, request=request, settings=settings)
     else:
         from promptdsl.rendering.budgeting import fit_tree
@@ -254,7 +266,7 @@ def _again(
     """Return the result for another provider, from the same tree."""
     template = request.template if provider == "chat_template" else None
     other = attrs.evolve(request, provider=provider, template=template)
-    return _for_target(other, stages, losses)
+    return _for_target(other, stages, losses, settled=is_settled(hollow(stages[-1][1])))
 
 
 def _prepared(

@@ -55,7 +55,7 @@ RECORDED = 1 << 21
 TOOL = 1 << 22
 """... a tool or an output schema."""
 HOLLOW = 1 << 23
-"""... a fragment, note, lazy or template, or empty: passes replace it."""
+"""... a fragment, note, lazy or template, or empty, or a text with a hint: passes look at it."""
 AUDIENCE = 1 << 24
 """... for a single audience."""
 CACHE = 1 << 25
@@ -71,10 +71,12 @@ OPEN = 1 << 27
 CLOSED = 1 << 28
 """Its own block was left."""
 BARE = 1 << 29
-"""It has no arguments, and its block was never opened."""
+"""It has no arguments, and nothing was written in its block, if that was opened."""
 
 FAILED = OPEN | CLOSED
 """An error left its own block."""
+HINTED = BARE | CLOSED
+"""A hint tells of it: nothing was written in its block. Such a node is hollow, too."""
 BUSY = PLACED | OPEN
 
 

@@ -19,6 +19,7 @@ from promptdsl.tree.group_nodes import (
 from promptdsl.tree.masks import (
     AUDIENCE,
     DEEP,
+    HINTED,
     HOLLOW,
     LIFTED,
     NAMED,
@@ -232,8 +233,14 @@ def hollow(root: Node) -> list[Node]:
     return nodes
 
 
-def is_settled(root: Node) -> bool:
-    """Return whether a tree has no ``FirstFit``, ``Limit`` or ``Reserve``."""
-    return not any(
-        isinstance(node, FirstFitNode | LimitNode | ReserveNode) for node in hollow(root)
-    )
+def is_hinted(nodes: Iterable[Node]) -> bool:
+    """Return whether a hint tells of one of the hollow nodes of a tree."""
+    return any(node.mask & HINTED == HINTED for node in nodes)
+
+
+def is_settled(nodes: Iterable[Node]) -> bool:
+    """Return whether the hollow nodes of a tree are no ``FirstFit``, ``Limit`` or ``Reserve``."""
+    return _CHOICES.isdisjoint(map(type, nodes))
+
+
+_CHOICES: frozenset[type[Node]] = frozenset({FirstFitNode, LimitNode, ReserveNode})

@@ -15,6 +15,7 @@ from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
     EVENT,
+    HINTED,
     REQUEST,
     RESULT,
     SHIFT,
@@ -78,6 +79,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     """Return a request-only turn as a turn of its mapped role, its content in a fence."""
     delimiter = config.delimiters.ephemeral
     content = request.content
+    is_told = request.mask & HINTED == HINTED  # a hint tells that it is empty
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
@@ -90,7 +92,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         attributes=attributes,
         at=request,
         values=request.grounding,
-        raw_values=tuple(value for _, value in shown if value),
+        raw_values=() if is_told else tuple(value for _, value in shown if value),
     )
     role, options = config.ephemeral_role, request.options
     return make_turn(

@@ -10,11 +10,16 @@ from promptdsl.tree.turn_nodes import RootNode
 def select(root: RootNode, *, audience: str) -> RootNode:
     """Return the tree with the parts for one audience, ``"model"`` or ``"people"``.
 
-    A note is for people.
+    A note is for people. A titled container is left out with the last of its parts.
     """
 
     def keep(node: Node) -> Node | None:
-        reader = "people" if isinstance(node, NoteNode) else node.options.audience
+        options = node.options
+        reader = "people" if isinstance(node, NoteNode) else options.audience
+        # What is empty and marked for no audience itself has lost its parts here.
+        emptied = not node.content and reader == "all" and not options.cache
+        if emptied and getattr(node, "title", None) is not None:
+            return None
         return node if reader in ("all", audience) else None
 
     return rewrite(root, keep, within=AUDIENCE)

@@ -23,6 +23,7 @@ from promptdsl.rendering.text.page import (
 )
 from promptdsl.rendering.text.strings import guarded, notice, value, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
+from promptdsl.tree.masks import HINTED
 from promptdsl.tree.node import Child, Node, make, mark_of
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
@@ -49,6 +50,9 @@ _GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
 _PROSE = (str, TextNode, ValueNode, TrustedTextNode, ParagraphNode, JsonNode)
 _HOLDERS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
 """The nodes without a frame, which write nothing but their children."""
+
+ONLY_TITLED = "it has a title but no content"
+"""The reason of the hint for a container that is left out; it is told once per line."""
 
 
 def open_part(state: TextState, node: Node, around: OpenPart) -> None:
@@ -112,11 +116,12 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         page.close_empty(frame.open)
         if part.listing is not None and page.gap:
             page.gap = part.listing.gap
-        if isinstance(node, SectionNode) and node.title is not None:
-            titled = f"section {node.options.id!r}"
-            state.note(node, "hint", titled, "it has a title but no content")
+        # Where its block was opened and left empty, a hint tells so already.
+        is_told = node.mask & HINTED == HINTED
+        if isinstance(node, SectionNode) and node.title is not None and not is_told:
+            state.note(node, "hint", f"section {node.options.id!r}", ONLY_TITLED)
         elif isinstance(node, FenceNode) and node.raw_values:
-            state.note(node, "hint", "a request-only turn", "it has a title but no content")
+            state.note(node, "hint", "a request-only turn", ONLY_TITLED)
     elif frame is not None:
         page.close(frame.close, outside)
         if isinstance(node, LISTS) and part.listing is not None:

@@ -7,12 +7,13 @@ from typing import Any
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
 from promptdsl.foundation.guards import fold, guard_prefixes
+from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
-from promptdsl.rendering.text.strings import UNTRUSTED_NOTE, guarded, notice, text_in, written
+from promptdsl.rendering.text.strings import guarded, notice, text_in, written
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
     CodeNode,

@@ -9,12 +9,14 @@ import attrs
 from promptdsl.config.delimiters import fence_literals, fence_names
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
+from promptdsl.rendering.text.containers import ONLY_TITLED
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.page import MARKABLE, OnLoss, Setting, marked
@@ -61,13 +63,17 @@ def lower(
 
 
 class Lowering:
-    """The messages and losses so far, and the number of turns by the head of their address."""
+    """The messages and losses so far, and the number of turns by the head of their address.
+
+    ``titled`` are the lines of containers that have a title but no content.
+    """
 
     def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
         form = FORMATS[config.format]
         self.setting = Setting(form, media_roots, config.format_block)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
+        self.titled: set[Source | None] = set()
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.speech = SPEECH
         if config.guard_conversation:
@@ -177,6 +183,10 @@ class Lowering:
 
     def _report(self, address: str, loss: Loss) -> None:
         # In system content an address is the path of ids; elsewhere it starts with the turn.
+        if loss.why == ONLY_TITLED:
+            if loss.source in self.titled:
+                return
+            self.titled.add(loss.source)
         if not loss.path:
             loss = attrs.evolve(loss, path=address)
         elif not address.startswith("system"):
