@@ -231,8 +231,8 @@ class Message:
         """Return the tool message with the result of a call: a text, or a list of blocks.
 
         ``name`` is the name of the tool. ``error_type`` is the kind of error: ``unknown_tool``,
-        ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``. Raises
-        :class:`DataError` for a wrong value.
+        ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``; it implies
+        ``is_error``. Raises :class:`DataError` for a wrong value.
         """
         blocks = contents(content, "content")
         error_type = checked_error_type(error_type, "error_type")
