@@ -221,7 +221,8 @@ class ToolMessage(Container, ToolTurnNode):
         self.is_error = is_error
         self.error_type = error_type
         plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
-        if not plain or type(tool_use_id) is not str or options or is_error or error_type is not None:
+        is_fault = is_error or error_type is not None
+        if not plain or type(tool_use_id) is not str or options or is_fault:
             begin(self, content, options)
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one text or nothing, which needs no checks.

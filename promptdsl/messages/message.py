@@ -47,8 +47,9 @@ class Message:
     ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
     equality ignores. ``plain`` is the text if the content is one text and nothing else, otherwise
     ``None``; the block of such a message is made when ``content`` is read. Other keywords are
-    ``id``, ``name``, ``metadata``, ``token_usage``, ``structured_output`` and ``finish_reason``.
-    Raises :class:`DataError` for an unknown role or key, and for a wrong value.
+    ``id``, ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output`` and
+    ``finish_reason``; a message made of several turns has of these only the name, the others are in
+    its ``sources``. Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
     >>> message = Message("user", "Where is the tea?", name="Ada")
@@ -143,6 +144,11 @@ class Message:
         return self.details.metadata
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """The labels that the author gave the turn; never sent."""
+        return self.details.tags
+
+    @property
     def token_usage(self) -> Mapping[str, object] | None:
         """The tokens that a provider counted for an assistant message."""
         return self.details.token_usage
@@ -163,9 +169,9 @@ class Message:
         if self._number < 0:
             origins: tuple[RawOrigin, ...] = self._at
             return origins
-        turn, details = self._at, self.details
+        turn = self._at
         head, within = turn.head or self.role, turn.options.within
-        return ((head, self._number, turn.at, details.id, details.metadata, within),)
+        return ((head, self._number, turn.at, self.details, within),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:

@@ -81,10 +81,11 @@ def test_turns_take_options(role: str) -> None:
 
 @every_turn
 def test_ids_and_metadata_survive(role: str) -> None:
-    """The id and the metadata of a turn are those of its message, and of its origin."""
-    (message,) = render(TURNS[role]("x", id="first", metadata={"k": 1})).messages
+    """The id, the metadata and the tags of a turn are those of its message, and of its origin."""
+    (message,) = render(TURNS[role]("x", id="first", metadata={"k": 1}, tags=("a", "b"))).messages
     (origin,) = message.sources
-    assert ("first", {"k": 1}) == (origin.id, origin.metadata)
+    assert ("first", {"k": 1}, ("a", "b")) == (origin.id, origin.metadata, origin.tags)
+    assert ("first", {"k": 1}, ("a", "b")) == (message.id, message.metadata, message.tags)
     assert "first" == origin.address
 
 
@@ -235,7 +236,9 @@ def test_error_types_are_known(type: str) -> None:
 def test_a_type_of_error_is_an_error(write: Any, flag: dict[str, bool]) -> None:
     """A result with a type of error is one of an error, wherever it is given."""
     message = write(error_type="timeout_error", **flag)
-    assert (ToolResultBlock("1", (TextBlock("a"),), None, True, "timeout_error"),) == message.content
+    assert (
+        ToolResultBlock("1", (TextBlock("a"),), None, True, "timeout_error"),
+    ) == message.content
 
 
 @pytest.mark.parametrize("write", [ToolMessage, ToolResult])

@@ -29,7 +29,7 @@ from promptdsl import (
     VideoBlock,
     read_response,
 )
-from tests.internals import EMPTY
+from tests.internals import EMPTY, NO_DETAILS
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
@@ -1175,7 +1175,7 @@ def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)
     message = Message(
-        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, NO_DETAILS, ()),)
     )
     (loss,) = write(whole([message]), ABLE)[1]
     expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"

@@ -34,7 +34,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import EMPTY, facts_for
+from tests.internals import EMPTY, NO_DETAILS, facts_for
 from tests.internals import read_bedrock as read
 from tests.internals import read_response_bedrock as read_response
 from tests.internals import write_bedrock as write
@@ -1166,7 +1166,7 @@ def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)
     message = Message(
-        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, NO_DETAILS, ()),)
     )
     (loss,) = write(whole([message]), ABLE)[1]
     expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"

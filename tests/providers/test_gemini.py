@@ -31,7 +31,7 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.errors import raised
-from tests.internals import EMPTY, json_schema
+from tests.internals import EMPTY, NO_DETAILS, json_schema
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
@@ -1143,7 +1143,7 @@ def test_losses(messages: list[Message], losses: list[Any]) -> None:
 def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)
-    origins: Any = (("assistant", 1, source, None, {}, ()),)
+    origins: Any = (("assistant", 1, source, NO_DETAILS, ()),)
     message = Message("assistant", (call("a"),), origins=origins)
     (loss,) = write(whole([HELLO, message]), SIGNING)[1]
     expected = (

@@ -37,7 +37,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import Kind, Role, facts_for
+from tests.internals import NO_DETAILS, Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
 from tests.internals import read_response_openai_chat as read_response
 from tests.internals import write_openai_chat as write
@@ -793,7 +793,7 @@ def test_loss_names_its_place() -> None:
     message = Message(
         "user",
         (UnknownBlock({"type": "hologram"}, "gemini"), TextBlock("a")),
-        origins=(("timeline.content[0]", -1, place, None, {}, ()),),
+        origins=(("timeline.content[0]", -1, place, NO_DETAILS, ()),),
     )
     found = write(whole([message]), OPENAI)[1][0]
     assert found == Loss(
