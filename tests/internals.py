@@ -65,6 +65,7 @@ from promptdsl.messages import conversation_cache as recordings_module
 from promptdsl.messages.block_keys import is_ambiguous
 from promptdsl.messages.blocks import CLASSES, AnyBlock
 from promptdsl.messages.conversation_cache import Recording, recorded_before
+from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import CACHES, ERROR_TYPES, Cache
 from promptdsl.messages.media.attachment import (
@@ -205,6 +206,7 @@ __all__ = [
     "MAX_BYTES",
     "NAMED",
     "NO_DELIMITER",
+    "NO_DETAILS",
     "OPENED",
     "OPENING",
     "OVERHEAD",

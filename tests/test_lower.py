@@ -170,20 +170,20 @@ def test_the_arguments_of_a_call() -> None:
 
 
 def test_ids_survive() -> None:
-    """Ids, names and metadata of turns are those of their messages."""
+    """Ids, names, metadata and tags of turns are those of their messages."""
     tree = [
         System("s", id="one", metadata={"n": 1}),
         User("u", id="two", name="ada", metadata={"n": 2}),
         Event(UserAction("left"), id="three"),
-        Assistant("a", id="four", tags=("x",)),
+        Assistant("a", id="four", tags=("x", "y")),
     ]
     roles = {"role_mapping": {"event": "developer"}}
     assert [
-        ("one", None, {"n": 1}),
-        ("two", "ada", {"n": 2}),
-        ("three", None, {}),
-        ("four", None, {}),
-    ] == [(m.id, m.name, dict(m.metadata)) for m in messages(*tree, transformation=roles)]
+        ("one", None, {"n": 1}, ()),
+        ("two", "ada", {"n": 2}, ()),
+        ("three", None, {}, ()),
+        ("four", None, {}, ("x", "y")),
+    ] == [(m.id, m.name, dict(m.metadata), m.tags) for m in messages(*tree, transformation=roles)]
 
 
 def test_where_messages_are_from() -> None:
@@ -367,9 +367,9 @@ def test_the_fast_path_and_the_slow_one() -> None:
     """A turn says the same whether it is plain or has options."""
     plain = [User("u"), Assistant("a", ToolUse("t", "{}", id="c")), ToolMessage("c", "x")]
     slow = [
-        User("u", tags=("t",)),
-        Assistant("a", ToolUse("t", "{}", id="c"), tags=("t",)),
-        ToolMessage("c", "x", tags=("t",)),
+        User("u", audience="all"),
+        Assistant("a", ToolUse("t", "{}", id="c"), audience="all"),
+        ToolMessage("c", "x", audience="all"),
     ]
     assert messages(*plain) == messages(*slow)
 

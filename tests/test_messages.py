@@ -60,6 +60,8 @@ class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
         ("id", [1], "'id' is a string, not list"),
         ("name", 5, "'name' is a string, not int"),
         ("metadata", 5, "'metadata' is a mapping, not int"),
+        ("tags", "vip", "'tags' is a list of strings, not str"),
+        ("tags", ["vip", 5], "'tags[1]' is a string, not int"),
         ("token_usage", [1], "'token_usage' is a mapping, not list"),
         ("finish_reason", 5, "'finish_reason' is a string, not int"),
     ],
@@ -72,6 +74,19 @@ def test_the_wrong_key_is_named(key: str, value: Any, what: str) -> None:
 
     error = raised(DataError, write)
     assert (lines_of(write, 1), f"messages[0]: {what}") == (error.at, error.what)
+
+
+def test_tags_of_a_message() -> None:
+    """The tags of a message are a tuple, part of it as its metadata is, and never sent."""
+    message = Message("user", "x", tags=["vip", "late"])
+    data = {"role": "user", "content": [{"type": "text", "text": "x"}], "tags": ["vip", "late"]}
+    rendered = render(Timeline(History([data])), provider="openai")
+    assert (("vip", "late"), data) == (message.tags, message.to_dict())
+    assert (message,) == rendered.messages != (Message("user", "x"),)
+    assert ([{"role": "user", "content": "x"}], ()) == (
+        rendered.to_openai()["messages"],
+        rendered.losses,
+    )
 
 
 def test_metadata_given_in_can_be_changed_afterwards() -> None:
@@ -122,6 +137,7 @@ messages = st.sampled_from(ROLES).flatmap(
         id=some,
         name=some,
         metadata=mappings,
+        tags=st.lists(st.text(), max_size=2),
         token_usage=st.none() | mappings,
         structured_output=json_values,
         finish_reason=some,

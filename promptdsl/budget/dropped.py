@@ -17,11 +17,15 @@ from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolNode, TurnNode
 
+SHOWN = 80
+"""The most characters of what a part said in the text of its report."""
+
 
 @attrs.frozen
 class Dropped:
     """A part that a budget or a :class:`Limit` dropped, cut or replaced by a smaller alternative.
 
+    Also a tool call or a result that ``tool_pairing`` removed; ``said`` is what it said, whole.
     ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the count of
     tokens that were saved, ``priority`` the part's own, ``None`` without one. ``why`` is the reason
     in words, ``source`` the author's file and line. :attr:`Rendered.dropped` lists them.
@@ -40,11 +44,14 @@ class Dropped:
     priority: float | None
     why: str
     source: Source | None
+    said: str = ""
 
     def __str__(self) -> str:
         place = f"{self.source}: " if self.source else ""
         path = f" ({self.path})" if self.path else ""
-        return f"{place}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}"
+        said = self.said if len(self.said) <= SHOWN else f"{self.said[: SHOWN - 3]}..."
+        quoted = f": {said!r}" if said else ""
+        return f"{place}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}{quoted}"
 
 
 NeededKind: TypeAlias = Literal["question", "turn", "history", "part"]

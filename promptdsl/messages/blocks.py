@@ -200,7 +200,8 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
 class ToolResultBlock(AnyBlock):
     """The result of one tool call, the only type of block in ``tool`` messages.
 
-    ``content`` may be given as a string, a block, or a list of blocks.
+    ``content`` may be given as a string, a block, or a list of blocks. An ``error_type`` implies
+    ``is_error``, whatever is given for it.
 
     >>> from promptdsl import ToolResultBlock
     >>> ToolResultBlock("call_1", "21 degrees", is_error=False).content[0].text
@@ -223,6 +224,11 @@ class ToolResultBlock(AnyBlock):
     error_type: str | None = None
     cache: Cache | None = None
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
+
+    def __attrs_post_init__(self) -> None:
+        AnyBlock.__attrs_post_init__(self)
+        if self.error_type is not None and not self.is_error:
+            _set(self, "is_error", True)
 
 
 @attrs.frozen

@@ -16,6 +16,7 @@ class Details:
     id: str | None = None
     name: str | None = None
     metadata: Mapping[str, object] = attrs.field(default=EMPTY, converter=frozen)
+    tags: tuple[str, ...] = ()
     token_usage: Mapping[str, object] | None = attrs.field(default=None, converter=frozen)
     structured_output: object = attrs.field(default=None, converter=frozen)
     finish_reason: str | None = None
@@ -24,9 +25,7 @@ class Details:
 NO_DETAILS = Details()
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 
-RawOrigin: TypeAlias = tuple[
-    str, int, Position | Source | None, str | None, Mapping[str, object], tuple[str, ...]
-]
+RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, Details, tuple[str, ...]]
 """An :class:`Origin` before its line is looked up. Its address has two parts: a name, and a
 number in brackets (-1 for none)."""
 
@@ -35,7 +34,9 @@ number in brackets (-1 for none)."""
 class Origin:
     """One of the turns that a message was made of: its address in the tree, and its line.
 
-    ``components`` are the names of the components around it, the outermost first.
+    ``id``, ``metadata``, ``tags``, ``token_usage``, ``structured_output`` and ``finish_reason`` are
+    those of the turn; a message made of several turns has them only here. ``components`` are the
+    names of the components around it, the outermost first.
 
     >>> from promptdsl import Timeline, User, render
     >>> (origin,) = render(Timeline(User("Hi.", id="first"))).messages[0].sources
@@ -48,10 +49,23 @@ class Origin:
     id: str | None = None
     metadata: Mapping[str, object] = EMPTY
     components: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    token_usage: Mapping[str, object] | None = None
+    structured_output: object = None
+    finish_reason: str | None = None
 
 
 def origin_of(raw: RawOrigin) -> Origin:
     """Return an origin with its address and its line."""
-    head, number, at, id, metadata, components = raw
-    address = head if number < 0 else f"{head}[{number}]"
-    return Origin(address, looked_up(at), id, metadata, components)
+    head, number, at, details, components = raw
+    return Origin(
+        address=head if number < 0 else f"{head}[{number}]",
+        source=looked_up(at),
+        id=details.id,
+        metadata=details.metadata,
+        components=components,
+        tags=details.tags,
+        token_usage=details.token_usage,
+        structured_output=details.structured_output,
+        finish_reason=details.finish_reason,
+    )

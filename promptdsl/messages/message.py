@@ -46,8 +46,9 @@ class Message:
     ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
     ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
     equality ignores. ``text`` is its text, however many blocks it has. Other keywords are ``id``,
-    ``name``, ``metadata``, ``token_usage``, ``structured_output`` and ``finish_reason``. Raises
-    :class:`DataError` for an unknown role or key, and for a wrong value.
+    ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output`` and ``finish_reason``;
+    a message made of several turns has of these only the name, the others are in its ``sources``.
+    Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
     >>> message = Message("user", "Where is the tea?", name="Ada")
@@ -150,6 +151,11 @@ class Message:
         return self.details.metadata
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """The labels that the author gave the turn; never sent."""
+        return self.details.tags
+
+    @property
     def token_usage(self) -> Mapping[str, object] | None:
         """The tokens that a provider counted for an assistant message."""
         return self.details.token_usage
@@ -170,9 +176,9 @@ class Message:
         if self._number < 0:
             origins: tuple[RawOrigin, ...] = self._at
             return origins
-        turn, details = self._at, self.details
+        turn = self._at
         head, within = turn.head or self.role, turn.options.within
-        return ((head, self._number, turn.at, details.id, details.metadata, within),)
+        return ((head, self._number, turn.at, self.details, within),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:
@@ -238,8 +244,8 @@ class Message:
         """Return the tool message with the result of a call: a text, or a list of blocks.
 
         ``name`` is the name of the tool. ``error_type`` is the kind of error: ``unknown_tool``,
-        ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``. Raises
-        :class:`DataError` for a wrong value.
+        ``validation_error``, ``execution_error``, ``timeout_error`` or ``interrupted``; it implies
+        ``is_error``. Raises :class:`DataError` for a wrong value.
         """
         blocks = contents(content, "content")
         error_type = checked_error_type(error_type, "error_type")

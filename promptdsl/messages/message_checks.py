@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.frozen import EMPTY, is_list
 from promptdsl.messages.details import DETAIL_KEYS, Details
-from promptdsl.messages.field_checks import mapping, optional
+from promptdsl.messages.field_checks import kind_of, mapping, optional, string
 
 KEYS = frozenset({"role", "content", "kind", *DETAIL_KEYS})
 
@@ -17,10 +17,18 @@ def checked_details(details: Mapping[str, object]) -> Details:
         id=optional(details.get("id"), "id"),
         name=optional(details.get("name"), "name"),
         metadata=EMPTY if metadata is None else mapping(metadata, "metadata"),
+        tags=_tags(details.get("tags")),
         token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
         structured_output=details.get("structured_output"),
         finish_reason=optional(details.get("finish_reason"), "finish_reason"),
     )
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    tags = () if value is None else value
+    if not is_list(tags):
+        raise DataError(f"'tags' is a list of strings, not {kind_of(value)}")
+    return tuple(string(tag, f"tags[{number}]") for number, tag in enumerate(tags))
 
 
 def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> None:

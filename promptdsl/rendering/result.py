@@ -79,8 +79,26 @@ class Rendered:
 
     @cached_property
     def dropped(self) -> "tuple[Dropped, ...]":
-        """The parts that a budget or a limit took out, in the order they were written."""
-        return self._dropped()
+        """The parts that a budget or a limit took out, in the order they were written.
+
+        Behind them stand the tool calls and results that ``tool_pairing`` removed.
+        """
+        stages = dict(self._stages)
+        mode = self.config.tool_pairing
+        if mode == "error" or stages["place"] is stages["pair"]:
+            return self._dropped()
+        from promptdsl.rendering.reports.unpaired import dropped_by_pairing
+        from promptdsl.tokens import tokens_for
+
+        unpaired = dropped_by_pairing(
+            stages["place"],
+            mode=mode,
+            config=self.config,
+            media_roots=self._media_roots,
+            tokens=tokens_for(self.facts, self._counter),
+            facts=self.facts,
+        )
+        return (*self._dropped(), *unpaired)
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:

@@ -81,10 +81,11 @@ def test_turns_take_options(role: str) -> None:
 
 @every_turn
 def test_ids_and_metadata_survive(role: str) -> None:
-    """The id and the metadata of a turn are those of its message, and of its origin."""
-    (message,) = render(TURNS[role]("x", id="first", metadata={"k": 1})).messages
+    """The id, the metadata and the tags of a turn are those of its message, and of its origin."""
+    (message,) = render(TURNS[role]("x", id="first", metadata={"k": 1}, tags=("a", "b"))).messages
     (origin,) = message.sources
-    assert ("first", {"k": 1}) == (origin.id, origin.metadata)
+    assert ("first", {"k": 1}, ("a", "b")) == (origin.id, origin.metadata, origin.tags)
+    assert ("first", {"k": 1}, ("a", "b")) == (message.id, message.metadata, message.tags)
     assert "first" == origin.address
 
 
@@ -167,6 +168,8 @@ def test_events_of_all_kinds() -> None:
 
 # A tool's answer.
 
+RESULT = {"type": "tool_result", "tool_use_id": "1", "content": "a"}
+
 
 def answered(*answers: Any) -> list[Message]:
     """Return the messages of tools in a conversation with two calls."""
@@ -216,6 +219,26 @@ def test_error_types_are_known(type: str) -> None:
         ToolMessage("1", "a", is_error=True, error_type=type), ToolMessage("2", "b")
     )
     assert type == messages[0].content[0].error_type  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("flag", [{}, {"is_error": False}, {"is_error": True}])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda **kind: answered(ToolMessage("1", "a", **kind), ToolMessage("2", "b"))[0],
+        lambda **kind: answered(User(ToolResult("1", "a", **kind), ToolResult("2", "b")))[0],
+        lambda **kind: Message.tool_result("1", "a", **kind),
+        lambda **kind: Message("tool", [ToolResultBlock("1", "a", **kind)]),
+        lambda **kind: Message("tool", [{**RESULT, **kind}]),
+        lambda **kind: Message.from_dict({"role": "tool", "content": [{**RESULT, **kind}]}),
+    ],
+)
+def test_a_type_of_error_is_an_error(write: Any, flag: dict[str, bool]) -> None:
+    """A result with a type of error is one of an error, wherever it is given."""
+    message = write(error_type="timeout_error", **flag)
+    assert (
+        ToolResultBlock("1", (TextBlock("a"),), None, True, "timeout_error"),
+    ) == message.content
 
 
 @pytest.mark.parametrize("write", [ToolMessage, ToolResult])

@@ -143,13 +143,14 @@ def test_what_was_no_rule_is_none_when_it_comes_back() -> None:
 
 def test_what_a_recorded_system_message_says_of_itself() -> None:
     """Id, name and metadata of a recorded system message stay, alone and beside others."""
-    said = Message("system", "b", id="x", name="Ann", metadata={"n": 1})
+    said = Message("system", "b", id="x", name="Ann", metadata={"n": 1}, tags=("t",))
     history, line = History([said, Message("user", "u")]), this_line()
-    origin = Origin("x", Source(__file__, line), "x", {"n": 1})
+    origin = Origin("x", Source(__file__, line), "x", {"n": 1}, tags=("t",))
     alone = render(history).messages[0]
     whole = render(Timeline(System("a"), history)).messages[0]
     assert ("recorded", "x", "Ann", {"n": 1}) == (alone.kind, alone.id, alone.name, alone.metadata)
     assert ("written", None, None, {}) == (whole.kind, whole.id, whole.name, whole.metadata)
+    assert (("t",), ()) == (alone.tags, whole.tags)
     assert ((origin,), origin) == (alone.sources, whole.sources[1])
 
 

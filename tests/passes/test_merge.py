@@ -22,6 +22,7 @@ from promptdsl import (
     TextBlock,
     Timeline,
     ToolMessage,
+    ToolResult,
     ToolUse,
     User,
     render,
@@ -276,6 +277,69 @@ def test_ids_and_metadata_of_messages_stay() -> None:
     items = [Message("user", "a", id="one", metadata={"n": 1}), Message("user", "b", id="two")]
     [message] = render(History(items)).messages
     assert [("one", {"n": 1}), ("two", {})] == [(o.id, dict(o.metadata)) for o in message.sources]
+
+
+WHOLE: dict[str, Any] = {
+    "id": "whole",
+    "metadata": {"n": 1},
+    "tags": ("t",),
+    "token_usage": {"output": 5},
+    "structured_output": {"a": 1},
+    "finish_reason": "stop",
+}
+"""All that a message says of itself, its name aside."""
+
+
+def kept(of: Any) -> dict[str, object]:
+    """Return what a message, or one of its sources, says of itself."""
+    return {key: getattr(of, key) for key in WHOLE}
+
+
+NOTHING = kept(Message("user", "x"))
+
+
+@pytest.mark.parametrize("others", [["two"], ["two", "three"]])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_merged_message_says_nothing_of_itself(others: list[str], backwards: bool) -> None:
+    """What a recorded reply says of itself is in its source, and not the merged message's."""
+    history = History([Message("assistant", "a", **WHOLE)])
+    parts = [history, *(Assistant("b", id=id) for id in others)]
+    ordered = [*reversed(parts)] if backwards else parts
+    [message] = render(Timeline(*ordered)).messages
+    places = ["history[0]", *others]
+    assert NOTHING == kept(message)
+    assert (places[::-1] if backwards else places) == [o.address for o in message.sources]
+    assert WHOLE == kept(message.sources[-1 if backwards else 0])
+
+
+def test_a_merged_message_keeps_its_name() -> None:
+    """Turns of one name are merged, so the name is that of the whole; different ones stay apart."""
+    tree = Timeline(User("a", name="ada", id="x"), User("b", name="ada"), User("c", name="bob"))
+    assert [("ada", None, 2), ("bob", None, 1)] == [
+        (message.name, message.id, len(message.sources)) for message in render(tree).messages
+    ]
+
+
+def test_a_message_of_one_turn_keeps_all() -> None:
+    """Beside turns that say nothing, the only turn of a message keeps what it says of itself."""
+    history = History([Message("assistant", "a", **WHOLE), Message("assistant", "")])
+    [message] = render(Timeline(history, Assistant(""))).messages
+    assert (WHOLE, [WHOLE]) == (kept(message), [kept(origin) for origin in message.sources])
+
+
+def test_what_results_say_of_themselves() -> None:
+    """Each result of a merged user turn is of its own turn alone, as what else that says is."""
+    calls = Assistant(ToolUse("t", {}, id="1"), ToolUse("t", {}, id="2"))
+    one = User(ToolResult("1", "r"), id="one", name="ada")
+    two = User(ToolResult("2", "s"), "x", id="two", tags=("t",), metadata={"n": 1}, name="ada")
+    assert [
+        ("tool", "one", (), {}, None, ["one"]),
+        ("tool", "two", ("t",), {"n": 1}, None, ["two"]),
+        ("user", "two", ("t",), {"n": 1}, "ada", ["two"]),
+    ] == [
+        (m.role, m.id, m.tags, dict(m.metadata), m.name, [origin.id for origin in m.sources])
+        for m in render(Timeline(User("q"), calls, one, two)).messages[2:]
+    ]
 
 
 # What is sent.

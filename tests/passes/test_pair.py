@@ -1,5 +1,6 @@
 """Pair: every call has one result before the next assistant turn, or something is done about it."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -14,6 +15,8 @@ from promptdsl import (
     Event,
     Grounding,
     History,
+    Image,
+    Json,
     Message,
     Node,
     Origin,
@@ -23,6 +26,7 @@ from promptdsl import (
     Section,
     Source,
     System,
+    Text,
     TextBlock,
     Timeline,
     ToolMessage,
@@ -522,6 +526,143 @@ def test_prune(content: Content, expected: list[ShortForm]) -> None:
     assert expected == comes_to(*content, transformation={"tool_pairing": "prune"})
 
 
+# What is removed is told.
+
+UNCALLED, ANSWERED, LATE, UNANSWERED = (
+    "no call before it has its id",
+    "its call has a result already",
+    "it comes after the next turn",
+    "it has no result",
+)
+SENT = {"a": [1, "b"]}
+FORECAST: Any = [
+    {"type": "json", "value": SENT},
+    "sun",
+    {"type": "image", "source": {"type": "url", "url": "https://a.org/i.png"}},
+]
+
+
+@pytest.mark.parametrize("budget", [None, 500])
+@pytest.mark.parametrize("mode", ["fill", "prune"])
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            lambda: [calls("a"), User("v"), ToolMessage("a", "late")],
+            [("result 'a'", "tool[0]", LATE, "late")],
+        ),
+        (
+            lambda: [User("u"), ToolMessage("a", "stray", id="here")],
+            [("result 'a'", "here", UNCALLED, "stray")],
+        ),
+        (
+            lambda: [calls("a"), result("a"), ToolMessage("a", "snow"), User("v"), result("a")],
+            [
+                ("result 'a'", "tool[1]", ANSWERED, "snow"),
+                ("result 'a'", "tool[2]", ANSWERED, "rain"),
+            ],
+        ),
+        (
+            lambda: [calls("a"), User(ToolResult("a", "x"), ToolResult("a", "y"), "v")],
+            [("result 'a'", "user[0]", ANSWERED, "y")],
+        ),
+        (
+            lambda: [User("u"), User("w", ToolResult("x", Json(SENT), Text("b"), IMAGE), "v")],
+            [("result 'x'", "user[1]", UNCALLED, '{"a": [1, "b"]}\n\nb\n\n[image]')],
+        ),
+        (
+            lambda: [User("u"), History([Message("user", "v"), *LATE_RECORDED])],
+            [
+                ("result 'a'", "history[3]", LATE, "late"),
+                ("result 'x'", "history[4]", UNCALLED, '{"a": [1, "b"]}\n\nsun\n\n[image]'),
+            ],
+        ),
+    ],
+)
+def test_removed_results_are_told(content: Any, expected: Any, mode: str, budget: Any) -> None:
+    """A result that is removed is in ``dropped``, with its address, the reason and what it said."""
+    rendered = render(
+        Timeline(*content()), budget=budget, counter=len, transformation={"tool_pairing": mode}
+    )
+    assert expected == [
+        (part.what, part.path, part.why, part.said)
+        for part in rendered.dropped
+        if part.what.startswith("result")
+    ]
+
+
+IMAGE = Image.from_url("https://a.org/i.png")
+LATE_RECORDED = [
+    Message("assistant", ["hm", ToolUseBlock("a", "look_up", "{}")]),
+    Message("user", "w"),
+    Message("user", [ToolResultBlock("a", "late"), TextBlock("z")]),
+    Message.tool_result("x", FORECAST),
+]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (lambda: [User("u"), calls("a", "b"), result("b")], ["assistant[0]"]),
+        (lambda: [User("u"), recorded_calls("b", "a", words=("hm",)), result("b")], ["history[0]"]),
+    ],
+)
+def test_removed_calls_are_told(content: Any, expected: list[str]) -> None:
+    """A call that ``prune`` removes is told with its arguments; ``fill`` removes none."""
+    pruned = render(Timeline(*content()), transformation={"tool_pairing": "prune"}).dropped
+    filled = render(Timeline(*content()), transformation={"tool_pairing": "fill"}).dropped
+    told = [(part.what, part.path, part.why, part.said) for part in pruned]
+    assert [("call 'a'", *expected, UNANSWERED, "look_up({})")] == told
+    assert () == filled
+
+
+def test_where_what_was_removed_is_from() -> None:
+    """The line of a removed result is its own, in a recording that of the ``History``."""
+    first = this_line() + 1
+    tree = Timeline(
+        User("u"),
+        ToolMessage("a", "x"),
+        User(
+            "v",
+            ToolResult("b", "y"),
+        ),
+        History(
+            [Message.tool_result("d", "z")],
+        ),
+    )
+    dropped = render(tree, transformation={"tool_pairing": "fill"}).dropped
+    lines = [part.source and part.source.line - first for part in dropped]
+    assert [2, 5, 7] == lines
+
+
+def test_how_what_was_removed_reads() -> None:
+    """Its text is one line, in which a long result is cut; the value has all of it."""
+    said = "rain\n" * 20
+    tree, line = Timeline(User("u"), ToolMessage("a", said), ToolMessage("b")), this_line()
+    long, empty = render(tree, counter=len, transformation={"tool_pairing": "prune"}).dropped
+    place = f"{__file__}:{line}: result"
+    shown = "rain\\n" * 15 + "ra..."
+    why = "no call before it has its id"
+    assert said == long.said
+    assert f"{place} 'a' (tool[0]), 100 tokens: {why}: '{shown}'" == str(long)
+    assert f"{place} 'b' (tool[1]), 0 tokens: {why}" == str(empty)
+
+
+def test_what_a_budget_and_pairing_removed() -> None:
+    """What a budget dropped comes first; only what the last attempt removed is told, and once."""
+    tree = Timeline(
+        System("s"),
+        User("u"),
+        Assistant(ToolUse("look_up", {}, id="p"), priority=1),
+        ToolMessage("p", "word " * 300, priority=1),
+        result("x"),
+        User("v"),
+    )
+    mended: Any = {"tool_pairing": "fill"}
+    dropped = render(tree, budget=200, counter=len, transformation=mended).dropped
+    assert ["assistant turn", "tool turn", "result 'x'"] == [part.what for part in dropped]
+
+
 # Any conversation.
 
 MODES = st.sampled_from(["fill", "prune"])
@@ -570,6 +711,22 @@ def test_any_conversation_is_repaired(check: Any, steps: list[tuple[str, Any]], 
     check(chat.payload(), chat.facts)
     claude = render(tree, model="claude-opus-5-5", transformation=mended)
     check(claude.payload(), claude.facts)
+
+
+@given(STEPS, MODES)
+def test_what_is_missing_is_told(steps: list[tuple[str, Any]], mode: str) -> None:
+    """Every call and result of a conversation is either sent or told to be removed."""
+    tree = timeline_of(User("first"), *(turn for step in steps for turn in written(*step)))
+    rendered = render(tree, transformation={"tool_pairing": mode})
+    sent = [block.to_dict() for message in rendered.messages for block in message.content]
+    told = Counter(part.what for part in rendered.dropped)
+    told.update(f"call {block['id']!r}" for block in sent if block["type"] == "tool_use")
+    answers = [block for block in sent if block["type"] == "tool_result"]
+    real = [block for block in answers if "error_type" not in block]
+    told.update(f"result {block['tool_use_id']!r}" for block in real)
+    names = {"calls": "call", "recorded_calls": "call"}
+    given_ = Counter(f"{names.get(step, 'result')} {id!r}" for step, ids in steps for id in ids)
+    assert given_ == told
 
 
 ROUNDS = st.lists(

@@ -301,10 +301,11 @@ def test_what_is_read_has_the_line_of_its_history(role: str) -> None:
 def test_every_block_of_a_recorded_fence(role: str, expected: tuple[Any, ...]) -> None:
     """Text, code, JSON, pictures and event blocks stand in the fences, in their order."""
     blocks = BLOCKS[:-1] if role == "ephemeral" else BLOCKS
-    said = Message(role, blocks, id="x", name="Ann", metadata={"n": 1})  # type: ignore[arg-type]
+    said = Message(role, blocks, id="x", name="Ann", metadata={"n": 1}, tags=["t"])  # type: ignore[arg-type]
     [message] = render(History([said])).messages
     assert [("user", *expected)] == short_form((message,))
     assert ("x", "Ann", {"n": 1}) == (message.id, message.name, message.metadata)
+    assert ("t",) == message.tags
 
 
 def test_recorded_pictures_in_a_fence() -> None:

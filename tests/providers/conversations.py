@@ -311,7 +311,11 @@ CONVERSATIONS: dict[str, tuple[Message, ...]] = {
     "unknown blocks": (
         say("user", "Hello.", UnknownBlock({"type": "hologram", "data": [1]})),
         say("assistant", "Hello!"),
-        say("user", UnknownBlock({"type": "hologram", "data": [1]})),
+        say("user", UnknownBlock({"type": "hologram", "data": [1]}, "openai")),
+        say("assistant", "Hello?"),
+        say("user", "Yes.", UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")),
+        say("assistant", "Hello!"),
+        say("user", "So.", UnknownBlock({"type": "hologram", "data": [1]}, "openai_responses")),
     ),
     "cache marks": (
         say("system", marked("One.", "1h"), marked("Two.")),

@@ -29,7 +29,7 @@ from promptdsl import (
     VideoBlock,
     read_response,
 )
-from tests.internals import EMPTY
+from tests.internals import EMPTY, NO_DETAILS
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
@@ -221,10 +221,12 @@ _reasoning = st.builds(
 )
 _unknown = st.sampled_from(
     [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
-        UnknownBlock({"cache_control": {"type": "ephemeral", "ttl": "1h"}, "type": "hologram"}),
-        UnknownBlock({"thinking": "Hm.", "signature": "c2ln", "type": "thinking"}),
-        UnknownBlock({"type": "redacted_thinking", "data": "ZW5j"}),
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "anthropic"),
+        UnknownBlock(
+            {"cache_control": {"type": "ephemeral", "ttl": "1h"}, "type": "hologram"}, "anthropic"
+        ),
+        UnknownBlock({"thinking": "Hm.", "signature": "c2ln", "type": "thinking"}, "anthropic"),
+        UnknownBlock({"type": "redacted_thinking", "data": "ZW5j"}, "anthropic"),
     ]
 )
 _results = st.builds(
@@ -861,7 +863,7 @@ def test_instruction_that_was_last() -> None:
 
 # What is lost.
 
-MENDED = UnknownBlock({"type": "hologram", "data": [1]})
+MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
 
 
 @pytest.mark.parametrize(
@@ -1175,7 +1177,7 @@ def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)
     message = Message(
-        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, NO_DETAILS, ()),)
     )
     (loss,) = write(whole([message]), ABLE)[1]
     expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
@@ -1522,12 +1524,14 @@ def test_usage(usage: Any, counts: Any) -> None:
 def test_unknown_block_that_is_no_json() -> None:
     """An unknown block that is no JSON value is an error when it is written."""
     with pytest.raises(DataError, match="not a JSON value"):
-        write(whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}))]), ABLE)
+        write(
+            whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}, "anthropic"))]), ABLE
+        )
 
 
 def test_payload_is_its_own() -> None:
     """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"type": "hologram", "data": [1]})
+    block = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
     sent(say("user", block))[0][1][0]["data"].append(2)
     assert {"type": "hologram", "data": [1]} == block.data
 
@@ -1879,7 +1883,7 @@ def test_what_an_output_cannot_say() -> None:
 )
 def test_an_unknown_block_in_the_wrong_place(role: Any, block: Any) -> None:
     """What only one side may say is a loss in the turn of the other."""
-    losses = write(whole([say(role, UnknownBlock(block), "x")]), OLDER)[1]
+    losses = write(whole([say(role, UnknownBlock(block, "anthropic"), "x")]), OLDER)[1]
     why = f"there is none in {role} content"
     assert [f"content: {block['type']} block: {why}"] == [str(loss) for loss in losses]
 
@@ -1887,13 +1891,16 @@ def test_an_unknown_block_in_the_wrong_place(role: Any, block: Any) -> None:
 def test_an_unknown_block_on_either_side() -> None:
     """A block that nobody knows is sent as it came, whoever said it, with its mark."""
     block = {"type": "hologram", **MARK}
-    said = [say("user", UnknownBlock(block)), say("assistant", UnknownBlock(block), "x")]
+    said = [
+        say("user", UnknownBlock(block, "anthropic")),
+        say("assistant", UnknownBlock(block, "anthropic"), "x"),
+    ]
     assert [("user", [block]), ("assistant", [block, text("x")])] == sent(*said)
 
 
 def test_the_mark_of_an_unknown_block() -> None:
     """The mark of a block that nobody knows is lost where a model takes none."""
-    said = say("user", UnknownBlock({"type": "hologram", **MARK}))
+    said = say("user", UnknownBlock({"type": "hologram", **MARK}, "anthropic"))
     assert ([("user", [{"type": "hologram"}])], [("hint", "cache mark")]) == (
         sent(said, facts=BARE),
         lost(said, facts=BARE),
@@ -1903,7 +1910,7 @@ def test_the_mark_of_an_unknown_block() -> None:
 def test_a_recorded_block_that_is_none() -> None:
     """A block of this provider that lacks what it needs is a loss, not an error."""
     assert [("content", "thinking block")] == lost(
-        say("user", UnknownBlock({"type": "thinking"}), "x")
+        say("user", UnknownBlock({"type": "thinking"}, "anthropic"), "x")
     )
 
 

@@ -34,7 +34,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import EMPTY, facts_for
+from tests.internals import EMPTY, NO_DETAILS, facts_for
 from tests.internals import read_bedrock as read
 from tests.internals import read_response_bedrock as read_response
 from tests.internals import write_bedrock as write
@@ -215,17 +215,25 @@ _reasoning = st.builds(
 )
 _unknown = st.sampled_from(
     [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
-        UnknownBlock({"searchResult": {"source": "s", "title": "t", "content": [{"text": "x"}]}}),
-        UnknownBlock({"guardContent": {"text": {"text": "x"}}, **HOUR}),
-        UnknownBlock({"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}),
-        UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}),
-        UnknownBlock({"document": {"name": "a.b", "source": {"text": "\ud800"}}}),
-        UnknownBlock({"document": {"name": "D", "source": {"content": [{"text": "x"}]}}}),
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "bedrock"),
+        UnknownBlock(
+            {"searchResult": {"source": "s", "title": "t", "content": [{"text": "x"}]}}, "bedrock"
+        ),
+        UnknownBlock({"guardContent": {"text": {"text": "x"}}, **HOUR}, "bedrock"),
+        UnknownBlock(
+            {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}, "bedrock"
+        ),
+        UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}, "bedrock"),
+        UnknownBlock({"document": {"name": "a.b", "source": {"text": "\ud800"}}}, "bedrock"),
+        UnknownBlock(
+            {"document": {"name": "D", "source": {"content": [{"text": "x"}]}}}, "bedrock"
+        ),
         UnknownBlock({"citationsContent": {"citations": [{"title": "T"}]}}, "bedrock"),
-        UnknownBlock({"toolResult": {"toolUseId": "a", "content": [{"json": {}}], "type": "f"}}),
-        UnknownBlock({"toolUse": {"toolUseId": "a", "name": "f", "input": "{bad"}}),
-        UnknownBlock({"json": {"n": 1}}),
+        UnknownBlock(
+            {"toolResult": {"toolUseId": "a", "content": [{"json": {}}], "type": "f"}}, "bedrock"
+        ),
+        UnknownBlock({"toolUse": {"toolUseId": "a", "name": "f", "input": "{bad"}}, "bedrock"),
+        UnknownBlock({"json": {"n": 1}}, "bedrock"),
         UnknownBlock({"fileData": {"fileUri": "f"}}, "gemini"),
     ]
 )
@@ -597,7 +605,7 @@ NUMBERS = TextBlock('{"n": 1}', extra={"json": True})
             id="a list",
         ),
         pytest.param(
-            ToolResultBlock("a", (UnknownBlock({"searchResult": {"source": "s"}}),)),
+            ToolResultBlock("a", (UnknownBlock({"searchResult": {"source": "s"}}, "bedrock"),)),
             [{"searchResult": {"source": "s"}}],
             {},
             id="a search result",
@@ -1123,22 +1131,28 @@ def test_marks_of_a_model_without() -> None:
             id="a picture in system and assistant",
         ),
         pytest.param(
-            [HELLO, say("developer", UnknownBlock({"guardContent": {}}))],
+            [HELLO, say("developer", UnknownBlock({"guardContent": {}}, "bedrock"))],
             [("content", "unknown block")],
             id="an unknown block in an instruction",
         ),
         pytest.param(
-            [say("user", "x", UnknownBlock({"type": "hologram", "data": [1]}))],
+            [say("user", "x", UnknownBlock({"type": "hologram", "data": [1]}, "bedrock"))],
             [("content", "unknown block")],
             id="no block of Converse",
         ),
         pytest.param(
-            [say("user", "x", UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}))],
+            [
+                say(
+                    "user",
+                    "x",
+                    UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}, "bedrock"),
+                )
+            ],
             [("content", "unknown block")],
             id="a block that boto3 did not know",
         ),
         pytest.param(
-            [say("user", "x", UnknownBlock({"cachePoint": {"type": "default"}}))],
+            [say("user", "x", UnknownBlock({"cachePoint": {"type": "default"}}, "bedrock"))],
             [("content", "unknown block")],
             id="a mark alone",
         ),
@@ -1166,7 +1180,7 @@ def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)
     message = Message(
-        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, None, {}, ()),)
+        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, NO_DETAILS, ()),)
     )
     (loss,) = write(whole([message]), ABLE)[1]
     expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
@@ -1591,19 +1605,21 @@ def test_read_error(data: object, what: str) -> None:
 def test_unknown_block_that_is_no_json() -> None:
     """An unknown block that is no JSON value is an error when it is written."""
     with pytest.raises(DataError, match="not a JSON value"):
-        write(whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}))]), ABLE)
+        write(
+            whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}, "bedrock"))]), ABLE
+        )
 
 
 def test_unknown_block_with_an_unknown_mark() -> None:
     """So is a mark behind it that asks for another time."""
-    block = UnknownBlock({"guardContent": {}, "cachePoint": {"ttl": "2h"}})
+    block = UnknownBlock({"guardContent": {}, "cachePoint": {"ttl": "2h"}}, "bedrock")
     with pytest.raises(DataError, match="unknown 'ttl' '2h'"):
         write(whole([say("user", block)]), ABLE)
 
 
 def test_payload_is_its_own() -> None:
     """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"searchResult": {"content": [1]}})
+    block = UnknownBlock({"searchResult": {"content": [1]}}, "bedrock")
     sent(say("user", block))[0][1][0]["searchResult"]["content"].append(2)
     assert {"searchResult": {"content": [1]}} == block.data
 

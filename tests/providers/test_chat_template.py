@@ -257,7 +257,7 @@ _thoughts = st.builds(
 _media = st.sampled_from(
     [IMAGE, AudioBlock(media("base64", WAV)), DocumentBlock(media("url", "u"))]
 )
-_unknown = st.just(UnknownBlock({"type": "image"}))
+_unknown = st.just(UnknownBlock({"type": "image"}, "chat_template"))
 _blocks = _texts | _uses | _results | _thoughts | _media | _unknown
 _roles: st.SearchStrategy[Role] = st.sampled_from(
     ["system", "developer", "user", "assistant", "assistant", "tool"]
@@ -679,13 +679,16 @@ def test_image_addresses(source: Any, url: str) -> None:
         (ImageBlock(media("url", "file:///etc/passwd")), [("content", "image block")]),
         (ImageBlock(media("url", "/etc/passwd")), [("content", "image block")]),
         (ImageBlock(media("url", "https://a/<image>")), [("content", "image block")]),
-        (UnknownBlock({"type": "image", "image": "/etc/passwd"}), [("content", "image block")]),
+        (
+            UnknownBlock({"type": "image", "image": "/etc/passwd"}, "chat_template"),
+            [("content", "image block")],
+        ),
         (UnknownBlock({"type": "image"}, "gemini"), [("content", "image block")]),
         (AudioBlock(media("base64", WAV)), [("content", "audio block")]),
         (VideoBlock(media("url", "u")), [("content", "video block")]),
         (DocumentBlock(media("url", "u")), [("content", "document block")]),
-        (UnknownBlock({"type": "hologram"}), [("content", "hologram block")]),
-        (UnknownBlock({"type": "image"}), []),
+        (UnknownBlock({"type": "hologram"}, "chat_template"), [("content", "hologram block")]),
+        (UnknownBlock({"type": "image"}, "chat_template"), []),
     ],
 )
 def test_lost_media(block: Block, expected: list[tuple[str, str]]) -> None:
@@ -700,7 +703,7 @@ def test_lost_media(block: Block, expected: list[tuple[str, str]]) -> None:
         (say("assistant", IMAGE), "image block"),
         (say("user", call("a")), "tool_use block"),
         (say("assistant", ToolResultBlock("a")), "tool_result block"),
-        (say("user", UnknownBlock({"type": "image"})), "image block"),
+        (say("user", UnknownBlock({"type": "image"}, "chat_template")), "image block"),
     ],
 )
 def test_unsaid(message: Message, what: str) -> None:
@@ -712,7 +715,7 @@ def test_unsaid(message: Message, what: str) -> None:
     ("block", "what"),
     [
         (IMAGE, "image block"),
-        (UnknownBlock({"type": "map"}), "unknown block"),
+        (UnknownBlock({"type": "map"}, "chat_template"), "unknown block"),
         (ReasoningBlock("Hm."), "reasoning block"),
     ],
 )

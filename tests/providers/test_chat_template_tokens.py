@@ -330,7 +330,7 @@ def test_no_media(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
 
 def test_unknown_media() -> None:
     """What an unknown part says is not sent."""
-    part = UnknownBlock({"type": "image", "text": "<image>"})
+    part = UnknownBlock({"type": "image", "text": "<image>"}, "chat_template")
     content = [{"type": "text", "text": "Hi."}]
     assert [{"role": "user", "content": content}] == written("vision", say("user", "Hi.", part))
 

@@ -31,7 +31,7 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.errors import raised
-from tests.internals import EMPTY, json_schema
+from tests.internals import EMPTY, NO_DETAILS, json_schema
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
@@ -227,13 +227,13 @@ _reasoning = st.builds(
 )
 _unknown = st.sampled_from(
     [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
-        UnknownBlock({"executableCode": {"language": "PYTHON", "code": "\udc00"}}),
-        UnknownBlock({"tool_call": {"id": "a"}, "thought_signature": "c2ln"}),
-        UnknownBlock({"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}),
-        UnknownBlock({"inline_data": {"data": "", "x": 1}}),
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "gemini"),
+        UnknownBlock({"executableCode": {"language": "PYTHON", "code": "\udc00"}}, "gemini"),
+        UnknownBlock({"tool_call": {"id": "a"}, "thought_signature": "c2ln"}, "gemini"),
+        UnknownBlock({"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}, "gemini"),
+        UnknownBlock({"inline_data": {"data": "", "x": 1}}, "gemini"),
         UnknownBlock({"tool_call": {"id": "a"}}, "anthropic"),
-        UnknownBlock({"function_call": {"name": "f", "args": "{bad"}}),
+        UnknownBlock({"function_call": {"name": "f", "args": "{bad"}}, "gemini"),
     ]
 )
 _values = st.recursive(
@@ -1113,14 +1113,18 @@ def test_open_calls() -> None:
         pytest.param(
             [
                 HELLO,
-                say("assistant", UnknownBlock({"type": "hologram"}), UnknownBlock({"x": 1})),
+                say(
+                    "assistant",
+                    UnknownBlock({"type": "hologram"}, "gemini"),
+                    UnknownBlock({"x": 1}, "gemini"),
+                ),
                 HELLO,
             ],
             [("content", "unknown block"), ("content", "unknown block")],
             id="parts of nobody",
         ),
         pytest.param(
-            [say("user", UnknownBlock({"tool_call": {}}), "x")],
+            [say("user", UnknownBlock({"tool_call": {}}, "gemini"), "x")],
             [("content", "unknown block")],
             id="a user's unknown block",
         ),
@@ -1143,7 +1147,7 @@ def test_losses(messages: list[Message], losses: list[Any]) -> None:
 def test_loss_names_its_place() -> None:
     """A loss names the turn it comes from, its line, and says why."""
     source = Source("prompt.py", 7)
-    origins: Any = (("assistant", 1, source, None, {}, ()),)
+    origins: Any = (("assistant", 1, source, NO_DETAILS, ()),)
     message = Message("assistant", (call("a"),), origins=origins)
     (loss,) = write(whole([HELLO, message]), SIGNING)[1]
     expected = (
@@ -1818,7 +1822,7 @@ def test_read_schema(schema: Any, expected: Any) -> None:
 
 def test_payload_is_its_own() -> None:
     """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"tool_call": {"args": [1]}})
+    block = UnknownBlock({"tool_call": {"args": [1]}}, "gemini")
     sent(HELLO, say("assistant", block))[1][1][0]["tool_call"]["args"].append(2)
     assert {"tool_call": {"args": [1]}} == block.data
 

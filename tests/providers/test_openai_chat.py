@@ -37,7 +37,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import Kind, Role, facts_for
+from tests.internals import NO_DETAILS, Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
 from tests.internals import read_response_openai_chat as read_response
 from tests.internals import write_openai_chat as write
@@ -193,11 +193,11 @@ _calls = st.builds(
 )
 _others = st.builds(ReasoningBlock, _any_text) | st.sampled_from(
     [
-        UnknownBlock({"type": "hologram"}),
+        UnknownBlock({"type": "hologram"}, "openai"),
         UnknownBlock({"type": "hologram", **MARK}, "openai"),
         UnknownBlock({"type": "hologram"}, "gemini"),
-        UnknownBlock({"type": "tool_use", "input": {}}),
-        UnknownBlock({"type": "text", "text": 7}),
+        UnknownBlock({"type": "tool_use", "input": {}}, "openai"),
+        UnknownBlock({"type": "text", "text": 7}, "openai"),
         UnknownBlock({"type": "chat_audio", "audio": {"id": "audio_1"}}, "openai"),
     ]
 )
@@ -545,16 +545,15 @@ def test_media_of_a_model(model: str, block: Block) -> None:
 HOLOGRAM = {"type": "hologram", "data": [1]}
 
 
-@pytest.mark.parametrize("origin", [None, "openai"])
-def test_unknown_part(origin: str | None) -> None:
-    """A part nobody knows is sent as it came, unless another provider made it."""
-    message = say("user", "a", UnknownBlock(HOLOGRAM, origin))
+def test_unknown_part() -> None:
+    """A part nobody knows is sent as it came to the provider that it came from."""
+    message = say("user", "a", UnknownBlock(HOLOGRAM, "openai"))
     assert ([text("a"), HOLOGRAM], []) == (written(message)[0]["content"], lost(message))
 
 
 def test_error_with_an_unknown_part() -> None:
     """A failed result says so before a part that is no text."""
-    message = say("tool", ToolResultBlock("a", (UnknownBlock(HOLOGRAM),), is_error=True))
+    message = say("tool", ToolResultBlock("a", (UnknownBlock(HOLOGRAM, "openai"),), is_error=True))
     assert [text("Error: unknown"), HOLOGRAM] == written(message)[0]["content"]
 
 
@@ -674,7 +673,7 @@ def test_output_name() -> None:
             [("content", "hologram block")],
         ),
         (
-            say("user", UnknownBlock({"type": "thinking", "signature": "c2ln"})),
+            say("user", UnknownBlock({"type": "thinking", "signature": "c2ln"}, "openai")),
             [("content", "thinking block")],
         ),
         (
@@ -698,7 +697,7 @@ def test_output_name() -> None:
             say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
             [("hint", "key 'y'"), ("hint", "key 'x'")],
         ),
-        (say("user", UnknownBlock({})), [("content", "unknown block")]),
+        (say("user", UnknownBlock({}, "openai")), [("content", "unknown block")]),
         (
             say("user", VideoBlock(media("url", "https://x"))),
             [("content", "video block")],
@@ -793,7 +792,7 @@ def test_loss_names_its_place() -> None:
     message = Message(
         "user",
         (UnknownBlock({"type": "hologram"}, "gemini"), TextBlock("a")),
-        origins=(("timeline.content[0]", -1, place, None, {}, ()),),
+        origins=(("timeline.content[0]", -1, place, NO_DETAILS, ()),),
     )
     found = write(whole([message]), OPENAI)[1][0]
     assert found == Loss(

@@ -31,7 +31,7 @@ from promptdsl import (
     UnknownBlock,
     VideoBlock,
 )
-from tests.internals import EMPTY, Kind, Role, facts_for
+from tests.internals import EMPTY, NO_DETAILS, Kind, Role, facts_for
 from tests.internals import read_openai_responses as read
 from tests.internals import read_response_openai_responses as read_response
 from tests.internals import write_openai_responses as write
@@ -234,14 +234,16 @@ _reasoning = st.builds(
 )
 _unknown = st.sampled_from(
     [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}),
+        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "openai_responses"),
         UnknownBlock({"type": "hologram", "id": "msg_1", **MARK}, "openai_responses"),
         UnknownBlock({"type": "hologram"}, "gemini"),
         UnknownBlock({"type": "input_audio"}, "openai_responses"),
-        UnknownBlock({"type": "input_image", "image_url": "https://x"}),
-        UnknownBlock({"type": "text", "text": "a"}),
-        UnknownBlock({"type": "web_search_call", "id": "ws_1", "status": "completed"}),
-        UnknownBlock({}),
+        UnknownBlock({"type": "input_image", "image_url": "https://x"}, "openai_responses"),
+        UnknownBlock({"type": "text", "text": "a"}, "openai_responses"),
+        UnknownBlock(
+            {"type": "web_search_call", "id": "ws_1", "status": "completed"}, "openai_responses"
+        ),
+        UnknownBlock({}, "openai_responses"),
     ]
 )
 _results = st.builds(
@@ -631,10 +633,9 @@ def test_media_of_a_model(message: Message, facts: ModelFacts) -> None:
 HOLOGRAM = {"type": "hologram", "id": "holo_1", "data": [1]}
 
 
-@pytest.mark.parametrize("origin", [None, "openai_responses"])
-def test_unknown_item(origin: str | None) -> None:
-    """An item nobody knows is sent as it came, in its place."""
-    message = say("assistant", "a", UnknownBlock(HOLOGRAM, origin), "b")
+def test_unknown_item() -> None:
+    """An item nobody knows is sent as it came, in its place, to the provider it came from."""
+    message = say("assistant", "a", UnknownBlock(HOLOGRAM, "openai_responses"), "b")
     expected = [turn("assistant", "a"), HOLOGRAM, turn("assistant", "b")]
     assert (expected, []) == (sent(message), lost(message))
 
@@ -647,7 +648,7 @@ def test_unknown_item_read() -> None:
 @pytest.mark.parametrize("role", ["user", "developer", "system"])
 def test_unknown_part(role: Role) -> None:
     """A part nobody knows is sent in the message it stands in."""
-    message = say(role, "a", UnknownBlock({"type": "input_audio"}))
+    message = say(role, "a", UnknownBlock({"type": "input_audio"}, "openai_responses"))
     assert [turn(role, [text("a"), {"type": "input_audio"}])] == sent(message)
 
 
@@ -863,7 +864,7 @@ def test_annotations_lost() -> None:
             say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
             [("hint", "key 'y'"), ("hint", "key 'x'")],
         ),
-        (say("user", UnknownBlock({})), [("content", "unknown block")]),
+        (say("user", UnknownBlock({}, "openai_responses")), [("content", "unknown block")]),
         (
             say("user", VideoBlock(media("url", "https://x"))),
             [("content", "video block")],
@@ -936,7 +937,7 @@ def test_nothing_is_said() -> None:
 def test_loss_names_its_place() -> None:
     """A loss knows the turn it happened in, and the author's line."""
     place = Source("prompt.py", 7)
-    origin: Any = ("timeline.content[0]", -1, place, None, {}, ())
+    origin: Any = ("timeline.content[0]", -1, place, NO_DETAILS, ())
     block = UnknownBlock({"type": "hologram"}, "gemini")
     message = Message("user", (block, TextBlock("a")), origins=(origin,))
     why = "only gemini knows it"

@@ -166,7 +166,9 @@ def test_whose_mark_it_is() -> None:
         (UnknownBlock({"type": "x", "cache": 1}, "gemini"), [], ["only gemini knows it"]),
         (UnknownBlock({"type": 1}, "anthropic"), [], ["'type' is a string, not int"]),
         (
-            UnknownBlock({"type": "x", "id": "i", "cache_control": {"type": "ephemeral"}}),
+            UnknownBlock(
+                {"type": "x", "id": "i", "cache_control": {"type": "ephemeral"}}, "anthropic"
+            ),
             [("i", None)],
             [],
         ),

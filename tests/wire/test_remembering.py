@@ -23,7 +23,7 @@ from promptdsl import (
     User,
     render,
 )
-from tests.internals import TARGETS, Memory, Written, facts_for
+from tests.internals import NO_DETAILS, TARGETS, Memory, Written, facts_for
 from tests.providers.conversations import PNG, call, marked, media
 from tests.wire.sent import answer, say
 
@@ -103,7 +103,7 @@ def test_when_there_is_another_passage(lengths: Any, expected: list[int]) -> Non
 
 def made(message: Message) -> Message:
     """Return a message as it is made for one request."""
-    origins: Any = (("user", 0, None, None, {}, ()),)
+    origins: Any = (("user", 0, None, NO_DETAILS, ()),)
     return Message(message.role, message.content, kind=message.kind, origins=origins)
 
 

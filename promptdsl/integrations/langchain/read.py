@@ -170,8 +170,7 @@ def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
         return _standard_blocks(reader, part)
     # A block that is marked as "non_standard" stays as it came.
     if kind == "unknown":
-        is_ours = "origin" in given and given["origin"] is None
-        return [UnknownBlock(entries_of(given.get("data"))) if is_ours else block_from_dict(given)]
+        return [block_from_dict(given)]
     return [UnknownBlock(given)] if reader.origin is None else _unknown_blocks(reader, given)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-import attrs
 from langchain_core import messages as lc
 
 from promptdsl import (
@@ -196,17 +195,12 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
                 parts.append(_file_part(crossing, block))
             case ReasoningBlock():
                 parts += reasoning_parts(crossing, block, origin)
-            case UnknownBlock(origin=None):
-                # In a message of a provider, LangChain takes a bare block for that provider's.
-                data: JsonObject = block.to_dict()
-                if origin is not None:
-                    data = {**attrs.evolve(block, origin="unknown").to_dict(), "origin": None}
-                parts.append({"type": "non_standard", "value": data})
             case UnknownBlock() if block.origin == origin and origin in NATIVE:
                 parts.append({"type": "non_standard", "value": thawed(block.data)})
             case UnknownBlock():
                 kind = block.data.get("type", next(iter(block.data), None))
-                crossing.lose("content", f"a block of type {kind!r}", f"only {block.origin} has it")
+                known = "no known provider" if block.origin is None else f"only {block.origin}"
+                crossing.lose("content", f"a block of type {kind!r}", f"{known} has it")
             case _:
                 crossing.lose_block(block)
     if not parts:

@@ -22,6 +22,7 @@ from promptdsl.providers.shared.blocks import lose_keys
 from promptdsl.providers.shared.clean import arguments_of, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.two_sided import Dialect, write_turns
 
@@ -107,7 +108,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                     reason = "of another provider, or the template shows none"
                     request.lose(place, "hint", "reasoning", reason)
                     continue
-            case b.UnknownBlock() if message.role == "user" and block.origin in (None, ORIGIN):
+            case b.UnknownBlock() if message.role == "user" and block.origin == ORIGIN:
                 # A mark for media in the program; any further key could be a file of the machine.
                 kind = block.data.get("type")
                 is_mark = isinstance(kind, str) and len(block.data) == 1 and kind in CLASSES
@@ -133,8 +134,10 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
 
 def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
-    name = block.data.get("type", "unknown") if isinstance(block, b.UnknownBlock) else block.type
-    reason = f"the template has no form for it in a {place.role} turn"
+    name, reason = block.type, ""
+    if isinstance(block, b.UnknownBlock):
+        name, reason = block.data.get("type", "unknown"), why_unknown(block, ORIGIN)
+    reason = reason or f"the template has no form for it in a {place.role} turn"
     request.lose(place, kind, f"{name} block", reason)
 
 
@@ -191,6 +194,8 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
             texts += [utf8(inner.text)] if inner.text else []
         else:
             reason = "a template's result is text alone"
+            if isinstance(inner, b.UnknownBlock):
+                reason = why_unknown(inner, ORIGIN) or reason
             request.lose(place, "content", f"{inner.type} block", reason)
             _lose_mark(request, place, inner)
     text = "\n\n".join(texts)

@@ -34,6 +34,7 @@ from promptdsl.providers.shared.openai_parts import (
     settle_parts,
     tell_error,
 )
+from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place, Request
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param 
 
 
 def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> Param | None:
-    if block.origin not in (None, ORIGIN):
-        lose_block(request, place, block, f"only {block.origin} knows it")
+    if reason := why_unknown(block, ORIGIN):
+        lose_block(request, place, block, reason)
         return None
     if block.data.get("type") == AUDIO:
         part = _recording_part(request, place, block.data.get("audio"))

@@ -37,6 +37,7 @@ from promptdsl.providers.shared.openai_parts import (
     settle_parts,
     tell_error,
 )
+from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
 
 if TYPE_CHECKING:
@@ -303,8 +304,8 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     place, data = draft.place, block.data
     is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
-    if block.origin not in (None, ORIGIN):
-        lose_block(request, place, block, f"only {block.origin} knows it")
+    if reason := why_unknown(block, ORIGIN):
+        lose_block(request, place, block, reason)
         return
     if not is_own(data, as_item=as_item):
         lose_block(request, place, block, f"there is none in {place.message.role} content")

@@ -8,6 +8,7 @@ from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, MediaBlock, UnknownBlock
 from promptdsl.messages.loss import LossKind
 from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request
 
 ITEM = "item"
@@ -33,7 +34,7 @@ def block_params(
 ) -> list[Param]:
     """Return the blocks that may be sent in a place as params; each other one is a loss.
 
-    An unknown block that was read from another provider is a loss, too.
+    An unknown block that was not read from this provider is a loss, too.
     """
     params: list[Param] = []
     types = rules.types[place.role]
@@ -55,9 +56,8 @@ def _known_block(request: Request, place: Place, block: Block, rules: BlockRules
     """Return an unknown block as one of the provider, ``None`` (a loss) for any other block."""
     reason = ""
     if isinstance(block, UnknownBlock):
-        if block.origin not in (None, rules.origin):
-            reason = f"only {block.origin} knows it"
-        else:
+        reason = why_unknown(block, rules.origin)
+        if not reason:
             try:
                 block = rules.read(block.data)
             except DataError as error:

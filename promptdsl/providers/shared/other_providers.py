@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.messages import UnknownBlock
+from promptdsl.messages.blocks import CLASSES
 
 Owners = Mapping[object, tuple[str, str]]
 """By the type of a part that a provider does not have: a key of it, and the provider it is of."""
@@ -45,6 +47,18 @@ def owner_of(part: Mapping[str, object], owners: Owners) -> str | None:
     kind = part.get("type")
     key, owner = owners.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
     return owner if owner and key in part else None
+
+
+def why_unknown(block: UnknownBlock, origin: str) -> str:
+    """Return why a provider does not get an unknown block, empty if it was read from there."""
+    if block.origin is not None:
+        return "" if block.origin == origin else f"only {block.origin} knows it"
+    if owner := owner_of(block.data, {**ANTHROPIC, **OPENAI, **RESPONSES}):
+        return looks_like(owner)
+    close = nearest(str(block.data.get("type"))[:60], CLASSES)
+    if close.startswith("did"):
+        return f"no block has this type: {close}"
+    return "no block has this type; one of a provider is read with History.from_openai and so on"
 
 
 def looks_like(owner: str) -> str:

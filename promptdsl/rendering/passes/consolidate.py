@@ -78,7 +78,9 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
                 content.append(make(VerbatimNode, mask=TEXT, at=recorded, text=text, cache=cache))
             case _:
                 content.append(make(MediaNode, mask=bits(MEDIA), at=recorded, block=block))
-    options = Options(id=message.id, name=message.name, metadata=message.metadata)
+    options = Options(
+        id=message.id, name=message.name, metadata=message.metadata, tags=message.tags
+    )
     return make_turn(
         TurnNode,
         tuple(content),

@@ -1,12 +1,15 @@
 """Pair: every tool call is answered by exactly one result before the next assistant turn."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 
 from promptdsl.foundation.errors import PairingError
+from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
@@ -46,7 +49,7 @@ def pair(root: RootNode, *, mode: Literal["error", "fill", "prune"]) -> RootNode
     Only the last calls of a conversation may be open. For other calls without a result and for
     results without a call, ``mode="error"`` raises :class:`PairingError` with the line. ``fill``
     adds a result, an error of type ``interrupted``; ``prune`` removes the call; both remove a
-    result without a call.
+    result without a call. :func:`removed_by_pairing` lists what they removed.
     """
     open_calls: OpenCalls = {}
     fault = _first_fault(root, open_calls)
@@ -54,7 +57,30 @@ def pair(root: RootNode, *, mode: Literal["error", "fill", "prune"]) -> RootNode
         return root
     if mode == "error" and fault is not None:
         raise fault
-    return with_content(root, tuple(_repaired(root, fill=mode == "fill")))
+    return with_content(root, tuple(_Repair(fill=mode == "fill").repaired(root)))
+
+
+_Place: TypeAlias = tuple[int, str]
+"""The number of a turn or recorded message in the tree before pairing, and its address."""
+
+
+class Removed(NamedTuple):
+    """A call or a result that pairing removed, as the only part of its turn or message.
+
+    ``source`` is its line, ``place`` that of its turn in the tree before pairing.
+    """
+
+    turn: TurnNode | RecordedNode
+    source: Source | None
+    place: _Place
+    why: str
+
+
+def removed_by_pairing(root: RootNode, *, mode: Literal["fill", "prune"]) -> list[Removed]:
+    """Return the calls and results that pairing removes from a tree, in document order."""
+    repair = _Repair(fill=mode == "fill")
+    repair.repaired(root)
+    return sorted(repair.removed, key=attrgetter("place"))
 
 
 # Looking for a fault: one scan that skips most turns by their mask.
@@ -181,71 +207,122 @@ def _recorded_step(message: Message, node: RecordedNode) -> _Step:
 
 @attrs.define(eq=False, repr=False)
 class _Batch:
-    """The calls of a turn: its index, the ids of its open calls, the index after its results."""
+    """The calls of a turn: its index, its open calls by id, the index after its results.
+
+    ``place`` is that of the turn before pairing.
+    """
 
     caller: int
-    open: list[str]
+    open: Counter[str]
     end: int
+    place: _Place
 
 
-def _repaired(root: RootNode, *, fill: bool) -> list[Node]:
-    steps: list[_Step] = []
+class _Repair:
+    """The repair of a tree: the turns so far, and what was removed from them."""
+
+    def __init__(self, *, fill: bool) -> None:
+        self.fill = fill
+        self.turns: list[Node] = []
+        self.removed: list[Removed] = []
+        self.fates: dict[str, str] = {}
+        """By id of the last call with it: why a further result of this call is removed."""
+
+    def repaired(self, root: RootNode) -> list[Node]:
+        """Return the turns of a tree, in pairs."""
+        turns = self.turns
+        batch: _Batch | None = None
+        for step, place in _placed_steps(root):
+            answered: Counter[str] = Counter()
+            if batch is not None:
+                answered = Counter(step.answers) & Counter(
+                    {id: batch.open[id] for id in step.answers}
+                )
+                batch.open.subtract(answered)
+                self.fates.update(dict.fromkeys(answered, ANSWERED))
+                if step.speaks:
+                    self._close(batch)
+                    batch = None
+            node, gone = _with_results(step.node, step.answers, answered)
+            for part, id in gone:
+                why = self.fates.get(id, UNCALLED)
+                self.removed.append(_removed(step.node, part, place, why))
+            if node is None:
+                continue
+            turns.append(node)
+            if batch is not None and step.answers:
+                batch.end = len(turns)
+            if step.calls:
+                batch = _Batch(len(turns) - 1, Counter(step.calls), len(turns), place)
+        if batch is not None:
+            self._close(batch)
+        return turns
+
+    def _close(self, batch: _Batch) -> None:
+        """Answer the open calls of a batch, or remove them from their turn."""
+        turns, caller = self.turns, self.turns[batch.caller]
+        open_calls = [*batch.open.elements()]
+        self.fates.update(dict.fromkeys(open_calls, LATE))
+        if self.fill:
+            turns[batch.end : batch.end] = [_interrupted(caller, id) for id in open_calls]
+        elif open_calls:
+            rest, gone = _without_calls(caller, open_calls)
+            self.removed += [_removed(caller, part, batch.place, UNANSWERED) for part, _ in gone]
+            turns[batch.caller : batch.caller + 1] = [] if rest is None else [rest]
+
+
+UNCALLED = "no call before it has its id"
+ANSWERED = "its call has a result already"
+LATE = "it comes after the next turn"
+UNANSWERED = "it has no result"
+
+
+def _placed_steps(root: RootNode) -> Iterator[tuple[_Step, _Place]]:
+    """Yield the turns and recorded messages of a tree, each with its place."""
+    counts: Counter[str] = Counter()
+    number = count()
     for child in root.content:
-        if not isinstance(child, RecordedNode):
-            steps.append(_written_step(child))
-            continue
-        for index, message in enumerate(child.items):
-            steps.append(_recorded_step(message, cut(child, index, index + 1)))
-    turns: list[Node] = []
-    batch: _Batch | None = None
-    for step in steps:
-        open_calls = batch.open if batch is not None else []
-        if batch is not None and step.speaks:
-            batch.open = _unanswered(open_calls, step.answers)
-            _close(turns, batch, fill=fill)
-            batch = None
-        node = _with_results(step.node, step.answers, open_calls)
-        if node is None:
-            continue
-        turns.append(node)
-        if batch is not None and step.answers:
-            batch.open = _unanswered(batch.open, step.answers)
-            batch.end = len(turns)
-        if step.calls:
-            batch = _Batch(len(turns) - 1, list(step.calls), len(turns))
-    if batch is not None:
-        _close(turns, batch, fill=fill)
-    return turns
+        if isinstance(child, RecordedNode):
+            for index, message in enumerate(child.items):
+                step = _recorded_step(message, cut(child, index, index + 1))
+                yield step, (next(number), f"history[{child.start + index}]")
+        else:
+            role = child.role if isinstance(child, TurnNode) and child.kind == "written" else ""
+            address = child.options.id or f"{role}[{counts[role]}]"
+            yield _written_step(child), (next(number), address)
+            counts[role] += 1
 
 
-def _unanswered(open_calls: list[str], answers: tuple[str, ...]) -> list[str]:
-    """Return the open calls without the answered ones; an answer removes one call of its id."""
-    return list((Counter(open_calls) - Counter(answers)).elements())
+def _removed(node: Node, part: Node | Block, place: _Place, why: str) -> Removed:
+    """Return a removed part of a turn, or a removed turn."""
+    turn: Any = node  # Any: a turn or a recording; these make and answer calls
+    if isinstance(node, RecordedNode):
+        turn = replace(node, items=(node.items[0].replace(content=(part,)),))
+    elif part is not node:
+        turn = with_content(node, (cast("Node", part),))
+    return Removed(turn, part.source if isinstance(part, Node) else node.source, place, why)
 
 
-def _close(turns: list[Node], batch: _Batch, *, fill: bool) -> None:
-    """Answer the open calls of a batch, or remove them from their turn."""
-    if fill:
-        turns[batch.end : batch.end] = [
-            make(
-                ToolTurnNode,
-                (INTERRUPTED,),
-                mask=bits(TURN | SPOKEN, bits(RESULT | TEXT)),
-                at=turns[batch.caller].at,
-                role="tool",
-                kind="written",
-                tool_use_id=id,
-                is_error=True,
-                error_type="interrupted",
-            )
-            for id in batch.open
-        ]
-    elif batch.open:
-        caller = _without_calls(turns[batch.caller], batch.open)
-        turns[batch.caller : batch.caller + 1] = [] if caller is None else [caller]
+def _interrupted(caller: Node, id: str) -> ToolTurnNode:
+    """Return the result of a call that has none."""
+    return make(
+        ToolTurnNode,
+        (INTERRUPTED,),
+        mask=bits(TURN | SPOKEN, bits(RESULT | TEXT)),
+        at=caller.at,
+        role="tool",
+        kind="written",
+        tool_use_id=id,
+        is_error=True,
+        error_type="interrupted",
+    )
 
 
-def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
+_Reduced: TypeAlias = tuple[Node | None, list[tuple[Node | Block, str]]]
+"""The rest of a turn, ``None`` when it becomes empty, and its removed parts with their ids."""
+
+
+def _without_calls(node: Node, ids: Iterable[str]) -> _Reduced:
     """Return a turn without calls of these ids; of several calls with one id, the last go."""
     calls = calls_in(node.items[0]) if isinstance(node, RecordedNode) else calls_of(node)
 
@@ -256,34 +333,39 @@ def _without_calls(node: Node, ids: Iterable[str]) -> Node | None:
     return _reduced(node, call_id, Counter(calls) - Counter(ids))
 
 
-def _with_results(node: Node, answers: tuple[str, ...], open_calls: list[str]) -> Node | None:
-    """Return a turn with only the first result of each open call."""
-    left = Counter(open_calls)
-    if Counter(answers) <= left:
-        return node
+def _with_results(node: Node, answers: tuple[str, ...], answered: Counter[str]) -> _Reduced:
+    """Return a turn with only the first result of each call that it answers."""
+    if len(answers) == answered.total():
+        return node, []
     if isinstance(node, ToolTurnNode):
-        return None
+        return None, [(node, node.tool_use_id)]
 
     def result_id(part: Node | Block) -> str | None:
         return part.tool_use_id if isinstance(part, ToolResultNode | ToolResultBlock) else None
 
-    return _reduced(node, result_id, left)
+    return _reduced(node, result_id, answered)
 
 
 def _reduced(
     node: Node, id_of: Callable[[Node | Block], str | None], left: Counter[str]
-) -> Node | None:
-    """Return a turn with at most ``left`` parts of each id, ``None`` when it becomes empty."""
+) -> _Reduced:
+    """Return a turn with at most ``left`` parts of each id."""
+    gone: list[tuple[Node | Block, str]] = []
 
     def stays(part: Node | Block) -> bool:
         id = id_of(part)
-        if id is not None:
-            left[id] -= 1
-        return id is None or left[id] >= 0
+        if id is None:
+            return True
+        left[id] -= 1
+        if left[id] < 0:
+            gone.append((part, id))
+        return left[id] >= 0
 
+    rest: Node
     if isinstance(node, RecordedNode):
         message = node.items[0]
         content = tuple(block for block in message.content if stays(block))
-        return replace(node, items=(message.replace(content=content),)) if content else None
-    changed = rewrite(node, lambda part: part if stays(part) else None, within=WITHIN)
-    return changed if changed.content else None
+        rest = replace(node, items=(message.replace(content=content),))
+        return rest if content else None, gone
+    rest = rewrite(node, lambda part: part if stays(part) else None, within=WITHIN)
+    return rest if rest.content else None, gone

@@ -252,7 +252,9 @@ _ROLE_BITS = {
 def _turn(message: Message, node: RecordedNode) -> Node:
     """Return the node of a recorded event or request-only turn; its text is a value."""
     content = tuple(_node(block, node) for block in message.content)
-    options = Options(id=message.id, name=message.name, metadata=message.metadata)
+    options = Options(
+        id=message.id, name=message.name, metadata=message.metadata, tags=message.tags
+    )
     if message.role == "event":
         return make_turn(
             TurnNode, content, EVENT, at=node, role="event", kind="event", options=options

@@ -96,7 +96,7 @@ def _plain_blocks(turn: TurnNode) -> tuple[Block, ...] | None:
 
 def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return the content of a tool message: one result that holds these blocks."""
-    if turn.is_error or turn.error_type:
+    if turn.is_error:
         error = (turn.is_error, turn.error_type)
         return (ToolResultBlock(turn.tool_use_id, blocks, turn.options.name, *error),)
     return (tool_result_block(turn.tool_use_id, blocks, turn.options.name),)

@@ -1,20 +1,20 @@
 """Lower: the finished tree becomes messages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import attrs
 
 from promptdsl.config.delimiters import fence_literals, fence_names
 from promptdsl.config.transformation import Resolved
-from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
+from promptdsl.messages.roles import Role
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
 from promptdsl.rendering.text.containers import ONLY_TITLED
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
@@ -24,7 +24,7 @@ from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, String
 from promptdsl.rendering.text.writer import TextWriter
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
-from promptdsl.tree.node import Child, Node, mark_of
+from promptdsl.tree.node import Child, Node, Options, mark_of
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
     MergedNode,
@@ -36,8 +36,13 @@ from promptdsl.tree.turn_nodes import (
 Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 """The content of a finished tree."""
 
-Written: TypeAlias = tuple[tuple[Block, ...], tuple[RawOrigin, ...]]
-"""The blocks of a turn, and the places they are from."""
+
+class LoweredTurn(NamedTuple):
+    """A turn as blocks: where these are from, and its id, name and notes."""
+
+    blocks: tuple[Block, ...]
+    origins: tuple[RawOrigin, ...]
+    details: Details
 
 
 def lower(
@@ -83,63 +88,53 @@ class Lowering:
     def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
         if isinstance(turn, MergedNode):
-            self._lower_merged(turn)
+            parts = [
+                self._recorded_turn(part)
+                if isinstance(part, RecordedNode)
+                else self.turn_blocks(part)
+                for part in cast("Turns", turn.content)
+            ]
+            self._append(turn, parts)
         elif isinstance(turn, RecordedNode):
             items = self._as_text(turn) if turn.mask & HOLLOW else turn.items
             self.messages += items if self.speech is SPEECH else map(self._guarded, items)
         else:
-            options = turn.options
-            details = _details(options.id, options.name, options.metadata)
-            self._append(turn, *self.turn_blocks(turn), details)
+            self._append(turn, [self.turn_blocks(turn)])
 
-    def _lower_merged(self, merged: MergedNode) -> None:
-        """Append the message of merged turns; it has the first id and the first metadata."""
-        blocks: list[Block] = []
-        origins: list[RawOrigin] = []
-        ids: list[str | None] = []
-        name: str | None = None
-        for part in cast("Turns", merged.content):
-            if isinstance(part, RecordedNode):
-                recorded = self.recorded_message(part)
-                unplaced = ("history", part.start, part.at, recorded.id, recorded.metadata, ())
-                blocks += recorded.content
-                origins += recorded.origins or (unplaced,)
-                ids.append(recorded.id)
-                name = recorded.name
-            else:
-                part_blocks, places = self.turn_blocks(part)
-                if part_blocks:
-                    blocks += part_blocks
-                    origins += places
-                    ids.append(part.options.id)
-                    name = part.options.name
-        id = next((id for id in ids if id is not None), None)
-        metadata = next((origin[4] for origin in origins if origin[4]), EMPTY)
-        self._append(merged, tuple(blocks), tuple(origins), _details(id, name, metadata))
+    def _append(self, turn: TurnNode, parts: list[LoweredTurn]) -> None:
+        """Append the message of a turn, or of merged ones; before it, one for each tool result.
 
-    def _append(
-        self,
-        turn: TurnNode,
-        blocks: tuple[Block, ...],
-        origins: tuple[RawOrigin, ...],
-        details: Details,
-    ) -> None:
-        """Append a message; before it, a tool message for each result in a user turn."""
-        role = turn.role
-        if role in ("user", "tool") and turn.mask & RESULT << SHIFT:
-            of_results = _details(details.id, None, details.metadata)
-            for block in blocks:
-                if isinstance(block, ToolResultBlock):
-                    self.messages.append(message("tool", (block,), origins, details=of_results))
-            rest = tuple(block for block in blocks if not isinstance(block, ToolResultBlock))
-            blocks = () if role == "tool" else rest
-        if blocks:
-            self.messages.append(message(role, blocks, origins, kind=turn.kind, details=details))
+        A message made of one turn has its details. One made of several has only their name.
+        """
+        if turn.role in ("user", "tool") and turn.mask & RESULT << SHIFT:
+            parts = [self._without_results(part, turn.role) for part in parts]
+        parts = [part for part in parts if part.blocks]
+        if not parts:
+            return
+        blocks, origins, details = parts[0]
+        if len(parts) > 1:
+            blocks = tuple(block for part in parts for block in part.blocks)
+            origins = tuple(origin for part in parts for origin in part.origins)
+            details = Details(name=details.name) if details.name is not None else NO_DETAILS
+        self.messages.append(message(turn.role, blocks, origins, kind=turn.kind, details=details))
+
+    def _without_results(self, part: LoweredTurn, role: Role) -> LoweredTurn:
+        """Append a tool message for each result in a turn, and return the rest of the turn."""
+        details = part.details
+        if details.name is not None:
+            details = attrs.evolve(details, name=None)  # a tool's name is in its result
+        rest: list[Block] = []
+        for block in part.blocks:
+            if isinstance(block, ToolResultBlock):
+                self.messages.append(message("tool", (block,), part.origins, details=details))
+            elif role != "tool":
+                rest.append(block)
+        return part._replace(blocks=tuple(rest))
 
     # Turns.
 
-    def turn_blocks(self, turn: TurnNode) -> Written:
-        """Return the blocks of one turn and the places they are from."""
+    def turn_blocks(self, turn: TurnNode) -> LoweredTurn:
+        """Return one turn as blocks."""
         options = turn.options
         # The address of a turn is its id, or its label and its number among turns of that label.
         label = _LABEL_OF.get(turn.kind, turn.role)
@@ -160,9 +155,11 @@ class Lowering:
                 reason = f"a {last.type} block takes none"
                 report(Loss("hint", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], last)
+        details = _details_of(options)
         if isinstance(turn, ConsolidatedNode):
-            return blocks, tuple(_origins_within(turn))
-        return blocks, ((head, number, turn.at, options.id, options.metadata, options.within),)
+            return LoweredTurn(blocks, tuple(_origins_within(turn)), details)
+        origin = (head, number, turn.at, details, options.within)
+        return LoweredTurn(blocks, (origin,), details)
 
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn become."""
@@ -194,6 +191,12 @@ class Lowering:
         self.losses.append(loss)
 
     # Recorded messages.
+
+    def _recorded_turn(self, node: RecordedNode) -> LoweredTurn:
+        recorded = self.recorded_message(node)
+        unplaced = ("history", node.start, node.at, recorded.details, ())
+        origins = recorded.origins or (unplaced,)
+        return LoweredTurn(recorded.content, origins, recorded.details)
 
     def recorded_message(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
@@ -227,10 +230,11 @@ _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemer
 _LABEL_OF = {"event": "event", "request": "ephemeral"}
 
 
-def _details(id: str | None, name: str | None, metadata: Mapping[str, object]) -> Details:
-    """Return the details of a message; most messages share one object of defaults."""
-    bare = id is None and name is None and not metadata
-    return NO_DETAILS if bare else Details(id=id, name=name, metadata=metadata)
+def _details_of(options: Options) -> Details:
+    """Return the details of a turn; most turns share one object of defaults."""
+    id, name, metadata, tags = options.id, options.name, options.metadata, options.tags
+    bare = id is None and name is None and not metadata and not tags
+    return NO_DETAILS if bare else Details(id, name, metadata, tags)
 
 
 def _origins_within(system: ConsolidatedNode) -> Iterable[RawOrigin]:
@@ -243,8 +247,8 @@ def _origins_within(system: ConsolidatedNode) -> Iterable[RawOrigin]:
         if isinstance(inner, TurnNode):
             options = inner.options
             head, index = (options.id, -1) if options.id else ("system", number)
-            yield head, index, inner.at, options.id, options.metadata, options.within
+            yield head, index, inner.at, _details_of(options), options.within
             number += 1
         elif isinstance(inner, Node):
             options = inner.options
-            yield str(options.id), -1, inner.at, options.id, EMPTY, options.within
+            yield str(options.id), -1, inner.at, Details(id=options.id), options.within

@@ -16,7 +16,7 @@ from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.lower import Lowering, Turns, Written
+from promptdsl.rendering.text.lower import LoweredTurn, Lowering, Turns
 from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Setting
 from promptdsl.rendering.text.strings import StringRules
 from promptdsl.rendering.text.writer import TextWriter
@@ -186,11 +186,11 @@ class TracedLowering(Lowering):
         super().__init__(config, media_roots)
         self.turns: list[TracedTurn] = []
 
-    def turn_blocks(self, turn: TurnNode) -> Written:
-        """Return the blocks of one turn and the places they are from."""
-        blocks, origins = super().turn_blocks(turn)
-        self.turns[-1].blocks = blocks  # those of a tool turn are in a result, and marked
-        return blocks, origins
+    def turn_blocks(self, turn: TurnNode) -> LoweredTurn:
+        """Return one turn as blocks."""
+        lowered = super().turn_blocks(turn)
+        self.turns[-1].blocks = lowered.blocks  # those of a tool turn are in a result, and marked
+        return lowered
 
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn become."""
