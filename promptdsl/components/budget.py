@@ -140,10 +140,11 @@ class Limit(Container, LimitNode):
             return f"a Limit holds text only: write the {label(node)} around it, or beside it"
         return turn_advice(node, f"a Limit holds text only: write the {label(node)} beside it")
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> None:
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         whole = uncut(content)
         if whole is not None:
             raise misplaced(whole, self)
+        return content
 
 
 _UNCUT = (GroupNode, FirstFitNode, ReserveNode, NoteNode)

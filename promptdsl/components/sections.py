@@ -32,8 +32,8 @@ _SECTION_BARE = _SECTION_TEXT | BARE
 class Section(Container, SectionNode):
     """A named part of a turn; outside of any turn it belongs to the system message.
 
-    ``id`` is its name: letters, digits, ``_``, ``.`` and ``-``, first a letter or ``_``; siblings
-    have different ids. Options:
+    ``id`` is its name, and that of its tag in XML: a letter or ``_``, then letters, digits, ``_``,
+    ``.`` and ``-``; siblings have different ids. Options:
 
     - ``title``: shown as a heading, or as an attribute in XML; by default only the content is sent;
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
