@@ -3,12 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
-from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_list, is_owner
+from promptdsl.components.scope import (
+    Component,
+    check_owner,
+    freeze,
+    innermost,
+    is_list,
+    is_mapping,
+    is_owner,
+    is_text,
+)
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.messages import UnknownBlock
-from promptdsl.messages.blocks import CLASSES
+from promptdsl.messages.blocks import AnyBlock, Block
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Child, Node, label, make, named_label
@@ -18,8 +26,10 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
 
-Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | bool | None"
-"""An argument that is content. Of the booleans only ``False``, which is skipped."""
+_Data: TypeAlias = "Block | Mapping[str, Any]"
+Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | _Data | bool | None"
+"""An argument that is content. Of the mappings only those that describe a block, of the booleans
+only ``False``, which is skipped."""
 
 TEXT_BITS = bits(TEXT)
 ITEM_BITS = bits(TEXT | ITEM)
@@ -85,6 +95,9 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             if run:
                 _end_run(component, run, content)
             content.append(arg)
+        elif is_data(arg):
+            _end_run(component, run, content)
+            content.append(block_part(arg, component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
     _end_run(component, run, content)
@@ -93,6 +106,23 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     for value in values:
         freeze(value)
     return content
+
+
+def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
+    """Return whether an argument is a content block, or a mapping, which may describe one."""
+    return isinstance(value, AnyBlock) or is_mapping(value)
+
+
+def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
+    """Return the node of a content block, or of its dictionary, given to a component.
+
+    Raises :class:`ContentError` for a mapping that does not describe a known block.
+    """
+    if is_mapping(data) and not is_text(data.get("type")):
+        raise refused(data, component)
+    from promptdsl.components.blocks import block_node
+
+    return block_node(data, component)
 
 
 def _end_run(component: Node, run: list[Child], content: list[Child]) -> None:
@@ -311,8 +341,8 @@ def refused(arg: object, component: Node) -> ContentError:
         fix = "leave it out, or write an empty string"
     elif isinstance(arg, list | tuple | set | frozenset | Iterator):
         fix = "unpack it: *items"
-    elif isinstance(arg, (*CLASSES.values(), UnknownBlock)):
-        fix = 'write History([Message("user", [block])]), or the component of that name'
+    elif isinstance(arg, AnyBlock):
+        fix = "pass it to a turn, or to include() in the block of a turn"
     elif isinstance(arg, Mapping):
         fix = "write Json(value) to show it as JSON, or pass its items one by one"
     elif isinstance(arg, bytes | bytearray):

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from typing import Literal, Never
 
-from promptdsl.components.arguments import TEXT_BITS, Content, adopt, inline, joined
+from promptdsl.components.arguments import (
+    TEXT_BITS,
+    Content,
+    adopt,
+    block_part,
+    inline,
+    is_data,
+    joined,
+)
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
 from promptdsl.components.options import check_choice, check_count, check_priority
 from promptdsl.components.scope import Component, misplaced
@@ -79,6 +87,8 @@ class FirstFit(Container, FirstFitNode):
         for arg in args:
             if isinstance(arg, Node):
                 alternatives.append(arg)
+            elif is_data(arg):
+                alternatives.append(block_part(arg, component))
             elif arg is not None and arg is not False:
                 parts = joined(inline(arg, component))
                 mask = TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW

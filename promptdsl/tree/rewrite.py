@@ -42,6 +42,7 @@ from promptdsl.tree.part_nodes import (
     SectionNode,
     TableNode,
     TemplateNode,
+    TextBlockNode,
     ToolResultNode,
     ToolUseNode,
 )
@@ -128,19 +129,20 @@ def has_content(content: Iterable[Child]) -> bool:
         if isinstance(part, str):
             if part:
                 return True
+        elif isinstance(part, _NEVER_EMPTY):
+            return True
         elif part.content:
             if not isinstance(part, ToolResultNode):
                 waiting.extend(part.content)
-        elif (
-            isinstance(part, _NEVER_EMPTY)
-            or bool(getattr(part, "text", ""))
-            or (isinstance(part, TableNode) and bool(part.rows))
-        ):
+        elif bool(getattr(part, "text", "")) or (isinstance(part, TableNode) and bool(part.rows)):
             return True
     return False
 
 
-_NEVER_EMPTY = (MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, LazyNode, TemplateNode)
+_NEVER_EMPTY = (
+    *(MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, TextBlockNode),
+    *(LazyNode, TemplateNode),
+)
 
 
 def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
