@@ -158,7 +158,7 @@ def in_block(block: Callable[[], Any], write: Callable[[], Any]) -> Any:
 MISTAKES: dict[str, tuple[type[PromptError], Callable[[], object]]] = {
     "an unknown keyword": (OptionError, lambda: User("x", nam="y")),
     "a value an option cannot take": (OptionError, lambda: User("x", audience="all of them")),
-    "an id that is none": (OptionError, lambda: User("x", id="not an id")),
+    "an id that is none": (OptionError, lambda: User("x", id="")),
     "an id of a section that is none": (OptionError, lambda: Section("1", "x")),
     "an id of a grounding that is none": (OptionError, lambda: Grounding("", "x")),
     "True": (ContentError, lambda: System(True)),

@@ -159,7 +159,7 @@ def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
                 number = counts.get(head, 0)
                 counts[head] = number + 1
                 if head and head != "system":
-                    names.append(node.options.id or f"{head}[{number}]")
+                    names.append(node.options.address if node.options.id else f"{head}[{number}]")
         addresses[entry.slot] = next(filter(None, names), "")
     return addresses
 

@@ -140,7 +140,7 @@ def _part_names(parts: Sequence["TokenPart"]) -> Iterator[str]:
         del paths[part.depth :]
         parent = paths[-1] if paths else ""
         paths.append(part.path)
-        is_known = part.path in ("", parent) or "[" not in part.path.rpartition("/")[2]
+        is_known = part.path in ("", parent, part.what) or part.what.endswith("'")
         address = "" if is_known or part.what.startswith("system ") else f" {part.path}"
         mark = {None: "", "default": " [cached]"}.get(part.cache, f" [cached for {part.cache}]")
         indent = "  " * min(part.depth, DEEPEST)

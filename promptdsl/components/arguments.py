@@ -2,16 +2,24 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
 from promptdsl.components.replacements import of_parts, placed
-from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_list, is_owner
+from promptdsl.components.scope import (
+    Component,
+    check_owner,
+    freeze,
+    innermost,
+    is_list,
+    is_mapping,
+    is_owner,
+    is_text,
+)
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.notice import Notice
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.messages import UnknownBlock
-from promptdsl.messages.blocks import CLASSES
+from promptdsl.messages.blocks import AnyBlock, Block
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HINTED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Child, Node, label, make, named_label
@@ -21,8 +29,10 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from fractions import Fraction
 
-Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | bool | None"
-"""An argument that is content. Of the booleans only ``False``, which is skipped."""
+_Data: TypeAlias = "Block | Mapping[str, Any]"
+Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | _Data | bool | None"
+"""An argument that is content. Of the mappings only those that describe a block, of the booleans
+only ``False``, which is skipped."""
 
 Inline: TypeAlias = "str | ValueNode | TrustedTextNode"
 """A part of one text."""
@@ -92,10 +102,9 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             if run:
                 _end_run(component, run, content, several=several)
             content.append(arg)
-        elif type(arg) is Notice:
+        elif type(arg) is Notice or is_data(arg):
             _end_run(component, run, content, several=several)
-            text = str.__str__(arg)
-            content.append(make(TextNode, (text,), mask=TEXT_BITS, at=component))
+            content.append(_apart(arg, component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
     _end_run(component, run, content, several=several)
@@ -104,6 +113,30 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     for value in values:
         freeze(value)
     return placed(content) if of_parts else content
+
+
+def _apart(arg: object, component: Node) -> Node:
+    """Return the node of an argument that is a part by itself: a notice, or a content block."""
+    if is_data(arg):
+        return block_part(arg, component)
+    return make(TextNode, (str.__str__(cast("str", arg)),), mask=TEXT_BITS, at=component)
+
+
+def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
+    """Return whether an argument is a content block, or a mapping, which may describe one."""
+    return isinstance(value, AnyBlock) or is_mapping(value)
+
+
+def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
+    """Return the node of a content block, or of its dictionary, given to a component.
+
+    Raises :class:`ContentError` for a mapping that does not describe a known block.
+    """
+    if is_mapping(data) and not is_text(data.get("type")):
+        raise refused(data, component)
+    from promptdsl.components.blocks import block_node
+
+    return block_node(data, component)
 
 
 def _end_run(component: Node, run: list[Inline], content: list[Child], *, several: bool) -> None:
@@ -354,12 +387,12 @@ def refused(arg: object, component: Node) -> ContentError:
         fix = "leave it out, or write an empty string"
     elif isinstance(arg, list | tuple | set | frozenset | Iterator):
         fix = "unpack it: *items"
-    elif isinstance(arg, (*CLASSES.values(), UnknownBlock)):
-        fix = 'write History([Message("user", [block])]), or the component of that name'
+    elif isinstance(arg, AnyBlock):
+        fix = "pass it to a turn, or to include() in the block of a turn"
     elif isinstance(arg, Mapping):
         fix = "write Json(value) to show it as JSON, or pass its items one by one"
     elif name == "Rendered":
-        fix = "write its messages in the Timeline, History(rendered.messages), or the part itself here"
+        fix = "write History(rendered.messages) in the Timeline, or the part itself here"
     elif isinstance(arg, bytes | bytearray):
         fix = "decode it: Value(data.decode())"
     elif callable(arg):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, retract
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import check_id, options_of, refuse_options
+from promptdsl.components.options import id_problem, options_of, refuse_options, shown
 from promptdsl.components.scope import (
     Component,
     enter,
@@ -36,7 +36,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
-from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
+from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
@@ -106,15 +106,16 @@ class Container(Component):
             mask = _freeze(content)
         if mask & self._stops:
             try:
-                _check_children(self, content, mask)
+                content = _checked_children(self, content, mask)
             except PromptError:
                 fail(self, top[1])
                 raise
         self.content = content
         self.mask = own | mask & self._shows
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> None:
-        """Check the children where their mask has a bit of ``_inspects``."""
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+        """Check the children where their mask has a bit of ``_inspects``, and return them."""
+        return content
 
 
 def begin(
@@ -183,13 +184,10 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
 
 def _checked_id(component: Component, id: object) -> str:
     """Return the id that comes first in the arguments, or raise :class:`OptionError`."""
-    problem = check_id(id)
+    problem = id_problem(component, id)
     if problem or not isinstance(id, str):
-        raise OptionError(
-            f"{id!r} is not the id of {named_label(component)}",
-            fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
-            at=(component.source,),
-        )
+        what = f"{shown(id)} is not the id of {named_label(component)}"
+        raise OptionError(what, fix=problem, at=(component.source,))
     return str.__str__(id)
 
 
@@ -214,7 +212,7 @@ def seal(component: Container, content: tuple[Any, ...], own: int) -> None:
         # A string has no mask, and a part that is frozen already refuses to be frozen again.
         mask = _freeze(content)
     if mask & component._stops:
-        _check_children(component, content, mask)
+        content = _checked_children(component, content, mask)
     component.content = content
     component.mask = own | mask & component._shows
 
@@ -232,13 +230,18 @@ def _freeze(content: tuple[Child, ...]) -> int:
     return mask
 
 
-def _check_children(component: Container, content: tuple[Child, ...], mask: int) -> None:
-    """Raise for the first child that is unfinished, misplaced, or has the id of another child."""
+def _checked_children(
+    component: Container, content: tuple[Child, ...], mask: int
+) -> tuple[Child, ...]:
+    """Return the children as the component keeps them.
+
+    Raises for the first one that is unfinished, misplaced, or has the id of another child.
+    """
     if mask & (component._forbids | BARE | OPEN):
         for child in content:
             _check_child(component, child)
     unique_ids(component, content)
-    component._inspect(content, mask)
+    return component._inspect(content, mask)
 
 
 def _check_child(component: Container, child: Child) -> None:

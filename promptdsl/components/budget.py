@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Never
 
-from promptdsl.components.arguments import Content, adopt, inline, one_text
+from promptdsl.components.arguments import Content, adopt, block_part, inline, is_data, one_text
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
 from promptdsl.components.options import check_choice, check_count, check_priority
 from promptdsl.components.scope import Component, misplaced
@@ -79,6 +79,8 @@ class FirstFit(Container, FirstFitNode):
         for arg in args:
             if isinstance(arg, Node):
                 alternatives.append(arg)
+            elif is_data(arg):
+                alternatives.append(block_part(arg, component))
             elif arg is not None and arg is not False:
                 parts, mask = one_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component.at))
@@ -139,10 +141,11 @@ class Limit(Container, LimitNode):
             return f"a Limit holds text only: write the {label(node)} around it, or beside it"
         return turn_advice(node, f"a Limit holds text only: write the {label(node)} beside it")
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> None:
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         whole = uncut(content)
         if whole is not None:
             raise misplaced(whole, self)
+        return content
 
 
 _UNCUT = (GroupNode, FirstFitNode, ReserveNode, NoteNode)

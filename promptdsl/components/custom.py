@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, overload
 
 from promptdsl.components.arguments import adopt, gather, retract, type_name
 from promptdsl.components.block import Container, finish
-from promptdsl.components.options import check_id
+from promptdsl.components.options import is_name
 from promptdsl.components.overrides import COMPONENTS, difference, is_plain, qualified, unfit
 from promptdsl.components.replacements import (
     OVERRIDES,
@@ -184,7 +184,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         )
     original = function
     component_name = original.__name__ if name is None else name
-    if check_id(component_name):
+    if not is_name(component_name):
         raise OptionError(
             f"{component_name!r} is no name of a component",
             fix="letters, digits, _ . - : @component(name=...)",

@@ -12,12 +12,16 @@ from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
-from promptdsl.tree.node import DEFAULTS, Node, Options, implied, label
+from promptdsl.tree.node import DEFAULTS, NAME, Node, Options, implied, label
+from promptdsl.tree.part_nodes import SectionNode
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 Audience: TypeAlias = Literal["all", "model", "people"]
 AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
+LONGEST_SHOWN = 60
+"""The most characters of a value in an error."""
+MOST_WORDS = 4
+"""The most words of a title: a longer text was meant as content."""
 A_NUMBER = "write a number: the higher, the longer it is kept"
 
 
@@ -73,7 +77,8 @@ def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionEr
 
 def bad_option(component: Node, name: str, value: object, fix: str) -> OptionError:
     """Return the error for an option that has a value it cannot have."""
-    return OptionError(f"{label(component)}({name}={value!r})", fix=fix, at=(component.source,))
+    problem = f"{label(component)}({name}={shown(value)})"
+    return OptionError(problem, fix=fix, at=(component.source,))
 
 
 def refuse_options(component: Component, options: Iterable[str]) -> None:
@@ -105,7 +110,7 @@ def options_of(
         if name not in component.accepts:
             raise unknown_option(component, name, keywords(component))
         try:
-            kept[name], problem = _kept_option(name, value)
+            kept[name], problem = _kept_option(component, name, value)
         except DataError as error:  # metadata that contains itself, or is nested too deep
             raise error.located(component.source) from None
         if problem:
@@ -118,7 +123,7 @@ def options_of(
     return checked
 
 
-def _kept_option(name: str, value: object) -> tuple[object, str]:
+def _kept_option(component: Node, name: str, value: object) -> tuple[object, str]:
     """Return the value of an option as a node keeps it, and the remedy for a bad one."""
     if name in ("cache", "merge"):
         return value, "" if isinstance(value, bool) else "write True or False"
@@ -139,8 +144,9 @@ def _kept_option(name: str, value: object) -> tuple[object, str]:
         return exact_number(value), "" if is_priority(value) else A_NUMBER
     if value is None:
         return None, ""
-    problem = check_id(value) if name == "id" else ""
-    return exact(value), problem or ("" if isinstance(value, str) else "write a string")
+    if name == "id":
+        return exact(value), id_problem(component, value)
+    return exact(value), "" if isinstance(value, str) else "write a string"
 
 
 def _is_collection(value: object) -> TypeGuard[Collection[object]]:
@@ -213,8 +219,47 @@ def check_flag(component: Node, name: str, value: object) -> None:
         raise bad_option(component, name, value, "write True or False")
 
 
-def check_id(value: object) -> str:
-    """Return the rule for ids when a value breaks it, else an empty string."""
-    if isinstance(value, str) and NAME.match(value):
+def shown(value: object) -> str:
+    """Return an author's value as an error shows it; a long one without its end."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def is_name(value: object) -> bool:
+    """Return whether a value is a name: a letter or ``_``, then letters, digits, ``_ . -``."""
+    return isinstance(value, str) and NAME.match(value) is not None
+
+
+def id_problem(component: Node, value: object) -> str:
+    """Return the rule that an id breaks, and what to write; an empty string for a good id.
+
+    The id of a section names a tag. That of a turn is any text, as it often comes from elsewhere.
+    """
+    if isinstance(component, SectionNode):
+        return "" if is_name(value) else f"{_TAG_RULE}; {_section_advice(value)}"
+    if isinstance(value, str) and value:
         return ""
-    return "an id starts with a letter or _, then letters, digits, _ . -"
+    is_grounding = label(component) == "Grounding"
+    written = 'write Grounding("account", ...)' if is_grounding else 'write id="question"'
+    if value and not isinstance(value, Node | bool | bytes | Collection):
+        written = f"write str({shown(value)})"
+    return f"an id is any text that is not empty; {written}"
+
+
+_TAG_RULE = "the id of a section names a tag: a letter or _, then letters, digits, _ . -"
+
+
+def _section_advice(value: object) -> str:
+    """Return what to write for text, or another value, that is not the id of a section."""
+    from unicodedata import normalize
+
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    ascii_text = normalize("NFKD", text[:LONGEST_SHOWN]).encode("ascii", "ignore").decode()
+    slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text).strip("_.-")
+    if not slug:
+        return 'it comes first: Section("rules", "...")'
+    if len(text.split()) > MOST_WORDS:
+        return f'it comes first: Section("rules", {shown(text)})'
+    slug = slug if is_name(slug) else f"_{slug}"
+    title = f", title={shown(text)}" if " " in text.strip() else ""
+    return f'write Section("{slug}", ...{title})'

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.components.arguments import adopt, type_name
 from promptdsl.components.block import finish
-from promptdsl.components.options import check_id
+from promptdsl.components.options import is_name
 from promptdsl.components.replacements import (
     OVERRIDES,
     Function,
@@ -99,9 +99,9 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     elif not isinstance(key, str) and not made:
         problem = f"{name} is no component, no name and no part"
         raise OptionError(problem, fix="write @component before its function", at=(line,))
-    if isinstance(given, Node) and (made or isinstance(key, Node) or not check_id(key)):
+    if isinstance(given, Node) and (made or isinstance(key, Node) or is_name(key)):
         childless = [one for one in made if not inspect.isgeneratorfunction(_original(one))]
-        if made and not childless and check_id(key):
+        if made and not childless and not is_name(key):
             problem = f"{name} takes children, and a part has no place for them"
             raise OptionError(problem, fix="give a function that yields", at=(line,))
         # A component that exists may be called in the block or not: as with a function.

@@ -98,7 +98,8 @@ class Ephemeral(RequestComponent):
 class Grounding(RequestComponent):
     """Facts for this request only. Every string in it is a value, whoever wrote it.
 
-    ``id`` names the facts in addresses and reports. They are sent directly before the last turn of
+    ``id`` names the facts in addresses and reports: any text, such as that of a document; several
+    groundings may have one id. They are sent directly before the last turn of
     the user, unless ``position`` says otherwise. The options and errors are those of
     :class:`Ephemeral`, without ``type``.
 

@@ -1,8 +1,9 @@
 """Named parts, several parts as one, notes, and putting a finished part in place."""
 
-from typing import Never, Unpack
+from collections.abc import Mapping
+from typing import Any, Never, Unpack
 
-from promptdsl.components.arguments import Content, adopt
+from promptdsl.components.arguments import Content, adopt, block_part, is_data, type_name
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.fast_path import (
     known_section,
@@ -12,13 +13,14 @@ from promptdsl.components.fast_path import (
 )
 from promptdsl.components.options import SectionOptions, check_choice
 from promptdsl.components.replacements import OVERRIDES, of_parts, placed, replaced
-from promptdsl.components.scope import getframe, innermost, join, put
+from promptdsl.components.scope import Component, getframe, innermost, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import text_of
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import exact
+from promptdsl.messages.blocks import Block
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import (
     AUDIENCE,
@@ -44,8 +46,8 @@ _SECTION_BARE = _SECTION_TEXT | BARE
 class Section(Container, SectionNode):
     """A named part of a turn; outside of any turn it belongs to the system message.
 
-    ``id`` is its name: letters, digits, ``_``, ``.`` and ``-``, first a letter or ``_``; siblings
-    have different ids. Options:
+    ``id`` is its name, and that of its tag in XML: a letter or ``_``, then letters, digits, ``_``,
+    ``.`` and ``-``; siblings have different ids. Options:
 
     - ``title``: shown as a heading, or as an attribute in XML; by default only the content is sent;
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
@@ -217,11 +219,12 @@ class Note(Container, NoteNode):
         return part_advice(node, "a Note holds text and parts")
 
 
-def include(*parts: Node) -> None:
-    """Put finished parts into the open block, each as often as you like.
+def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
+    """Put finished parts and content blocks into the open block, each as often as you like.
 
-    Raises :class:`ScopeError` when no block is open or a part is not finished, and
-    :class:`ContentError` for an argument that is no component.
+    A content block is a value such as ``TextBlock("...")``, or its dictionary. Raises
+    :class:`ScopeError` when no block is open or a part is not finished, and :class:`ContentError`
+    for an argument that is neither.
 
     >>> from promptdsl import Section, System, include
     >>> rules = Section("rules", "Be kind.")
@@ -238,12 +241,19 @@ def include(*parts: Node) -> None:
             fix="use it inside a `with` block, or pass the part as an argument",
             at=(line,),
         )
-    for part in parts:
-        if not isinstance(part, Node):  # pyright: ignore[reportUnnecessaryIsInstance]
-            problem = f"include() takes components, not {type(part).__name__}"
-            raise ContentError(problem, fix="write Text(...) for text", at=(line,))
+    nodes = [part if isinstance(part, Node) else _block_node(part, top[0], line) for part in parts]
     # Together: parts written in the argument list are the newest entries of the block together.
-    adopt(make(FragmentNode, at=line), [part for part in parts if part.mask & BUSY])
-    finished = tuple(map(finish, parts))
+    adopt(make(FragmentNode, at=line), [node for node in nodes if node.mask & BUSY])
+    finished = tuple(map(finish, nodes))
     for part in placed(finished) if of_parts else finished:
         put(part, top)
+
+
+def _block_node(given: object, block: Component, line: Source) -> Node:
+    """Return the node of a content block, or of its dictionary, that is included in a block."""
+    if not is_data(given):
+        problem = f"include() takes components and content blocks, not {type_name(given)}"
+        raise ContentError(problem, fix="write Text(...) for text", at=(line,))
+    here = object.__new__(type(block))
+    here.code, here.offset = line, -1
+    return block_part(given, here)

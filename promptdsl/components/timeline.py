@@ -12,6 +12,7 @@ from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import CALL, EVENT_BLOCK, MEDIA, RESULT, ROOT, SECTION, SHIFT, TEXT
 from promptdsl.tree.node import Child, Node, label, named_label, walk
 from promptdsl.tree.part_nodes import MediaNode
+from promptdsl.tree.rewrite import numbered
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
@@ -66,9 +67,10 @@ class Timeline(Container, RootNode):
         if kind is None:
             self.__class__ = RootNode  # type: ignore[assignment]  # it becomes its node
 
-    def _inspect(self, content: tuple[Child, ...], mask: int) -> None:
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         if mask & SECTION and mask & MEDIA << SHIFT:
             refuse_loose_media(content)
+        return numbered(content)
 
     @classmethod
     def _advice(cls, node: Node) -> str:

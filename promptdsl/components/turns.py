@@ -84,7 +84,7 @@ class System(TurnComponent):
 
     All system content of a prompt becomes one message, the first. Options:
 
-    - ``id``: the name of the turn in addresses and reports; letters, digits, ``_``, ``.``, ``-``;
+    - ``id``: any text that names the turn in addresses and reports; no other turn has it;
     - ``metadata``: a mapping of your own data, which is not sent;
     - ``tags``: strings to select or filter by, ``()`` by default;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;

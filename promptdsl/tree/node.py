@@ -6,6 +6,8 @@ method of a node recurses, so a tree may be ten thousand levels deep.
 
 # The functions below the class belong to it, and read its private names.
 # pyright: reportPrivateUsage=false
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
 from typing import ClassVar, TypeAlias, TypeVar, cast
@@ -18,6 +20,12 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+"""A name, which can be a tag. An address is made of names, ``/``, numbers and JSON strings."""
+
+HISTORY = "history"
+"""The address of a recording, of which ``history[2]`` is a message."""
 
 
 @attrs.frozen
@@ -36,6 +44,20 @@ class Options:
     """A budget drops the lowest priority first, and never ``None``."""
     within: tuple[str, ...] = ()
     """The names of the components that wrote it, the outermost first."""
+    number: int = attrs.field(default=1, eq=False)
+    """Its number among the turns of one id, in written order."""
+
+    @property
+    def address(self) -> str:
+        """The id as an address has it: a name, or a JSON string on one line with its number."""
+        id = self.id or ""
+        if self.number == 1 and NAME.match(id) and id != HISTORY:
+            return id
+        quoted = json.dumps(id, ensure_ascii=False)
+        if not quoted.isprintable():
+            marks = (mark if mark.isprintable() else json.dumps(mark)[1:-1] for mark in quoted)
+            quoted = "".join(marks)
+        return quoted if self.number == 1 else f"{quoted}#{self.number}"
 
 
 DEFAULTS = Options()
@@ -325,7 +347,7 @@ def _printed(root: Node) -> Iterator[str]:
         keywords: list[str] = []
         for option in attrs.fields(Options):
             value = getattr(item.options, option.name)
-            if value != option.default:
+            if option.eq and value != option.default:
                 keywords.append(f"{option.name}={value!r}")
         defaults = item._node._defaults
         for name in item._node._field_names:

@@ -61,7 +61,7 @@ def _described(node: Node) -> str:
     options = node.options
     describe = _PARTS.get(node._node)  # pyright: ignore[reportPrivateUsage]
     words = [label(node).lower() if describe is None else describe(node)]
-    words += [options.id] if options.id else []
+    words += [options.address] if options.id else []
     if isinstance(node, part_nodes.SectionNode) and node.title is not None:
         title = node.title
         words.append(repr(title.text if isinstance(title, part_nodes.ValueNode) else title))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.node import Node, node_class
@@ -21,6 +22,16 @@ class SectionNode(Node):
 @node_class
 class TextNode(Node):
     """One text: author strings and values."""
+
+
+@node_class
+class TextBlockNode(TextNode):
+    """The text of a block that has a cache mark, in its options, or keys of its own."""
+
+    extra: JsonObject
+
+    def _name(self) -> str:
+        return "Text"
 
 
 @node_class

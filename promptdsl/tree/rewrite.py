@@ -1,9 +1,12 @@
 """Functions that make trees from trees; an unchanged node stays the same object."""
 
 # pyright: reportPrivateUsage=false
-from collections.abc import Callable, Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from operator import is_
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
+
+import attrs
 
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.source import Position, Source
@@ -24,8 +27,10 @@ from promptdsl.tree.masks import (
     LIFTED,
     NAMED,
     RESULT,
+    SECTION,
     SHIFT,
     SURFACE,
+    SYSTEM,
     TEXT,
     TURN,
     bits,
@@ -35,12 +40,14 @@ from promptdsl.tree.part_nodes import (
     EventBlockNode,
     MediaNode,
     ReasoningNode,
+    SectionNode,
     TableNode,
     TemplateNode,
+    TextBlockNode,
     ToolResultNode,
     ToolUseNode,
 )
-from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
+from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolTurnNode, TurnNode
 
 T = TypeVar("T", bound=TurnNode)
 _set = object.__setattr__
@@ -123,19 +130,20 @@ def has_content(content: Iterable[Child]) -> bool:
         if isinstance(part, str):
             if part:
                 return True
+        elif isinstance(part, _NEVER_EMPTY):
+            return True
         elif part.content:
             if not isinstance(part, ToolResultNode):
                 waiting.extend(part.content)
-        elif (
-            isinstance(part, _NEVER_EMPTY)
-            or bool(getattr(part, "text", ""))
-            or (isinstance(part, TableNode) and bool(part.rows))
-        ):
+        elif bool(getattr(part, "text", "")) or (isinstance(part, TableNode) and bool(part.rows)):
             return True
     return False
 
 
-_NEVER_EMPTY = (MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, LazyNode, TemplateNode)
+_NEVER_EMPTY = (
+    *(MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, TextBlockNode),
+    *(LazyNode, TemplateNode),
+)
 
 
 def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
@@ -166,7 +174,7 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
 
     The parts of a fragment are siblings of the parts beside the fragment, so they are compared in
     the component around the outermost fragment. The alternatives of a ``FirstFit`` may share ids:
-    only one of them is sent.
+    only one of them is sent. So may groundings, whose ids are data: see :func:`numbered`.
     """
     inside = not isinstance(component, FragmentNode)
     levels = [_Siblings(content, alternatives=isinstance(component, FirstFitNode))]
@@ -188,6 +196,8 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
             continue
         child = level.waiting.pop()
         if isinstance(child, str) or not child.mask & NAMED:
+            continue
+        if isinstance(child, RequestOnlyNode) and child.grounding:
             continue
         if level.alternatives:
             levels += [_Siblings((child,))] if inside else []
@@ -220,6 +230,81 @@ def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementE
         fix="ids are unique among siblings: rename one of them",
         at=(second.source, first.source),
     )
+
+
+def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
+    """Return the children of a timeline; those whose ids are one text have different numbers.
+
+    A section of the system message and a turn in the prompt's code come first, then request-only
+    and recorded turns in written order. A number that a turn has already is kept, or becomes a
+    higher one. The alternatives of a ``FirstFit`` may have the same numbers.
+    """
+    parts = [*_named_parts(content)]
+    if not parts:
+        return content
+    sections = {part.options.id: 1 for part in parts if part.mask & SECTION}
+    coded = {
+        part.options.id: 1 + (part.options.id in sections) for part in parts if _is_coded(part)
+    }
+    numbers = _numbers(content, {**sections, **coded}, coded)
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, TurnNode | RequestOnlyNode):
+            return node
+        number = next(numbers)
+        if number == node.options.number:
+            return node
+        return replace(node, options=attrs.evolve(node.options, number=number))
+
+    return rewrite(make(FragmentNode, content), change, within=NAMED).content
+
+
+def _named_parts(content: Iterable[Child]) -> Iterator[Node]:
+    """Yield the children of a timeline that have an id, and the sections in system turns."""
+    waiting = [*content]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str) or not part.mask & (NAMED | SYSTEM):
+            continue
+        if isinstance(part, FragmentNode) or part.mask & SYSTEM:
+            waiting += part.content
+        if part.options.id is not None:
+            yield part
+
+
+def _is_coded(part: Node) -> bool:
+    """Return whether a part is a turn in the prompt's code, whose id no other turn has."""
+    return isinstance(part, TurnNode) and part.kind == "written"
+
+
+_Numbers: TypeAlias = MutableMapping[str | None, int]
+"""By id, the highest number so far."""
+
+
+def _numbers(
+    content: Iterable[Child], highest: _Numbers, coded: _Numbers, *, is_choice: bool = False
+) -> Iterator[int]:
+    """Yield the number of each turn with an id, in written order."""
+    waiting = [*content][::-1]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str) or not part.mask & NAMED or isinstance(part, SectionNode):
+            continue
+        id = part.options.id
+        if isinstance(part, FirstFitNode) and not is_choice:
+            tries = [ChainMap[str | None, int]({}, highest) for _ in part.content]
+            for alternative, own in zip(part.content, tries, strict=True):
+                yield from _numbers((alternative,), own, coded, is_choice=True)
+            for own in tries:
+                for id, number in own.maps[0].items():
+                    highest[id] = max(number, highest.get(id, 0))
+        elif isinstance(part, FragmentNode):
+            waiting += reversed(part.content)
+        elif _is_coded(part):
+            yield coded[id]
+        else:
+            highest[id] = max(part.options.number, highest.get(id, 0) + 1)
+            yield highest[id]
 
 
 def hollow(root: Node) -> list[Node]:

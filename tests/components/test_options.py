@@ -5,6 +5,7 @@ from enum import Enum, IntEnum
 from functools import partial
 from math import inf, nan
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -48,22 +49,77 @@ URL = "https://example.com/x.png"
 
 @pytest.mark.parametrize("id", ["a", "A", "_", "a1", "a.b", "a-b", "_9", "rules.v2-final_"])
 def test_ids_are_names(id: str) -> None:
-    """An id starts with a letter or _, then has letters, digits, _, . and -."""
+    """The id of a section starts with a letter or _, then has letters, digits, _, . and -."""
     assert (id, id) == (Section(id, "x").options.id, User("x", id=id).options.id)
 
 
+TAGS = "the id of a section names a tag: a letter or _, then letters, digits, _ . -"
+NO_TAGS: dict[str, tuple[Any, str]] = {
+    "words": ("Our rules", """write Section("Our_rules", ..., title='Our rules')"""),
+    "an accent": ("café", 'write Section("cafe", ...)'),
+    "a path": ("kb/faq.md", 'write Section("kb_faq.md", ...)'),
+    "a digit first": ("3f2a", 'write Section("_3f2a", ...)'),
+    "a tag": ("a>", 'write Section("a", ...)'),
+    "a line end": ("a\n", 'write Section("a", ...)'),
+    "a number": (3, 'write Section("_3", ...)'),
+    "no Latin letter": ("规则", 'it comes first: Section("rules", "...")'),
+    "nothing": ("", 'it comes first: Section("rules", "...")'),
+    "bytes": (b"a", 'it comes first: Section("rules", "...")'),
+    "a list": (["a"], 'it comes first: Section("rules", "...")'),
+    "a sentence": (
+        "You are a friendly agent.",
+        """it comes first: Section("rules", 'You are a friendly agent.')""",
+    ),
+}
+
+
+@pytest.mark.parametrize(("id", "advice"), NO_TAGS.values(), ids=NO_TAGS)
+def test_other_ids_of_sections_are_refused(id: Any, advice: str) -> None:
+    """An id that is no name of a tag is an error with the reason, and a name that it could be."""
+    error = raised(OptionError, lambda: Section(id, "x"))
+    assert (f"{id!r} is not the id of a Section", f"{TAGS}; {advice}") == (error.what, error.fix)
+
+
+def test_a_long_id_is_not_repeated_in_its_error() -> None:
+    """The error for a very long id shows its beginning, and the beginning of a name for it."""
+    error = raised(OptionError, lambda: Section(" x" * 500_000))
+    assert f"{' x' * 30!r}"[:60] + "... is not the id of a Section" == error.what
+    assert [True] == [len(error.fix) < 300]
+
+
+@pytest.mark.parametrize("id", ["0195a2e1-7c3e", "kb/faq.md", "https://a.b/c?d#e", "a b", "é", "1"])
+def test_the_id_of_a_turn_is_any_text(id: str) -> None:
+    """A turn and a grounding take any text as id, and their messages have it unchanged."""
+    turns = [User("x", id=id), Grounding(id, "x"), Ephemeral("x", id=id), Event("x", id=id)]
+    assert [id] * 4 == [render(Timeline(turn)).messages[0].id for turn in turns]
+
+
+NO_TEXTS: dict[str, tuple[Any, str]] = {
+    "nothing": ("", 'write Grounding("account", ...)'),
+    "None": (None, 'write Grounding("account", ...)'),
+    "a number": (17, "write str(17)"),
+    "a UUID": (UUID(int=5), "write str(UUID('00000000-0000-0000-0000-000000000005'))"),
+    "a list": (["a"], 'write Grounding("account", ...)'),
+    "a boolean": (True, 'write Grounding("account", ...)'),
+    "a value": (Value("a"), 'write Grounding("account", ...)'),
+}
+
+
+@pytest.mark.parametrize(("id", "advice"), NO_TEXTS.values(), ids=NO_TEXTS)
+def test_the_id_of_a_grounding_is_text(id: Any, advice: str) -> None:
+    """An id that is no text, or empty, is an error that says how to make it one."""
+    error = raised(OptionError, lambda: Grounding(id, "x"))
+    assert f"an id is any text that is not empty; {advice}" == error.fix
+
+
 @pytest.mark.parametrize(
-    "id", ["", "1a", "-a", ".a", "a b", "a/b", "é", "aé", "a\n", "a>", 'a"', 3, b"a", ["a"]]
+    ("id", "advice"), [("", 'id="question"'), (17, "str(17)"), (b"a", 'id="question"')]
 )
-def test_other_ids_are_refused(id: Any) -> None:
-    """What is no id is an error that says what one is, for every component that has one."""
-    errors = [
-        raised(OptionError, lambda: Section(id, "x")),
-        raised(OptionError, lambda: Grounding(id, "x")),
-        raised(OptionError, lambda: User("x", id=id)),
-    ]
-    rule = "an id starts with a letter or _, then letters, digits, _ . -"
-    assert [True] * 3 == [rule in error.fix for error in errors]
+def test_the_id_of_a_turn_is_text(id: Any, advice: str) -> None:
+    """An id that is no text, or empty, is an error of every turn that takes one."""
+    error = raised(OptionError, lambda: User("x", id=id))
+    expected = (f"User(id={id!r})", f"an id is any text that is not empty; write {advice}")
+    assert expected == (error.what, error.fix)
 
 
 # Keywords.

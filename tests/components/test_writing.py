@@ -342,7 +342,7 @@ def test_sections_cannot_share_an_id() -> None:
         lambda: Section("s", Section("a", "x"), Section("a", "y")),
         lambda: Timeline(User("x", id="a"), User("y", id="a")),
         lambda: Timeline(User("x", id="a"), Fragment(Assistant("y", id="a"))),
-        lambda: Timeline(Grounding("a", "x"), Ephemeral("y", id="a")),
+        lambda: Timeline(Ephemeral("x", id="a"), Ephemeral("y", id="a")),
         lambda: Timeline(Section("a", "x"), Section("a", "y")),
         lambda: User(Section("a", "x"), Section("a", "y")),
         lambda: Event(Section("a", "x"), Section("a", "y")),

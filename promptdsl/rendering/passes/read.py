@@ -36,9 +36,9 @@ from promptdsl.tree.masks import (
     TEXT,
     bits,
 )
-from promptdsl.tree.node import Child, Node, Options, make
+from promptdsl.tree.node import Child, Node, Options, implied, make
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, TemplateNode, TextNode, ValueNode
-from promptdsl.tree.rewrite import covering, make_turn, rewrite, with_content
+from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 FENCED = ("event", "ephemeral")
@@ -93,7 +93,8 @@ def read(
             content.append(rewrite(child, change, within=WITHIN))
         else:
             content.append(child)
-    return with_content(root, tuple(content))
+    # Lazies and recordings may bring ids that are taken.
+    return with_content(root, numbered(tuple(content)))
 
 
 def _conversation(
@@ -262,7 +263,7 @@ def _turn(message: Message, node: RecordedNode) -> Node:
     return make(
         RequestOnlyNode,
         content,
-        mask=bits(REQUEST, covering(content)),
+        mask=bits(REQUEST, covering(content)) | implied(options),
         at=node,
         options=options,
         type=None,

@@ -10,11 +10,12 @@ from promptdsl.foundation.guards import fold, guard_prefixes
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import table_text
 from promptdsl.foundation.trusted import Trusted
+from promptdsl.messages import TextBlock
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
 from promptdsl.rendering.text.strings import guarded, notice, text_in, written
-from promptdsl.tree.node import Child, Node
+from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,
     HeadingNode,
@@ -23,6 +24,7 @@ from promptdsl.tree.part_nodes import (
     ParagraphNode,
     ReasoningNode,
     TableNode,
+    TextBlockNode,
     TextNode,
     ToolUseNode,
     TrustedTextNode,
@@ -46,6 +48,19 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
 
 def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:
     write_strings(state, node.content, node, around)
+
+
+def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -> None:
+    """Write the text of a block; in a conversation it stays a block with its own keys."""
+    mark = mark_of(node.options)
+    if around.rules.joined:
+        write_strings(state, node.content, node, around)
+        if mark:
+            state.page.cache(mark)
+        return
+    text = text_in(node.content, around.rules, state.tags, partial(state.note, node))
+    if text or node.extra:
+        state.page.block(TextBlock(text, mark, node.extra))
 
 
 def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: OpenPart) -> None:
@@ -201,6 +216,7 @@ def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: Open
 WriteLeaf = Callable[[TextState, Any, OpenPart], None]  # Any: the class it is listed for
 LEAVES: Mapping[type[Node], WriteLeaf] = {
     TextNode: _write_text,
+    TextBlockNode: _write_text_block,
     ValueNode: _write_value,
     VolatileNode: _write_value,
     TrustedTextNode: _write_value,

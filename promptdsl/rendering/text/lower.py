@@ -141,9 +141,9 @@ class Lowering:
         head, number = label, self.counts[label]
         self.counts[label] = number + 1
         if options.id:
-            head, number = options.id, -1
+            head, number = options.address, -1
         address = head if number < 0 else f"{head}[{number}]"
-        report = partial(self._report, address)
+        report = partial(self._report, turn, address)
         blocks = self.part_blocks(turn, address, report)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
@@ -178,7 +178,7 @@ class Lowering:
             return INSTRUCTION
         return self.speech if turn.role in ("user", "tool") else SPEECH
 
-    def _report(self, address: str, loss: Loss) -> None:
+    def _report(self, turn: TurnNode, address: str, loss: Loss) -> None:
         # In system content an address is the path of ids; elsewhere it starts with the turn.
         if loss.why == ONLY_TITLED:
             if loss.source in self.titled:
@@ -186,7 +186,7 @@ class Lowering:
             self.titled.add(loss.source)
         if not loss.path:
             loss = attrs.evolve(loss, path=address)
-        elif not address.startswith("system"):
+        elif turn.role != "system":
             loss = attrs.evolve(loss, path=f"{address}/{loss.path}")
         self.losses.append(loss)
 
@@ -246,7 +246,7 @@ def _origins_within(system: ConsolidatedNode) -> Iterable[RawOrigin]:
             inner = inner.content[0]
         if isinstance(inner, TurnNode):
             options = inner.options
-            head, index = (options.id, -1) if options.id else ("system", number)
+            head, index = (options.address, -1) if options.id else ("system", number)
             yield head, index, inner.at, _details_of(options), options.within
             number += 1
         elif isinstance(inner, Node):

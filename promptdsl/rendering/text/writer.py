@@ -9,7 +9,7 @@ from promptdsl.rendering.text.containers import close_part, open_item, open_part
 from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import PLAIN, Margin, OpenPart, Setting, TextState
 from promptdsl.rendering.text.strings import StringRules
-from promptdsl.tree.node import Node
+from promptdsl.tree.node import Node, mark_of
 from promptdsl.tree.part_nodes import ToolResultNode
 
 
@@ -44,8 +44,9 @@ class TextWriter(TextState):
         elif isinstance(node, ToolResultNode):
             setting = self.setting._replace(form=around.form)
             content = self.inside(setting, node, around.rules).write()
+            name, mark = node.options.name, mark_of(node.options)
             error = (node.is_error, node.error_type)
-            self.page.block(ToolResultBlock(node.tool_use_id, content, None, *error))
+            self.page.block(ToolResultBlock(node.tool_use_id, content, name, *error, mark))
         else:
             open_part(self, node, around)
             return True

@@ -1,0 +1,121 @@
+"""Content blocks and their dictionaries as content of a component: each becomes a node."""
+
+import attrs
+
+from promptdsl.components.scope import is_text
+from promptdsl.foundation.errors import ContentError, PlacementError, PromptError, nearest
+from promptdsl.foundation.escaping import json_text
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.messages import (
+    Block,
+    CodeBlock,
+    JsonBlock,
+    ReasoningBlock,
+    StateChangeBlock,
+    SystemEventBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    UserActionBlock,
+    block_from_dict,
+)
+from promptdsl.messages.blocks import CLASSES
+from promptdsl.messages.field_checks import Cache, kind_of
+from promptdsl.tree.masks import CALL, EVENT_BLOCK, HOLLOW, MEDIA, RESULT, TEXT, bits
+from promptdsl.tree.node import DEFAULTS, Node, Options, implied, make, named_label
+from promptdsl.tree.part_nodes import (
+    CodeNode,
+    EventBlockNode,
+    JsonNode,
+    MediaNode,
+    ReasoningNode,
+    TextBlockNode,
+    TextNode,
+    ToolResultNode,
+    ToolUseNode,
+)
+from promptdsl.tree.rewrite import covering
+
+
+def block_node(given: object, component: Node) -> Node:
+    """Return the node of a block, or of its dictionary, that is content of a component.
+
+    Raises :class:`ContentError` for an unknown type, and the errors of :func:`block_from_dict`, all
+    with the line of the component.
+    """
+    kind = given.get("type") if is_mapping(given) else None
+    if kind is not None and kind not in CLASSES:
+        raise _unknown(kind, component)
+    try:
+        return _node(block_from_dict(given), component)
+    except PromptError as error:
+        raise error.located(component.source) from None
+
+
+def _node(block: Block, at: Node) -> Node:
+    """Return the node that a component of the same content would be; its paths are data."""
+    options = _marked(getattr(block, "cache", None))
+    marks = implied(options)
+    match block:
+        case TextBlock(text, cache, extra):
+            if extra or (text and cache):
+                mask = bits(TEXT) | marks
+                return make(TextBlockNode, (text,), mask=mask, at=at, options=options, extra=extra)
+            return make(TextNode, (text,), mask=bits(TEXT) | (0 if text else HOLLOW), at=at)
+        case JsonBlock(value):
+            return make(JsonNode, mask=bits(TEXT), at=at, text=json_text(value))
+        case CodeBlock(text, language):
+            return make(CodeNode, (text,), mask=bits(TEXT), at=at, language=language)
+        case ToolUseBlock() | ReasoningBlock():
+            cls = ToolUseNode if isinstance(block, ToolUseBlock) else ReasoningNode
+            return make(cls, mask=bits(CALL) | marks, at=at, options=options, block=block)
+        case ToolResultBlock():
+            return _result_node(block, at)
+        case UserActionBlock() | StateChangeBlock() | SystemEventBlock():
+            mask = bits(EVENT_BLOCK)
+            return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
+        case UnknownBlock():
+            raise _unknown(block.data.get("type"), at)
+        case _:
+            source = attrs.evolve(block.source, from_data=True)
+            block = attrs.evolve(block, source=source)
+            mask = bits(MEDIA) | marks
+            return make(MediaNode, mask=mask, at=at, options=options, block=block)
+
+
+def _marked(cache: Cache | None) -> Options:
+    return DEFAULTS if cache is None else Options(cache=cache)
+
+
+def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
+    """Return the node of a result, whose content is checked as that of a ``ToolResult``."""
+    content = tuple(_node(inner, at) for inner in block.content)
+    for part in content:
+        if part.mask & (CALL | RESULT | EVENT_BLOCK):
+            raise PlacementError(
+                f"{named_label(part)} cannot be in a ToolResult",
+                fix="a tool's answer is text and media",
+                at=(at.source,),
+            )
+    options = DEFAULTS
+    if block.name is not None or block.cache is not None:
+        options = Options(name=block.name, cache=block.cache or False)
+    return make(
+        ToolResultNode,
+        content,
+        mask=bits(RESULT, covering(content)) | implied(options),
+        at=at,
+        options=options,
+        tool_use_id=block.tool_use_id,
+        is_error=block.is_error,
+        error_type=block.error_type,
+    )
+
+
+def _unknown(kind: object, component: Node) -> ContentError:
+    """Return the error for a block of a type that no component has."""
+    name = kind[:60] if is_text(kind) else kind_of(kind)
+    problem = f"a block of type {name!r} cannot be content of {named_label(component)}"
+    fix = f"{nearest(name, CLASSES)}; Json(value) shows it as JSON, History takes messages with it"
+    return ContentError(problem, fix=fix, at=(component.source,))
