@@ -127,8 +127,9 @@ class Audio(MediaComponent):
 class Document(MediaComponent):
     """A PDF, an office document or a text in a user turn, made by one of its ``from_`` methods.
 
-    ``title`` is its name for the model. UTF-8 text is ``text/plain`` unless ``media_type`` says
-    otherwise; the type of an office document has to be given.
+    ``title`` is its name for the model, by default the name of its file. UTF-8 text is
+    ``text/plain`` unless ``media_type`` or the extension of the file says otherwise; the type of an
+    office document that has no such extension has to be given.
 
     Raises :class:`MediaError` for data that is no document.
 

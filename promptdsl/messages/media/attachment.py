@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import MediaError
 from promptdsl.foundation.files import SMALLER, read_file
-from promptdsl.messages.media.media_type import check_kind, media_type_of, spelled
+from promptdsl.messages.media.media_type import check_kind, media_type_of, spelled, type_of_file
 from promptdsl.messages.media.source import MediaKind, MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -159,4 +159,14 @@ def read_path(
     """
     allowed = roots if source.from_data else None
     data = read_file(source.value, limit=MAX_BYTES, roots=allowed)
-    return of_bytes(data, source.media_type, kind=kind)
+    return of_file(source, data, kind)
+
+
+def of_file(source: MediaSource, data: bytes, kind: MediaKind | None) -> MediaSource:
+    """Return the source with the bytes that its path or its address leads to.
+
+    The extension tells the type of a text or an office document that is not declared. Raises
+    :class:`MediaError` for bytes that :func:`of_bytes` refuses.
+    """
+    media_type = source.media_type or type_of_file(data, source.value, kind)
+    return of_bytes(data, media_type, kind=kind)

@@ -14,7 +14,13 @@ from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tool_param
 from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
 from promptdsl.providers.shared.checks import read_mark
-from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
+from promptdsl.providers.shared.clean import (
+    arguments_of,
+    is_sendable,
+    json_copy,
+    sent_title,
+    utf8,
+)
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place
@@ -37,6 +43,10 @@ if TYPE_CHECKING:
         ToolChoiceParam,
         ToolUnionParam,
     )
+
+
+_LONGEST_TITLE = 500
+"""In characters, of the title of a document."""
 
 
 def _with_extra(
@@ -92,7 +102,8 @@ def _media_param(
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value and block.is_document and key == "title":
-            param["title"] = request.clean(place, value, "a title")
+            if title := sent_title(request, place, value, longest=_LONGEST_TITLE):
+                param["title"] = title
         elif value:
             request.lose(place, "hint", key, f"{block.type} blocks have none")
     return _with_extra(request, place, param, block)

@@ -175,7 +175,8 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
         lose_source(request, place, block, value)
         return None
     if block.is_document:
-        value = {"name": document_name(request, place, block.title), **value}
+        name = document_name(request, place, block.title, value["format"])
+        value = {"name": name, **value}
     elif block.title:
         request.lose(place, "hint", "title", f"a {block.type} block has none")
     if block.detail:

@@ -22,7 +22,7 @@ from promptdsl.providers.openai_chat.parts import (
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_block, lose_keys
-from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.clean import json_copy, lose_title
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -145,6 +145,8 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     lose_keys(request, place, block)
     kind = part["type"]
     fields: dict[str, str] = part[kind]
+    if block.title and "filename" in fields:
+        lose_title(request, place, block.title, fields["filename"])
     for key, value in fields.items():
         fields[key] = request.clean(place, value, key)
     reason = f"Chat has no field for it on a part of type {kind!r}"
