@@ -7,7 +7,7 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages.details import DETAIL_KEYS, Details
 from promptdsl.messages.field_checks import mapping, optional
 
-KEYS = frozenset({"role", "content", "kind", *DETAIL_KEYS})
+KEYS = frozenset({"role", "content", "kind", "files", *DETAIL_KEYS})
 
 
 def checked_details(details: Mapping[str, object]) -> Details:

@@ -128,13 +128,13 @@ def check_kind(media_type: str | None, kind: MediaKind | None) -> None:
     """Raise :class:`MediaError` for a media type of another kind, and name that kind."""
     if media_type is None or kind is None:
         return
-    actual = kind_of(media_type)
+    actual = kind_of_type(media_type)
     if actual != kind:
         fix = f"make it {_with_article(actual)}"
         raise MediaError(f"{_with_article(kind)} cannot be {media_type}", fix=fix)
 
 
-def kind_of(media_type: str) -> MediaKind:
+def kind_of_type(media_type: str) -> MediaKind:
     """Return the kind of attachment that a media type is of: any but three families, a document."""
     family = media_type.partition("/")[0]
     return next((kind for kind in MEDIA_KINDS if kind == family), "document")
