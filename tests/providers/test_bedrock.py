@@ -866,7 +866,11 @@ WIDE = base64.b64encode(
 @pytest.mark.parametrize(
     ("block", "reason"),
     [
-        (ImageBlock(media("url", "https://e.org/a.png")), "it takes bytes and objects in S3 only"),
+        (
+            ImageBlock(media("url", "https://e.org/a.png")),
+            "it takes bytes and objects in S3 only; "
+            "a media_loader can give it the bytes: render(..., media_loader=...)",
+        ),
         (ImageBlock(media("file_id", "f")), "it takes bytes and objects in S3 only"),
         (
             ImageBlock(media("base64", "AAAA", "image/bmp")),

@@ -9,7 +9,7 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.anthropic.media import source_param
+from promptdsl.providers.anthropic.media import needs_bytes, source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tool_param
 from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
@@ -97,7 +97,9 @@ def _media_param(
     request.clean(place, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
-        lose_source(request, place, block, "not a source or a media type that is taken")
+        loadable = needs_bytes(block, place.message.role)
+        reason = "not a source or a media type that is taken"
+        lose_source(request, place, block, reason, loadable=loadable)
         return None
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):

@@ -19,9 +19,10 @@ from promptdsl.providers.openai_chat.parts import (
     ORIGIN,
     is_own_part,
     media_part,
+    needs_bytes,
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import lose_block, lose_keys
+from promptdsl.providers.shared.blocks import LOADER, lose_block, lose_keys
 from promptdsl.providers.shared.clean import json_copy, lose_title
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -140,6 +141,8 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     if part is None:
         refused = place.role == "user" and not able
         reason = "this model takes none" if refused else f"there is none in {place.role} content"
+        if able and place.role == "user" and needs_bytes(block, "user"):
+            reason = f"Chat takes no address of one; {LOADER}"
         lose_block(request, place, block, reason)
         return None
     lose_keys(request, place, block)

@@ -22,7 +22,7 @@ from promptdsl.providers.openai_responses.items import (
     is_own,
     origin_of,
 )
-from promptdsl.providers.openai_responses.media import media_part
+from promptdsl.providers.openai_responses.media import media_part, needs_bytes
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_block, lose_keys, lose_mark, lose_source
 from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title
@@ -218,7 +218,9 @@ def _add_attachment(
         return
     part = media_part(block)
     if part is None:
-        lose_source(request, place, block, "not a source or a media type that is taken")
+        loadable = needs_bytes(block, place.message.role)
+        reason = "not a source or a media type that is taken"
+        lose_source(request, place, block, reason, loadable=loadable)
         lose_mark(request, place, block)
         return
     lose_keys(request, place, block)

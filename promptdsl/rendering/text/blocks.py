@@ -1,7 +1,7 @@
 """Recorded blocks: files are read, lone surrogates are replaced, JSON and code become text."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from operator import is_
 from typing import TypeAlias
@@ -35,6 +35,8 @@ from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, Value
 DataBlock: TypeAlias = JsonBlock | CodeBlock
 MediaRoots: TypeAlias = tuple[str | os.PathLike[str], ...]
 """The folders that data may name files in."""
+MediaLoader: TypeAlias = Callable[[str], bytes | bytearray | Awaitable[bytes | bytearray]]
+"""A function of the author's from an address to the bytes that are there."""
 Replaced = Callable[[], object]
 """Called when a lone surrogate of a text was replaced."""
 
