@@ -61,7 +61,8 @@ class MediaComponent(Component, MediaNode):
     def from_url(cls, url: str, **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
 
-        The provider fetches it; a ``data:`` address holds the bytes.
+        The provider fetches it, or the ``media_loader`` of a render; a ``data:`` address holds the
+        bytes.
         """
         return _write_media(cls, of_url, url, options)
 

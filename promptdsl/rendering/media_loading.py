@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from operator import is_
+from typing import cast
 
 import attrs
 
+from promptdsl.components.scope import detached
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import MediaError, OptionError, PromptError
 from promptdsl.foundation.source import Source, author
@@ -75,8 +77,9 @@ class MediaLoading:
 
         async def loaded(address: str) -> bytes:
             try:
-                result = self.load(address)
-                data = await result if isawaitable(result) else result
+                with detached():
+                    result = self.load(address)
+                    data = await result if isawaitable(result) else result
             except Exception as error:
                 raise _failed(address, tree, error) from error
             return _checked(data, address, tree)
@@ -89,7 +92,8 @@ class MediaLoading:
 
     def _call(self, address: str, tree: Node) -> bytes:
         try:
-            result = self.load(address)
+            with detached():
+                result = self.load(address)
         except Exception as error:
             raise _failed(address, tree, error) from error
         if isawaitable(result):
@@ -123,7 +127,7 @@ def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
     if not waits and (iscoroutinefunction(media_loader) or iscoroutinefunction(called)):
         problem = "this media_loader is asynchronous, and render() does not wait"
         raise OptionError(problem, fix="use await arender(...)", at=(author(),))
-    return MediaLoading(media_loader, waits)
+    return MediaLoading(cast("MediaLoader", media_loader), waits)
 
 
 def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:

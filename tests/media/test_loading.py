@@ -218,6 +218,27 @@ def test_nothing_else_is_loaded(way: Any, provider: str | None, part: Node) -> N
     assert (without.messages, without.losses) == (with_loader.messages, with_loader.losses)
 
 
+def test_a_picture_of_a_model_is_loaded() -> None:
+    """Gemini takes the pictures of an answer as bytes only."""
+    answer = {"role": "assistant", "content": [{"url": WEB + "a.png"}]}
+    tree = Timeline(User("Draw."), History([answer]), User("Again."))
+    rendered = by_render(tree, Web(), provider="gemini")
+    assert "image/png" == parts(rendered, 1)[0]["inline_data"]["mime_type"]
+
+
+def test_a_function_may_write_prompts() -> None:
+    """The function is called with no block open, so it can render another prompt."""
+
+    def load(_: str) -> bytes:
+        assert "Draw." == render(Timeline(User("Draw."))).messages[0].plain
+        return PNG
+
+    part = User("See.", *pictures("a.png"))
+    with Timeline():
+        rendered = render(part, provider="bedrock", media_loader=load)
+    assert "png" == parts(rendered)[1]["image"]["format"]
+
+
 @every_check_of("openai", "openai_responses", "anthropic", "gemini", "bedrock")
 @pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5-5", "gemini-3.8-flash"])
 @pytest.mark.parametrize("provider", [None, "bedrock"])

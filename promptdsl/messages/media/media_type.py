@@ -137,7 +137,8 @@ def check_kind(media_type: str | None, kind: MediaKind | None) -> None:
 def kind_of_type(media_type: str) -> MediaKind:
     """Return the kind of attachment that a media type is of: any but three families, a document."""
     family = media_type.partition("/")[0]
-    return next((kind for kind in MEDIA_KINDS if kind == family), "document")
+    kinds: list[MediaKind] = [kind for kind in MEDIA_KINDS if kind == family]
+    return kinds[0] if kinds else "document"
 
 
 def told_type(address: str) -> str | None:
