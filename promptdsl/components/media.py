@@ -61,7 +61,8 @@ class MediaComponent(Component, MediaNode):
     def from_url(cls, url: str, **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
 
-        The provider fetches it; a ``data:`` address holds the bytes.
+        The provider fetches it, or the ``media_loader`` of a render; a ``data:`` address holds the
+        bytes.
         """
         return _write_media(cls, of_url, url, options)
 
@@ -127,8 +128,9 @@ class Audio(MediaComponent):
 class Document(MediaComponent):
     """A PDF, an office document or a text in a user turn, made by one of its ``from_`` methods.
 
-    ``title`` is its name for the model. UTF-8 text is ``text/plain`` unless ``media_type`` says
-    otherwise; the type of an office document has to be given.
+    ``title`` is its name for the model, by default the name of its file. UTF-8 text is
+    ``text/plain`` unless ``media_type`` or the extension of the file says otherwise; the type of an
+    office document that has no such extension has to be given.
 
     Raises :class:`MediaError` for data that is no document.
 

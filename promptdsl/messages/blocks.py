@@ -97,6 +97,15 @@ class _MediaBlock(AnyBlock):
         """Whether the attachment is an address, whose content the provider fetches."""
         return self.source.kind == "url"
 
+    @property
+    def media_type(self) -> str | None:
+        """The media type of the source, or else the one that its extension tells."""
+        if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
+            return self.source.media_type
+        from promptdsl.messages.media.media_type import told_type
+
+        return told_type(self.source.value)
+
 
 class ImageBlock(_MediaBlock):
     """A picture; ``detail`` is the provider's name for the resolution that the model sees.

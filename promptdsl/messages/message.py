@@ -30,7 +30,7 @@ from promptdsl.messages.message_checks import (
     foreign_form,
     refuse_unknown_keys,
 )
-from promptdsl.messages.read_blocks import contents
+from promptdsl.messages.read_blocks import attachments, contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 
 _set = object.__setattr__
@@ -44,6 +44,7 @@ class Message:
     """One message to or from a model: a role and content blocks, a frozen value.
 
     ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
+    ``files`` are attachments after it: paths, addresses, or their dictionaries.
     ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
     equality ignores. ``text`` is its text, however many blocks it has. Other keywords are ``id``,
     ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output`` and ``finish_reason``;
@@ -85,12 +86,15 @@ class Message:
         *,
         kind: Kind = "written",
         origins: tuple[RawOrigin, ...] = (),
+        files: object = None,
         **details: object,
     ) -> None:
         _set(self, "role", one_of(ROLES, role, "role"))
         _set(self, "kind", one_of(KINDS, kind, "kind"))
         refuse_unknown_keys(details, DETAIL_KEYS)
         blocks = contents(content, "content")
+        if files is not None:
+            blocks = (*blocks, *attachments(files, "files"))
         # A tuple of finished blocks is not checked: adapters do that.
         if self.role == "tool" and blocks is not content:
             for block in blocks:

@@ -7,7 +7,7 @@ from promptdsl.foundation.frozen import EMPTY, is_list
 from promptdsl.messages.details import DETAIL_KEYS, Details
 from promptdsl.messages.field_checks import kind_of, mapping, optional, string
 
-KEYS = frozenset({"role", "content", "kind", *DETAIL_KEYS})
+KEYS = frozenset({"role", "content", "kind", "files", *DETAIL_KEYS})
 
 
 def checked_details(details: Mapping[str, object]) -> Details:

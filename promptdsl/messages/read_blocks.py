@@ -34,8 +34,11 @@ from promptdsl.messages.media.source import (
     MEDIA_KINDS,
     SHORTHANDS,
     SOURCE_KEYS,
+    MediaKind,
     MediaSource,
     SourceKind,
+    data_url,
+    plain_type,
 )
 
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
@@ -44,9 +47,10 @@ _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a con
 def block_from_dict(data: object) -> Block:
     """Return the block that a dictionary describes; a string is a text block, a block is itself.
 
-    A type that this version does not know becomes an :class:`UnknownBlock`. Raises
-    :class:`DataError` for anything but a dictionary with a ``type``, a key that is missing, two
-    keys that contradict each other, and values that JSON cannot express.
+    A type that this version does not know becomes an :class:`UnknownBlock`. A path or an address
+    needs no ``type`` where its media type or its extension tells one. Raises :class:`DataError` for
+    any other dictionary without a ``type``, a key that is missing, two keys that contradict each
+    other, and values that JSON cannot express.
 
     >>> from promptdsl import block_from_dict
     >>> block_from_dict({"type": "tool_use", "id": "1", "name": "find", "input": {"q": "x"}}).input
@@ -76,6 +80,28 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
     return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(value))
 
 
+def attachments(value: object, key: str) -> tuple[Block, ...]:
+    """Return the attachments of a list: paths and addresses, and dictionaries or blocks of media.
+
+    Raises :class:`DataError`, which names ``key`` and the number of the entry, for anything else.
+    """
+    if not is_list(value):
+        fix = 'write ["a.png"] or [{"path": "a.png"}]'
+        raise DataError(f"{key!r} is a list of attachments, not {kind_of(value)}", fix=fix)
+    found: list[Block] = []
+    for number, item in enumerate(value):
+        where, data = f"{key}[{number}]", item
+        if isinstance(item, str):
+            is_url = "://" in item[:8] or item[:5].lower() == "data:"
+            data = {"url" if is_url else "path": item}
+        block = _block(data, where)
+        if block.type not in MEDIA_KINDS:
+            fix = 'write {"path": "a.png"} or {"url": "https://..."}'
+            raise _error(where, f"a file is an attachment, not a {block.type!r} block", fix)
+        found.append(block)
+    return tuple(found)
+
+
 def _block(data: object, where: str) -> Block:
     if isinstance(data, AnyBlock):
         return cast("Block", data)
@@ -89,11 +115,11 @@ def _block(data: object, where: str) -> Block:
         return text_block(text)
     # Data at the limit is three levels deeper in the dictionary of a tool result.
     entries: _Entries = dict(plain(data, where, _block_leaf, levels=LEVELS + 3))
-    kind = entries.get("type")
+    kind = entries["type"] if "type" in entries else _told_kind(entries, where)
     if not isinstance(kind, str):
         raise _error(where, "a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
     if kind in CLASSES:
-        del entries["type"]
+        entries.pop("type", None)
         return _known_block(CLASSES[kind], entries, where)
     if has_origin(entries):
         return UnknownBlock(entries["data"], entries["origin"])
@@ -145,6 +171,33 @@ def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a cl
     except DataError as error:
         raise _error(where, error.what, error.fix) from None
     return block
+
+
+def _told_kind(entries: _Entries, where: str) -> MediaKind | None:
+    """Return the kind of an attachment without a ``type``, ``None`` for any other dictionary.
+
+    Its media type tells the kind, or else the extension of its path or address.
+    """
+    inner = entries.get("source")
+    source = inner if is_mapping(inner) else entries
+    key = next((key for key in SHORTHANDS[1:-1] if isinstance(source.get(key), str)), None)
+    if key is None:
+        return None
+    from promptdsl.messages.media.media_type import kind_of_type, told_type
+
+    value = str(source[key])
+    inside = data_url(value) if key == "url" else None
+    declared = source.get("media_type") or (inside and inside.media_type)
+    if declared is None and key in ("path", "url", "uri"):
+        declared = told_type(value)
+    media_type = plain_type(declared) if isinstance(declared, str) else None
+    if media_type is None or "/" not in media_type:
+        raise _error(
+            where,
+            f"the {key} {value[:60]!r} does not tell whether it is an image or a document",
+            f'write its type: {{"type": "image", "{key}": ...}}; known: {", ".join(MEDIA_KINDS)}',
+        )
+    return kind_of_type(media_type)
 
 
 def _path(where: str, key: str) -> str:

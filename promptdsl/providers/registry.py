@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeAlias
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
 from promptdsl.foundation.source import author
+from promptdsl.messages import MediaBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
@@ -38,11 +39,19 @@ With a :class:`Recall` parts of the payload are shared, and must not be changed.
 """
 
 
+NeedsBytes: TypeAlias = Callable[[MediaBlock, str], bool]
+"""Returns whether an attachment is at an address that is refused, but its bytes may be taken.
+
+The other argument is the role of its message; the target takes attachments of this kind there.
+"""
+
+
 class Adapter:
     """The adapter in a folder beside this file; its two sides are loaded when they are used."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, media: str = "media") -> None:
         self._folder = f"{__package__}.{folder}"
+        self._media = media
 
     @cached_property
     def write(self) -> Write:
@@ -62,6 +71,12 @@ class Adapter:
         read: Callable[[object], Message] = import_module(f"{self._folder}.read").read_response
         return read
 
+    @cached_property
+    def needs_bytes(self) -> NeedsBytes:
+        """The function that tells whether an attachment is sent as bytes only."""
+        needs: NeedsBytes = import_module(f"{self._folder}.{self._media}").needs_bytes
+        return needs
+
     def read_messages(self, data: object) -> tuple[Message, ...]:
         """Return the messages of a recorded conversation."""
         return self.read(data).messages
@@ -75,9 +90,9 @@ class Target(NamedTuple):
 
 
 TARGETS: Mapping[str, Target] = {
-    "openai": Target(Adapter("openai_chat"), "to_openai"),
+    "openai": Target(Adapter("openai_chat", "parts"), "to_openai"),
     "openai_responses": Target(Adapter("openai_responses"), "to_openai_responses"),
-    "openai_compatible": Target(Adapter("openai_chat"), "to_openai"),
+    "openai_compatible": Target(Adapter("openai_chat", "parts"), "to_openai"),
     "anthropic": Target(Adapter("anthropic"), "to_anthropic"),
     "gemini": Target(Adapter("gemini"), "to_gemini"),
     "bedrock": Target(Adapter("bedrock"), "to_bedrock"),

@@ -97,7 +97,8 @@ def for_target(config: Resolved) -> tuple[Pass, ...]:
 class Outgoing(NamedTuple):
     """A tree ready to be sent: its stages, the prompt it became, its losses and the payload.
 
-    ``prompt`` has only the cache marks of its author, ``marked`` also the automatic ones.
+    ``prompt`` has only the cache marks of its author, ``marked`` also the automatic ones, and the
+    bytes that a ``media_loader`` returned.
     ``written`` is ``None`` without a target.
     """
 

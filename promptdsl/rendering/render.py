@@ -35,7 +35,7 @@ from promptdsl.rendering.request import (
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
-from promptdsl.rendering.text.blocks import settle
+from promptdsl.rendering.text.blocks import MediaLoader, settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
@@ -65,6 +65,7 @@ def render(
     cache: str | None = None,
     tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
+    media_loader: Callable[[str], bytes | bytearray] | None = None,
     chat_template: object = None,
 ) -> Rendered:
     """Return the messages of a prompt and, for a target, its payload and losses.
@@ -92,13 +93,15 @@ def render(
       turn, where the target has such marks; by default only marks of the author are sent.
     - ``tool_choice``: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool to call.
     - ``media_roots``: the folders in which a path from data may be read; none by default.
+    - ``media_loader``: a function from an address to the bytes there, called once for each address
+      of an attachment that the target takes as bytes only; by default such an attachment is a loss.
     - ``chat_template``: the Jinja template of an open model: its text, a :class:`ChatTemplate`, or
       a tokenizer with a template.
 
     Raises a :class:`PromptError` that names the author's line: for a tree that is not finished, a
     wrong option or configuration, calls and results that do not pair, an attachment or template
-    that cannot be read, a ``Lazy`` with an async function, parts that have to stay but exceed the
-    budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
+    that cannot be read or loaded, a ``Lazy`` with an async function, parts that have to stay but
+    exceed the budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
     """
     request = checked_request(
         tree,
@@ -113,6 +116,7 @@ def render(
         cache=cache,
         tool_choice=tool_choice,
         media_roots=media_roots,
+        media_loader=media_loader,
         chat_template=chat_template,
     )
     return _rendered(_root(tree), request, partial(_call_lazies, request))
@@ -132,6 +136,7 @@ def arender(
     cache: str | None = None,
     tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
+    media_loader: MediaLoader | None = None,
     chat_template: object = None,
 ) -> Coroutine[None, None, Rendered]:
     """Return a coroutine for the result of :func:`render`: its lazies run concurrently.
@@ -144,9 +149,10 @@ def arender(
     >>> asyncio.run(arender(prompt)).messages[0].text
     'sunny'
 
-    The options are those of :func:`render`. The results of lazies are in document order. When
-    lazies fail, all are awaited, and the error of the first failed lazy in the document is raised.
-    A wrong argument raises at the call, before anything is awaited.
+    The options are those of :func:`render`; ``media_loader`` may be asynchronous, too, and loads
+    all addresses concurrently. The results of lazies are in document order. When lazies fail, all
+    are awaited, and the error of the first failed lazy in the document is raised. A wrong argument
+    raises at the call, before anything is awaited.
     """
     request = checked_request(
         tree,
@@ -161,7 +167,9 @@ def arender(
         cache=cache,
         tool_choice=tool_choice,
         media_roots=media_roots,
+        media_loader=media_loader,
         chat_template=chat_template,
+        waits=True,
     )
     facts_of(request)
     return _awaited(_root(tree), request)
@@ -174,16 +182,20 @@ def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Nod
 
 
 async def _awaited(root: RootNode, request: RenderRequest) -> Rendered:
-    """Render repeatedly, each time with the results of one more round of lazies."""
+    """Render repeatedly, each time with the results of one more round of functions."""
     from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
+    from promptdsl.rendering.media_loading import Unloaded
 
     answers: list[list[Node | None]] = []
     while True:
         try:
             return _rendered(root, request, replay(answers))
-        except Unanswered as wanted:
-            waiting = wanted.waiting
-        answers.append(await await_lazies(waiting, request))
+        except (Unanswered, Unloaded) as raised:
+            wanted = raised
+        if isinstance(wanted, Unanswered):
+            answers.append(await await_lazies(wanted.waiting, request))
+        else:
+            await wanted.load()
 
 
 def _root(tree: Node | Prompt) -> RootNode:
@@ -265,7 +277,10 @@ def _again(
 ) -> Rendered:
     """Return the result for another provider, from the same tree."""
     template = request.template if provider == "chat_template" else None
-    other = attrs.evolve(request, provider=provider, template=template)
+    loading = request.loading
+    if loading is not None:
+        loading = attrs.evolve(loading, waits=False)
+    other = attrs.evolve(request, provider=provider, template=template, loading=loading)
     return _for_target(other, stages, losses, settled=is_settled(hollow(stages[-1][1])))
 
 
@@ -290,10 +305,12 @@ def _prepared(
     if facts.provider is not None:
         from promptdsl.providers.written import WrittenPayload
 
+        if request.loading is not None:
+            marked = request.loading.loaded(marked, facts, tree)
         if request.cache is not None:
             from promptdsl.providers.shared.cache_marks import auto_marked
 
-            marked = auto_marked(prompt, facts)
+            marked = auto_marked(marked, facts)
         written = WrittenPayload(marked, facts)
         lost = written.losses
         if marked is not prompt or any(loss.source is None for loss in lost):

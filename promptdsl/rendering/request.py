@@ -19,6 +19,7 @@ from promptdsl.tree.turn_nodes import RootNode
 if TYPE_CHECKING:
     from promptdsl.budget.budget import Budget
     from promptdsl.config.chat_template import ChatTemplate
+    from promptdsl.rendering.media_loading import MediaLoading
 
 
 @attrs.define(eq=False, repr=False)
@@ -36,6 +37,7 @@ class RenderRequest:
     chosen_at: Source | None
     template: "ChatTemplate | None"
     budget: "Budget | None"
+    loading: "MediaLoading | None"
     tokens_per_weight: float | None = None
     """The tokens for a lazy of weight 1; set before the first lazy runs."""
 
@@ -54,11 +56,14 @@ def checked_request(
     cache: str | None,
     tool_choice: object,
     media_roots: object,
+    media_loader: object,
     chat_template: object,
+    waits: bool = False,
 ) -> RenderRequest:
     """Return the checked arguments of a render; :class:`OptionError` for a wrong argument.
 
-    A prompt that was read from a payload has its own ``tool_choice``.
+    A prompt that was read from a payload has its own ``tool_choice``. ``waits`` is whether
+    asynchronous functions are awaited.
     """
     checked = None
     if budget is not None or counter is not None or reserve != 0:
@@ -72,6 +77,11 @@ def checked_request(
         raise OptionError(f"strict={strict!r}", fix="write True or False", at=(author(),))
     layer = None if transformation is None else as_layer(transformation, at=author())
     roots = _folders(media_roots) if media_roots != () else ()
+    loading = None
+    if media_loader is not None:
+        from promptdsl.rendering.media_loading import checked_loading
+
+        loading = checked_loading(media_loader, waits=waits)
     template = None
     if chat_template is not None:
         from promptdsl.config.chat_template import ChatTemplate
@@ -97,6 +107,7 @@ def checked_request(
         chosen_at=at,
         template=template,
         budget=checked,
+        loading=loading,
     )
 
 

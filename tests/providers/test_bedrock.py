@@ -874,7 +874,11 @@ WIDE = base64.b64encode(
 @pytest.mark.parametrize(
     ("block", "reason"),
     [
-        (ImageBlock(media("url", "https://e.org/a.png")), "it takes bytes and objects in S3 only"),
+        (
+            ImageBlock(media("url", "https://e.org/a.png")),
+            "it takes bytes and objects in S3 only; "
+            "a media_loader can give it the bytes: render(..., media_loader=...)",
+        ),
         (ImageBlock(media("file_id", "f")), "it takes bytes and objects in S3 only"),
         (
             ImageBlock(media("base64", "AAAA", "image/bmp")),
@@ -948,7 +952,8 @@ def test_limits_of_a_message() -> None:
         ([None, None], ["Document", "Document 2"], 0),
         (["Report", "Report", "Report 2"], ["Report", "Report 2", "Report 2 2"], 2),
         (["Report 2", "Report", "Report"], ["Report 2", "Report", "Report 3"], 1),
-        (["a_b.pdf", " résumé  (1)[2]-x "], ["a b pdf", "r sum (1)[2]-x"], 2),
+        (["a_b.pdf", " résumé  (1)[2]-x "], ["a b", "r sum (1)[2]-x"], 2),
+        (["report.pdf", "Report.PDF", "report.csv"], ["report", "Report", "report csv"], 1),
         (["\ud800", "資料"], ["Document", "Document 2"], 2),
         (["x" * 201, "x" * 200], ["x" * 200, "x" * 198 + " 2"], 2),
     ],

@@ -198,7 +198,7 @@ def test_a_result_is_no_content(write: Callable[[Any], object]) -> None:
     """A result as an argument is an error that says to write its messages, or the part."""
     rendered = render(User("Hi."))
     assert (
-        "write its messages in the Timeline, History(rendered.messages), or the part itself here"
+        "write History(rendered.messages) in the Timeline, or the part itself here"
         == raised(ContentError, lambda: write(rendered)).fix
     )
 

@@ -160,7 +160,11 @@ def test_whose_mark_it_is() -> None:
         (
             ImageBlock(media("gcs", "gs://a/b"), cache="default"),
             [],
-            ["not a source or a media type that is taken", UNSENT],
+            [
+                "not a source or a media type that is taken; "
+                "a media_loader can give it the bytes: render(..., media_loader=...)",
+                UNSENT,
+            ],
         ),
         (ToolUseBlock("c", "t", "{}", "default"), [], ["there is none in user content", UNSENT]),
         (UnknownBlock({"type": "x", "cache": 1}, "gemini"), [], ["only gemini knows it"]),

@@ -2,13 +2,12 @@
 
 import base64
 import os
-import re
 from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import MediaError
 from promptdsl.foundation.files import SMALLER, read_file
-from promptdsl.messages.media.media_type import check_kind, media_type_of, spelled
-from promptdsl.messages.media.source import MediaKind, MediaSource, SourceKind, data_url
+from promptdsl.messages.media.media_type import check_kind, media_type_of, spelled, type_of_file
+from promptdsl.messages.media.source import URL, MediaKind, MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
 """The largest attachment, in bytes: the largest request that a provider takes (Anthropic)."""
@@ -19,9 +18,6 @@ STORES: Mapping[str, SourceKind] = {"gs://": "gcs", "s3://": "s3"}
 """By scheme of an address in cloud storage, the kind of its source."""
 
 _WHITE_SPACE = b" \t\n\v\f\r"
-_URL = re.compile(
-    r"data:|(?:https?|gs|s3)://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE | re.ASCII
-)
 
 
 def of_bytes(
@@ -73,7 +69,7 @@ def of_base64(
 
 def check_url(url: str) -> str:
     """Return an address of a scheme that providers fetch, else raise :class:`MediaError`."""
-    if _URL.match(url):
+    if URL.match(url):
         return url
     scheme = next((scheme for scheme in SCHEMES if url[:8].lower().startswith(scheme)), None)
     if scheme is None:
@@ -96,7 +92,7 @@ def of_url(
     for a media type that is not of ``kind``.
     """
     # Most addresses are of the web, without a declared type.
-    if media_type is None and url.startswith("http") and _URL.match(url):
+    if media_type is None and url.startswith("http") and URL.match(url):
         return MediaSource("url", url)
     scheme = check_url(url)[:5].lower()
     if scheme != "data:":
@@ -159,4 +155,14 @@ def read_path(
     """
     allowed = roots if source.from_data else None
     data = read_file(source.value, limit=MAX_BYTES, roots=allowed)
-    return of_bytes(data, source.media_type, kind=kind)
+    return of_file(source, data, kind)
+
+
+def of_file(source: MediaSource, data: bytes, kind: MediaKind | None) -> MediaSource:
+    """Return the source with the bytes that its path or its address leads to.
+
+    The extension tells the type of a text or an office document that is not declared. Raises
+    :class:`MediaError` for bytes that :func:`of_bytes` refuses.
+    """
+    media_type = source.media_type or type_of_file(data, source.value, kind)
+    return of_bytes(data, media_type, kind=kind)

@@ -1,11 +1,12 @@
 """The media type of an attachment: declared, or recognized by its first bytes."""
 
+import os
 import re
 from collections.abc import Mapping
 
 from promptdsl.foundation.errors import MediaError, OptionError
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages.media.source import MediaKind
+from promptdsl.messages.media.source import MEDIA_KINDS, MediaKind
 
 EXAMPLES: Mapping[MediaKind, str] = {
     "image": "image/png",
@@ -127,11 +128,48 @@ def check_kind(media_type: str | None, kind: MediaKind | None) -> None:
     """Raise :class:`MediaError` for a media type of another kind, and name that kind."""
     if media_type is None or kind is None:
         return
-    family = media_type.partition("/")[0]
-    actual = family if family in ("image", "audio", "video") else "document"
+    actual = kind_of_type(media_type)
     if actual != kind:
         fix = f"make it {_with_article(actual)}"
         raise MediaError(f"{_with_article(kind)} cannot be {media_type}", fix=fix)
+
+
+def kind_of_type(media_type: str) -> MediaKind:
+    """Return the kind of attachment that a media type is of: any but three families, a document."""
+    family = media_type.partition("/")[0]
+    kinds: list[MediaKind] = [kind for kind in MEDIA_KINDS if kind == family]
+    return kinds[0] if kinds else "document"
+
+
+def told_type(address: str) -> str | None:
+    """Return the media type that the extension of a path or an address tells, or ``None``.
+
+    It is a guess: bytes of a known format are of the type that they show.
+    """
+    _, dot, extension = file_name(address)[-_LONGEST:].rpartition(".")
+    return _EXTENSIONS.get(extension.lower()) if dot else None
+
+
+def file_name(address: str) -> str:
+    """Return the last part of a path or of an address, without the query of an address."""
+    if "://" in address[:8]:
+        from urllib.parse import unquote
+
+        path = address.partition("?")[0].partition("#")[0].partition("://")[2]
+        return unquote(path.rpartition("/")[2]) if "/" in path else ""
+    return os.path.basename(address)
+
+
+def type_of_file(data: bytes, name: str, kind: MediaKind | None) -> str | None:
+    """Return the type that the name of a text or an office document tells, ``None`` for others.
+
+    The first bytes of all other files show their type, or that it is not the one of the name.
+    """
+    told, sniffed = told_type(name) or "", sniff(data)
+    if kind != "document" or told in ("text/plain", "application/pdf", "application/rtf"):
+        return None
+    family = "text/" if sniffed is None else "application/" if sniffed in _ARCHIVES else "\0"
+    return told if told.startswith(family) else None
 
 
 def _with_article(kind: str) -> str:
@@ -175,8 +213,9 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
 }
 """By sniffed type, other types that the same bytes may be declared as."""
 
+_OPEN_XML = "application/vnd.openxmlformats-officedocument"
 _ARCHIVES = {
-    "application/zip": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/zip": f"{_OPEN_XML}.wordprocessingml.document",
     "application/x-ole-storage": "application/msword",
 }
 """Containers of office documents, each with an example of a type inside."""
@@ -221,3 +260,27 @@ _BRANDS = {
     b"3gp": "video/3gpp",
 }
 """By the first three letters of a brand; any other brand is MP4."""
+
+_TEXTS = ("txt", "text", "log", "json", "jsonl", "xml", "yaml", "yml", "toml", "tsv", "rst")
+_EXTENSIONS: Mapping[str, str] = {
+    **{form: f"image/{form}" for form in ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif")},
+    **{form: f"image/{form}" for form in ("heic", "heif")},
+    **{"jpg": "image/jpeg", "tif": "image/tiff", "svg": "image/svg+xml"},
+    **{form: f"audio/{form}" for form in ("wav", "aac", "flac", "ogg", "opus", "aiff")},
+    **{"mp3": "audio/mpeg", "m4a": "audio/mp4", "aif": "audio/aiff"},
+    **{form: f"video/{form}" for form in ("mp4", "webm", "mpeg")},
+    **{"mov": "video/quicktime", "mkv": "video/x-matroska", "mpg": "video/mpeg"},
+    **{"avi": "video/x-msvideo", "flv": "video/x-flv", "wmv": "video/x-ms-wmv"},
+    **{"3gp": "video/3gpp", "pdf": "application/pdf", "rtf": "application/rtf"},
+    **dict.fromkeys(_TEXTS, "text/plain"),
+    **{"csv": "text/csv", "html": "text/html", "htm": "text/html"},
+    **{"md": "text/markdown", "markdown": "text/markdown"},
+    **{"doc": "application/msword", "docx": f"{_OPEN_XML}.wordprocessingml.document"},
+    **{"xls": "application/vnd.ms-excel", "xlsx": f"{_OPEN_XML}.spreadsheetml.sheet"},
+    **{"ppt": "application/vnd.ms-powerpoint"},
+    **{"pptx": f"{_OPEN_XML}.presentationml.presentation"},
+}
+"""The media types by extension; a text without one of its own here is a plain text."""
+
+_LONGEST = 16
+"""The number of last characters that an extension is looked for in."""

@@ -1,5 +1,6 @@
 """The sources of attachments: base64 text, an address, a path or a file id."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
@@ -48,6 +49,11 @@ SOURCE_KEYS: Mapping[SourceKind, str] = {
 }
 """By kind of source, its key in dictionaries."""
 
+URL = re.compile(
+    r"data:|(?:https?|gs|s3)://[^/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z", re.IGNORECASE | re.ASCII
+)
+"""An address of a scheme that providers fetch."""
+
 SHORTHANDS = ("type", *dict.fromkeys(SOURCE_KEYS.values()), "media_type")
 """Keys of a source in dictionaries; a media block may have them itself, except for its type."""
 
@@ -65,3 +71,10 @@ def data_url(url: str) -> MediaSource | None:
     if not comma or head[:5].lower() != "data:" or not rest or rest[-1].lower() != "base64":
         return None
     return MediaSource("base64", data, first.lower() or None, from_data=True)
+
+
+def is_address(source: MediaSource) -> bool:
+    """Return whether a source is an address of the web or of a store, from which bytes come."""
+    value = source.value
+    elsewhere = source.kind in ("url", "s3", "gcs") and value[:5].lower() != "data:"
+    return elsewhere and URL.match(value) is not None

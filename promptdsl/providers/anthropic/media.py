@@ -3,7 +3,8 @@
 import base64
 from collections.abc import Mapping
 
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages import MediaBlock
+from promptdsl.messages.media.source import MediaSource, is_address
 from promptdsl.providers.shared.clean import utf8, with_bytes
 from promptdsl.providers.shared.request import Param
 
@@ -34,6 +35,17 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
             return None
         return {"type": "text", "media_type": "text/plain", "data": text}
     return None
+
+
+def needs_bytes(block: MediaBlock, role: str) -> bool:
+    """Return whether the address of an attachment is refused, but its bytes may be taken.
+
+    A document at an address is a PDF (``URLPDFSourceParam``): a text is sent as its bytes.
+    """
+    if role == "assistant" or not is_address(block.source):
+        return False
+    is_text = block.is_document and (block.media_type or "").startswith(_TEXTS)
+    return is_text or source_param(block.type, block.source) is None
 
 
 def read_source(source: object) -> Param | None:

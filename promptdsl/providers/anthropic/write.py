@@ -9,12 +9,18 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.anthropic.media import source_param
+from promptdsl.providers.anthropic.media import needs_bytes, source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tool_param
 from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
 from promptdsl.providers.shared.checks import read_mark
-from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
+from promptdsl.providers.shared.clean import (
+    arguments_of,
+    is_sendable,
+    json_copy,
+    sent_title,
+    utf8,
+)
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place
@@ -37,6 +43,10 @@ if TYPE_CHECKING:
         ToolChoiceParam,
         ToolUnionParam,
     )
+
+
+_LONGEST_TITLE = 500
+"""In characters, of the title of a document."""
 
 
 def _with_extra(
@@ -87,12 +97,15 @@ def _media_param(
     request.clean(place, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
-        lose_source(request, place, block, "not a source or a media type that is taken")
+        loadable = needs_bytes(block, place.message.role)
+        reason = "not a source or a media type that is taken"
+        lose_source(request, place, block, reason, loadable=loadable)
         return None
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value and block.is_document and key == "title":
-            param["title"] = request.clean(place, value, "a title")
+            if title := sent_title(request, place, value, longest=_LONGEST_TITLE):
+                param["title"] = title
         elif value:
             request.lose(place, "hint", key, f"{block.type} blocks have none")
     return _with_extra(request, place, param, block)

@@ -8,7 +8,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonValue
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.media.image_size import image_size
-from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.media.source import MediaSource, is_address
 from promptdsl.providers.bedrock.request import Converse
 from promptdsl.providers.shared.clean import json_copy, utf8, with_bytes
 from promptdsl.providers.shared.request import Param
@@ -86,6 +86,11 @@ def base64_bytes(text: str) -> bytes | None:
         return base64.b64decode(text, validate=True)
     except ValueError:
         return None
+
+
+def needs_bytes(block: MediaBlock, role: str) -> bool:
+    """Return whether an attachment is at an address, of which Converse takes those in S3 only."""
+    return role != "assistant" and block.source.kind != "s3" and is_address(block.source)
 
 
 def media_param(request: Converse, block: MediaBlock) -> Param | str:

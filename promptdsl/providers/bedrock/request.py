@@ -37,12 +37,20 @@ LONGEST = 200
 _MISFIT = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
 
 
-def document_name(request: Converse, place: Place, title: str | None) -> str:
+_SUFFIXES = {"html": ("html", "htm"), "md": ("md", "markdown")}
+"""By format, the extensions of its files; any other format is its own extension."""
+
+
+def document_name(request: Converse, place: Place, title: str | None, form: str) -> str:
     """Return the name a document is sent with; a hint where that is not its title.
 
     Only letters, digits, single spaces, hyphens and brackets are taken (``DocumentBlock`` of AWS).
-    The first document of a name keeps it. A name depends on earlier documents only.
+    So the extension of a file is left out if the format says the same. The first document of a name
+    keeps it. A name depends on earlier documents only.
     """
+    bare, _, extension = (title or "").rpartition(".")
+    if bare and extension.lower() in _SUFFIXES.get(form, (form,)):
+        title = bare
     stem = _MISFIT.sub(" ", title or "").strip()[:LONGEST].rstrip() or "Document"
     count = request.names.get(stem, 0) + 1
     name = stem

@@ -11,7 +11,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import JsonObject, JsonValue, read_json
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.bedrock.media import base64_bytes, media_param
+from promptdsl.providers.bedrock.media import base64_bytes, media_param, needs_bytes
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
 from promptdsl.providers.bedrock.request import (
     POINT,
@@ -172,10 +172,12 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
 def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
     value = media_param(request, block)
     if isinstance(value, str):
-        lose_source(request, place, block, value)
+        loadable = block.type in request.facts.media and needs_bytes(block, place.message.role)
+        lose_source(request, place, block, value, loadable=loadable)
         return None
     if block.is_document:
-        value = {"name": document_name(request, place, block.title), **value}
+        name = document_name(request, place, block.title, value["format"])
+        value = {"name": name, **value}
     elif block.title:
         request.lose(place, "hint", "title", f"a {block.type} block has none")
     if block.detail:

@@ -51,6 +51,11 @@ def media_part(block: MediaBlock, shown: frozenset[str]) -> tuple[Param, str] | 
     return None
 
 
+def needs_bytes(_block: MediaBlock, _role: str) -> bool:
+    """Return that no bytes are needed: the program that runs a template opens addresses."""
+    return False
+
+
 def read_media(part: JsonObject) -> Block | None:
     """Return the block of a part, ``None`` when the part has no address and no bytes."""
     kind = str(part.get("type"))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from promptdsl import messages as b
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional, string
-from promptdsl.messages.media.source import MediaSource, SourceKind
+from promptdsl.messages.media.media_type import told_type
+from promptdsl.messages.media.source import MediaSource, SourceKind, is_address
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard_base64
 from promptdsl.providers.shared.clean import utf8, with_bytes
 from promptdsl.providers.shared.request import Param
@@ -69,12 +70,22 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
     return {"file_data": {"file_uri": value, **typed}}
 
 
+def needs_bytes(block: b.MediaBlock, role: str) -> bool:
+    """Return whether the address of an attachment is refused, but its bytes may be taken.
+
+    The attachments that a model made are sent as bytes, never as an address.
+    """
+    if not is_address(block.source):
+        return False
+    return role == "assistant" or source_param(block.type, block.source) is None
+
+
 def _media_type_of(kind: str, address: str) -> str | None:
     """Return the media type that an address tells, empty where none is needed, or ``None``."""
     if kind == "video" and _YOUTUBE.match(address):
         return "video/mp4"
     path = re.split(r"[?#]", address, maxsplit=1)[0]
-    media_type = _SUFFIXES.get(path.rpartition(".")[2].lower())
+    media_type = _SUFFIXES.get(path.rpartition(".")[2].lower()) or told_type(address)
     return media_type or ("" if address.lower().startswith(_UPLOADED) else None)
 
 

@@ -11,7 +11,7 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.gemini.media import RESULT_TYPES, source_param
+from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, source_param
 from promptdsl.providers.gemini.read_parts import (
     MARK,
     OPAQUE,
@@ -191,7 +191,8 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
     if param and in_result and location.get("mime_type") not in RESULT_TYPES:
         refused, reason = True, "not a media type that a result may hold"
     if param is None or refused:
-        lose_source(request, place, block, reason)
+        loadable = needs_bytes(block, place.message.role)
+        lose_source(request, place, block, reason, loadable=loadable)
         return None
     if block.title and in_result:
         location["display_name"] = utf8(block.title)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
-from promptdsl.messages.media.source import MediaSource, data_url, plain_type
+from promptdsl.messages.media.source import MediaSource, data_url, is_address, plain_type
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.clean import with_bytes
 from promptdsl.providers.shared.openai_parts import (
@@ -50,6 +50,11 @@ def media_part(block: b.MediaBlock) -> Param | None:
         file = {"file_id": source.value} if own else file_data(source, block.title)
         return {"type": "file", "file": file} if file else None
     return None
+
+
+def needs_bytes(block: b.MediaBlock, role: str) -> bool:
+    """Return whether the address of an attachment is refused, but its bytes may be taken."""
+    return role != "assistant" and is_address(block.source) and media_part(block) is None
 
 
 def _read_image(image: Mapping[str, object], cache: Cache | None) -> b.ImageBlock:

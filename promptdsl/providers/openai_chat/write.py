@@ -19,10 +19,11 @@ from promptdsl.providers.openai_chat.parts import (
     ORIGIN,
     is_own_part,
     media_part,
+    needs_bytes,
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import lose_block, lose_keys
-from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.blocks import LOADER, lose_block, lose_keys
+from promptdsl.providers.shared.clean import json_copy, lose_title
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -141,11 +142,15 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     if part is None:
         refused = place.role == "user" and not able
         reason = "this model takes none" if refused else f"there is none in {place.role} content"
+        if able and place.role == "user" and needs_bytes(block, "user"):
+            reason = f"Chat takes no address of one; {LOADER}"
         lose_block(request, place, block, reason)
         return None
     lose_keys(request, place, block)
     kind = part["type"]
     fields: dict[str, str] = part[kind]
+    if block.title and "filename" in fields:
+        lose_title(request, place, block.title, fields["filename"])
     for key, value in fields.items():
         fields[key] = request.clean(place, value, key)
     reason = f"Chat has no field for it on a part of type {kind!r}"

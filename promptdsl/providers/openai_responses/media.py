@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from promptdsl import messages as b
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import Cache, optional
-from promptdsl.messages.media.source import MediaSource, SourceKind, data_url
+from promptdsl.messages.media.source import MediaSource, SourceKind, data_url, is_address
 from promptdsl.providers.shared.clean import with_bytes
 from promptdsl.providers.shared.openai_parts import (
     IMAGE_DETAILS,
@@ -18,7 +18,7 @@ from promptdsl.providers.shared.request import Param
 _FILE_DETAILS = ("low", "high")
 
 
-def media_part(block: b.ImageBlock | b.DocumentBlock) -> Param | None:
+def media_part(block: b.MediaBlock) -> Param | None:
     """Return an attachment as a part, ``None`` for a source or a media type that is not taken."""
     source, is_image = with_bytes(block.source), block.is_image
     part: Param = {"type": "input_image" if is_image else "input_file"}
@@ -36,6 +36,11 @@ def media_part(block: b.ImageBlock | b.DocumentBlock) -> Param | None:
     elif block.detail in _FILE_DETAILS:
         part["detail"] = block.detail
     return part
+
+
+def needs_bytes(block: b.MediaBlock, role: str) -> bool:
+    """Return whether the address of an attachment is refused, but its bytes may be taken."""
+    return role != "assistant" and is_address(block.source) and media_part(block) is None
 
 
 def read_image(part: JsonObject, cache: Cache | None) -> b.Block | None:

@@ -22,10 +22,10 @@ from promptdsl.providers.openai_responses.items import (
     is_own,
     origin_of,
 )
-from promptdsl.providers.openai_responses.media import media_part
+from promptdsl.providers.openai_responses.media import media_part, needs_bytes
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import lose_block, lose_keys, lose_mark, lose_source
-from promptdsl.providers.shared.clean import is_sendable, json_copy
+from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -219,11 +219,15 @@ def _add_attachment(
         return
     part = media_part(block)
     if part is None:
-        lose_source(request, place, block, "not a source or a media type that is taken")
+        loadable = needs_bytes(block, place.message.role)
+        reason = "not a source or a media type that is taken"
+        lose_source(request, place, block, reason, loadable=loadable)
         lose_mark(request, place, block)
         return
     lose_keys(request, place, block)
-    if block.title and "filename" not in part:
+    if block.title and "filename" in part:
+        lose_title(request, place, block.title, part["filename"])
+    elif block.title:
         request.lose(place, "hint", "title", f"a part of type {part['type']} has none here")
     if block.detail not in (None, "auto", part.get("detail")):
         reason = f"{block.detail!r} is not one of a part {part['type']}"

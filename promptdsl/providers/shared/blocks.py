@@ -11,6 +11,9 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request
 
+LOADER = "a media_loader can give it the bytes: render(..., media_loader=...)"
+"""The advice for an attachment at an address that a target does not take."""
+
 ITEM = "item"
 """The key of a block's extra with the ids it was recorded with, which are no loss."""
 
@@ -84,10 +87,15 @@ def lose_mark(request: Request, place: Place, block: Block) -> None:
         request.lose(place, "hint", "cache mark", "the block before it is not sent")
 
 
-def lose_source(request: Request, place: Place, block: MediaBlock, reason: str) -> None:
-    """Lose an attachment because of its source or its media type."""
+def lose_source(
+    request: Request, place: Place, block: MediaBlock, reason: str, *, loadable: bool = False
+) -> None:
+    """Lose an attachment because of its source or its media type.
+
+    ``loadable`` is whether the bytes at its address may be taken.
+    """
     what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
-    request.lose(place, "content", what, reason)
+    request.lose(place, "content", what, f"{reason}; {LOADER}" if loadable else reason)
 
 
 def lose_keys(request: Request, place: Place, block: Block, known: Container[str] = ()) -> None:

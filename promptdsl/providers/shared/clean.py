@@ -18,6 +18,15 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 """A character that most providers refuse in names and ids."""
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""A control character, or the end of a line."""
+
+_NO_FILE = re.compile(rf"[/\\]|{CONTROL.pattern}")
+"""What the name of a file cannot have: the parts of a path are put together."""
+
+_LONGEST_FILE = 255
+"""The longest name of a file on most systems."""
+
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _SUFFIXES = {
     "text/plain": "txt",
@@ -84,8 +93,24 @@ def with_bytes(source: MediaSource) -> MediaSource:
 
 
 def file_name(title: str | None, media_type: str) -> str:
-    """Return a document's title, or a name with the suffix of its type.
+    """Return a document's title as the name of a file, or a name with the suffix of its type.
 
     A service takes a file with a wrong suffix for another type.
     """
-    return title or f"document.{_SUFFIXES.get(media_type, 'pdf')}"
+    if not title or title.isspace():
+        return f"document.{_SUFFIXES.get(media_type, 'pdf')}"
+    return _NO_FILE.sub("_", title)[:_LONGEST_FILE]
+
+
+def sent_title(request: Request, place: Place, title: str, *, longest: int) -> str:
+    """Return the title of a document on one line, cut at ``longest``, empty for a blank one."""
+    name = "" if title.isspace() else CONTROL.sub("_", title)[:longest]
+    lose_title(request, place, title, name)
+    return request.clean(place, name, "a title")
+
+
+def lose_title(request: Request, place: Place, title: str, name: str) -> None:
+    """Note a hint where the title of a document is sent as another name."""
+    if name != title:
+        reason = f"it is blank, too long, or has characters of no name: sent as {name[:60]!r}"
+        request.lose(place, "hint", "title of a document", reason)

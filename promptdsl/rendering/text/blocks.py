@@ -1,7 +1,7 @@
 """Recorded blocks: files are read, lone surrogates are replaced, JSON and code become text."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from operator import is_
 from typing import TypeAlias
@@ -24,6 +24,7 @@ from promptdsl.messages import (
     ToolUseBlock,
 )
 from promptdsl.messages.fast_path import text_block
+from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.format import MARKDOWN
 from promptdsl.rendering.text.strings import NoteLoss, written
@@ -34,6 +35,8 @@ from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, Value
 DataBlock: TypeAlias = JsonBlock | CodeBlock
 MediaRoots: TypeAlias = tuple[str | os.PathLike[str], ...]
 """The folders that data may name files in."""
+MediaLoader: TypeAlias = Callable[[str], bytes | bytearray | Awaitable[bytes | bytearray]]
+"""A function of the author's from an address to the bytes that are there."""
 Replaced = Callable[[], object]
 """Called when a lone surrogate of a text was replaced."""
 
@@ -85,7 +88,7 @@ def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -
     if isinstance(block, MediaBlock) and block.source.kind == "path":
         from promptdsl.messages.media.attachment import read_path
 
-        return attrs.evolve(block, source=read_path(block.source, media_roots, block.type))
+        return with_bytes(block, read_path(block.source, media_roots, block.type))
     if isinstance(block, ToolResultBlock):
         content = tuple(
             settle_block(inner, media_roots=media_roots, replaced=replaced)
@@ -94,6 +97,15 @@ def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -
         same = all(map(is_, content, block.content))
         return block if same else attrs.evolve(block, content=content)
     return block
+
+
+def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
+    """Return an attachment with its bytes; a document without a title has the name of its file."""
+    if block.title is not None or not block.is_document:
+        return attrs.evolve(block, source=source)
+    from promptdsl.messages.media.media_type import file_name
+
+    return attrs.evolve(block, source=source, title=file_name(block.source.value) or None)
 
 
 # JSON and code: the nodes of recorded blocks, and their text.

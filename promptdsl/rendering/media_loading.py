@@ -1,0 +1,200 @@
+"""Loads attachments at an address by the author's ``media_loader``, where a target needs bytes."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
+from operator import is_
+from typing import cast
+
+import attrs
+
+from promptdsl.components.scope import detached
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.errors import MediaError, OptionError, PromptError
+from promptdsl.foundation.source import Source, author
+from promptdsl.messages import Block, MediaBlock, ToolResultBlock
+from promptdsl.messages.media.attachment import of_file
+from promptdsl.messages.media.source import MediaSource
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.registry import TARGETS
+from promptdsl.rendering.text.blocks import MediaLoader, with_bytes
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.part_nodes import MediaNode
+from promptdsl.tree.turn_nodes import RecordedNode
+
+ASYNC = "use await arender(...) for this target"
+
+
+class Unloaded(Exception):
+    """Raised for addresses that ``load`` must load before the render continues."""
+
+    def __init__(self, load: Callable[[], Awaitable[None]]) -> None:
+        self.load = load
+
+
+@attrs.define(eq=False)
+class MediaLoading:
+    """The ``media_loader`` of a render, and the bytes at each address that it was called for.
+
+    ``waits`` is whether an asynchronous function is awaited, between two attempts of a render.
+    """
+
+    load: MediaLoader
+    waits: bool = False
+    data: dict[str, bytes] = attrs.field(factory=dict[str, bytes])
+    sources: dict[tuple[MediaSource, str], MediaSource] = attrs.field(
+        factory=dict[tuple[MediaSource, str], MediaSource]
+    )
+    """The sources that were made of the bytes, by source with the address and kind of block."""
+
+    def loaded(self, prompt: Prompt, facts: ModelFacts, tree: Node) -> Prompt:
+        """Return a prompt with bytes for the addresses that its target refuses.
+
+        ``tree`` is the tree it was made of. Raises :class:`MediaError` with the line of an
+        attachment that could not be loaded, and :class:`Unloaded` where bytes must be awaited.
+        """
+        needed = partial(_needed, facts=facts)
+        waiting = [block for message in prompt.messages for block in needed(message)]
+        if not waiting:
+            return prompt
+        addresses = dict.fromkeys(block.source.value for block in waiting)
+        missing = [address for address in addresses if address not in self.data]
+        if missing and self.waits:
+            raise Unloaded(partial(self.fetch, missing, tree))
+        for address in missing:
+            self.data[address] = self._call(address, tree)
+        filled = {id(block): self._filled(block, tree) for block in waiting}
+        messages = tuple(_replaced(message, filled) for message in prompt.messages)
+        return attrs.evolve(prompt, messages=messages)
+
+    async def fetch(self, addresses: Sequence[str], tree: Node) -> None:
+        """Load the bytes at addresses concurrently.
+
+        After all are done, raises the error of the first address in the prompt that failed.
+        """
+        from asyncio import gather
+
+        async def loaded(address: str) -> bytes:
+            try:
+                with detached():
+                    result = self.load(address)
+                    data = await result if isawaitable(result) else result
+            except Exception as error:
+                raise _failed(address, tree, error) from error
+            return _checked(data, address, tree)
+
+        results = await gather(*map(loaded, addresses), return_exceptions=True)
+        for address, result in zip(addresses, results, strict=True):
+            if isinstance(result, BaseException):
+                raise result
+            self.data[address] = result
+
+    def _call(self, address: str, tree: Node) -> bytes:
+        try:
+            with detached():
+                result = self.load(address)
+        except Exception as error:
+            raise _failed(address, tree, error) from error
+        if isawaitable(result):
+            close: Callable[[], object] | None = getattr(result, "close", None)
+            if close is not None:
+                close()
+            problem = "this media_loader is asynchronous, and render() does not wait"
+            raise MediaError(problem, fix=ASYNC, at=(_line_of(address, tree),))
+        return _checked(result, address, tree)
+
+    def _filled(self, block: MediaBlock, tree: Node) -> MediaBlock:
+        """Return an attachment with its bytes, whose type and size are those of a file's."""
+        address, key = block.source.value, (block.source, block.type)
+        source = self.sources.get(key)
+        if source is None:
+            try:
+                source = of_file(block.source, self.data[address], block.type)
+            except MediaError as error:
+                what = f"{error.what}: {_shown(address)}"
+                raise MediaError(what, fix=error.fix, at=(_line_of(address, tree),)) from None
+            self.sources[key] = source
+        return with_bytes(block, source)
+
+
+def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
+    """Return the loading of a render; :class:`OptionError` for anything but a function."""
+    if not callable(media_loader):
+        fix = "write a function from an address to bytes"
+        raise OptionError(f"media_loader={media_loader!r}", fix=fix, at=(author(),))
+    called = type(media_loader).__call__
+    if not waits and (iscoroutinefunction(media_loader) or iscoroutinefunction(called)):
+        problem = "this media_loader is asynchronous, and render() does not wait"
+        raise OptionError(problem, fix="use await arender(...)", at=(author(),))
+    return MediaLoading(cast("MediaLoader", media_loader), waits)
+
+
+def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
+    """Yield the attachments of a message whose addresses its target refuses."""
+    if message.plain is not None or message.role not in ("user", "assistant", "tool"):
+        return
+    needs_bytes = TARGETS[str(facts.provider)].adapter.needs_bytes
+    for block in _attachments(message.content, in_results=facts.result_media):
+        if block.type in facts.media and needs_bytes(block, message.role):
+            yield block
+
+
+def _attachments(blocks: Iterable[Block], *, in_results: bool) -> Iterator[MediaBlock]:
+    for block in blocks:
+        if isinstance(block, MediaBlock):
+            yield block
+        elif isinstance(block, ToolResultBlock) and in_results and not block.is_error:
+            yield from (inner for inner in block.content if isinstance(inner, MediaBlock))
+
+
+def _replaced(message: Message, filled: dict[int, MediaBlock]) -> Message:
+    """Return a message with the blocks that were filled; the same one where there are none."""
+    if message.plain is not None:
+        return message
+
+    def changed(block: Block) -> Block:
+        if not isinstance(block, ToolResultBlock):
+            return filled.get(id(block), block)
+        content = tuple(filled.get(id(inner), inner) for inner in block.content)
+        same = all(map(is_, content, block.content))
+        return block if same else attrs.evolve(block, content=content)
+
+    content = tuple(map(changed, message.content))
+    same = all(map(is_, content, message.content))
+    return message if same else message.replace(content=content)
+
+
+# Errors.
+
+
+def _checked(data: object, address: str, tree: Node) -> bytes:
+    if isinstance(data, bytes | bytearray):
+        return bytes(data)
+    problem = f"media_loader returned {type(data).__name__} for {_shown(address)}"
+    raise MediaError(problem, fix="return its bytes", at=(_line_of(address, tree),))
+
+
+def _failed(address: str, tree: Node, error: Exception) -> PromptError:
+    """Return the error of an attachment whose loading raised another one."""
+    problem = f"media_loader failed for {_shown(address)}: {type(error).__name__}: {error}"
+    fix = "mend the function, or leave the attachment out"
+    return MediaError(problem, fix=fix, at=(_line_of(address, tree),))
+
+
+def _shown(address: str) -> str:
+    return repr(address if len(address) <= 200 else f"{address[:200]}...")
+
+
+def _line_of(address: str, tree: Node) -> Source | None:
+    """Return the line of the first attachment at an address, or that of its ``History``."""
+    for node, _ in walk(tree):
+        blocks: Iterable[Block] = ()
+        if isinstance(node, MediaNode):
+            blocks = (node.block,)
+        elif isinstance(node, RecordedNode):
+            blocks = (block for message in node.items for block in message.content)
+        for block in _attachments(blocks, in_results=True):
+            if block.source.value == address:
+                return node.source
+    return None
