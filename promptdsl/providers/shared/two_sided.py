@@ -187,7 +187,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
                     _settle_instructions(request, role)
                 _add(request, role, param, is_result=False)
         else:
-            yield Place(-1 if is_leading else index, message, message.role)
+            yield Place(index, message, message.role, is_leading)
             if forgotten and request.role != "assistant":
                 # The message was empty, so there is no new turn.
                 request.calls, request.again = forgotten
@@ -199,7 +199,7 @@ def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
     Instructions within the conversation wait for the message after them.
     """
     role = SIDES[place.message.role]
-    if place.number < 0:
+    if place.leads:
         request.system += params
     elif role is None:
         _postpone(request, place, params)
@@ -246,16 +246,24 @@ def _finish(request: Turns) -> None:
         request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     elif request.role == "assistant" and not request.calls:
         param = request.content[-1]
-        message = next(m for m in reversed(request.messages) if m.role == "assistant")
         text = str(param.get("text", ""))
         if not request.facts.prefill:
             reason = "this model refuses to continue one"
-            request.lose(message, "hint", "trailing assistant turn", reason)
+            _lose_last(request, "trailing assistant turn", reason)
         elif request.dialect.trims and text != text.rstrip():
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
             _move_marks(request, 0, param, trimmed)
             reason = "refused at the end of an assistant turn"
-            request.lose(message, "hint", "trailing white space", reason)
+            _lose_last(request, "trailing white space", reason)
+
+
+def _lose_last(request: Turns, what: str, why: str) -> None:
+    """Record a hint about the last block of the model."""
+    index = max(n for n, message in enumerate(request.messages) if message.role == "assistant")
+    message = request.messages[index]
+    request.block = len(message.content) - 1
+    request.lose(Place(index, message, message.role), "hint", what, why)
+    request.block = None
 
 
 def stale_before(prompt: Prompt) -> int:
@@ -320,9 +328,9 @@ def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
     reason = _MISPLACED if request.facts.instructions else "this model takes none here"
     reason = f"{reason}: sent in the user turn"
     if message.kind not in SPOKEN_KINDS:
-        request.lose(message, "hint", f"{message.kind} turn as an instruction", reason)
+        request.lose(place, "hint", f"{message.kind} turn as an instruction", reason)
         return params
-    request.lose(message, "role", f"{message.role} message", reason)
+    request.lose(place, "role", f"{message.role} message", reason)
     fenced: list[Param] = []
     for param in params:
         text = _CLOSING.sub("&lt;", param["text"])

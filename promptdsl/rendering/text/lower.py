@@ -63,7 +63,7 @@ def lower(
 class Lowering:
     """The messages and losses so far, and the number of turns by the head of their address."""
 
-    def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
+    def __init__(self, config: Resolved, media_roots: MediaRoots | None) -> None:
         form = FORMATS[config.format]
         self.setting = Setting(form, media_roots, config.format_block)
         self.messages: list[Message] = []
@@ -155,7 +155,7 @@ class Lowering:
                 report(Loss("hint", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], last)
         if isinstance(turn, ConsolidatedNode):
-            return blocks, tuple(_origins_within(turn))
+            return blocks, tuple(system_origins(turn))
         return blocks, ((head, number, turn.at, options.id, options.metadata, options.within),)
 
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
@@ -192,12 +192,15 @@ class Lowering:
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
 
-        def note(kind: LossKind, what: str, why: str) -> None:
-            self.losses.append(Loss(kind, what, why, "history", node.source))
+        def note(index: int, kind: LossKind, what: str, why: str) -> None:
+            self.losses.append(Loss(kind, what, why, f"history[{index}]", node.source))
 
         format_block = self.setting.format_block
         source = None if format_block is None else node.source
-        return [as_text(message, format_block, source, note) for message in node.items]
+        return [
+            as_text(message, format_block, source, partial(note, index))
+            for index, message in enumerate(node.items, node.start)
+        ]
 
     def _guarded(self, recorded: Message) -> Message:
         """Return a recorded message; texts of the user and of tools in it forge no fence."""
@@ -223,7 +226,7 @@ def _details(id: str | None, name: str | None, metadata: Mapping[str, object]) -
     return NO_DETAILS if bare else Details(id=id, name=name, metadata=metadata)
 
 
-def _origins_within(system: ConsolidatedNode) -> Iterable[RawOrigin]:
+def system_origins(system: ConsolidatedNode) -> Iterable[RawOrigin]:
     """Yield where the parts of the system message were written: turns, and loose sections."""
     number = 0
     for part in system.content:
