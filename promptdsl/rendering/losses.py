@@ -87,7 +87,8 @@ class _Places:
         if node.mask & RESULT << SHIFT:
             messages = [[(turn, n)] for turn, n, it in blocks if isinstance(it, ToolResultBlock)]
             blocks = [it for it in blocks if not isinstance(it[2], ToolResultBlock)]
-        messages.append([(turn, place) for turn, place, _ in blocks])
+        if blocks:
+            messages.append([(turn, place) for turn, place, _ in blocks])
         first = self.ends[number - 1] if number else 0
         self.written.update(enumerate(messages, first))
 

@@ -252,7 +252,7 @@ def _finish(request: Turns) -> None:
             _lose_last(request, "trailing assistant turn", reason)
         elif request.dialect.trims and text != text.rstrip():
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
-            _move_marks(request, 0, param, trimmed)
+            _move_marks(request, 0, {id(param): trimmed})
             reason = "refused at the end of an assistant turn"
             _lose_last(request, "trailing white space", reason)
 
@@ -309,10 +309,13 @@ def _settle_instructions(request: Turns, following: str) -> None:
     if legal and not request.facts.result_instructions:
         legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and waiting[0][0].number >= request.head
+    fenced: dict[int, Param] = {}
     for place, params in waiting:
-        sent = params if native or not params else _fenced(request, place, params)
+        sent = params if native or not params else _fenced(request, place, params, fenced)
         for param in sent:
             _add(request, "system" if native else "user", param, is_result=False)
+    if fenced:
+        _move_marks(request, waiting[0][0].number, fenced)
 
 
 _CLOSING = re.compile(r"<(?=\s*/\s*developer\b)", re.IGNORECASE)
@@ -322,8 +325,13 @@ _MISPLACED = (
 )
 
 
-def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
-    """Return an instruction as text of a user turn, inside a fence where it has none yet."""
+def _fenced(
+    request: Turns, place: Place, params: list[Param], fenced: dict[int, Param]
+) -> list[Param]:
+    """Return an instruction as text of a user turn, inside a fence where it has none yet.
+
+    ``fenced`` gets each param that replaces another one, by the id of this one.
+    """
     message = place.message
     reason = _MISPLACED if request.facts.instructions else "this model takes none here"
     reason = f"{reason}: sent in the user turn"
@@ -331,22 +339,20 @@ def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
         request.lose(place, "hint", f"{message.kind} turn as an instruction", reason)
         return params
     request.lose(place, "role", f"{message.role} message", reason)
-    fenced: list[Param] = []
     for param in params:
         text = _CLOSING.sub("&lt;", param["text"])
-        fenced.append({**param, "text": f"<developer>\n{text}\n</developer>"})
-        _move_marks(request, place.number, param, fenced[-1])
-    return fenced
+        fenced[id(param)] = {**param, "text": f"<developer>\n{text}\n</developer>"}
+    return [fenced[id(param)] for param in params]
 
 
-def _move_marks(request: Turns, first: int, param: Param, changed: Param) -> None:
-    """Move the marks of a param, of messages from ``first`` on, to the changed param."""
+def _move_marks(request: Turns, first: int, changed: Mapping[int, Param]) -> None:
+    """Move the marks of messages from ``first`` on to the changed params, by the id of the old."""
     for number in range(len(request.marks) - 1, -1, -1):
         mark = request.marks[number]
         if mark.number < first:
             break
-        if mark.param is param:
-            request.marks[number] = mark._replace(param=changed)
+        if id(mark.param) in changed:
+            request.marks[number] = mark._replace(param=changed[id(mark.param)])
 
 
 # Cache marks.
