@@ -280,7 +280,8 @@ def test_a_lone_surrogate_in_a_recorded_block(
     tree = timeline_of(User("Hi"), recorded, *more)
     found = render(tree, transformation={"format_block": half})
     why, source = "it is no character, U+FFFD is sent", Source(__file__, line)
-    assert (Loss("content", "a lone surrogate", why, "history", source),) == found.losses
+    path = f"history[{len(items) - 1}]"
+    assert (Loss("content", "a lone surrogate", why, path, source),) == found.losses
 
 
 # JSON.

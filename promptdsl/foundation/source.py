@@ -3,8 +3,10 @@
 import contextlib
 import os
 import sys
+from bisect import bisect_right
 from types import CodeType
 from typing import TypeAlias
+from weakref import ref
 
 import attrs
 
@@ -33,8 +35,30 @@ class Source:
 def source_of(position: Position) -> Source:
     """Return the file and line of an instruction."""
     code, offset = position
-    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
-    return Source(code.co_filename, next(lines, code.co_firstlineno))
+    starts, lines = _lines_of(code)
+    number = bisect_right(starts, offset)
+    line = lines[number - 1] if number else None
+    return Source(code.co_filename, line or code.co_firstlineno)
+
+
+_Lines: TypeAlias = tuple[list[int], list[int | None]]
+"""The offsets at which the lines of a code object begin, and the lines."""
+_KNOWN: dict[int, tuple[ref[CodeType], _Lines]] = {}
+"""The lines of the code objects that were looked up last, by their id."""
+_MOST = 64
+
+
+def _lines_of(code: CodeType) -> _Lines:
+    """Return the lines of a code object, which are read once for all positions in it."""
+    known = _KNOWN.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    table = [*code.co_lines()]
+    lines = [start for start, _, _ in table], [line for _, _, line in table]
+    if len(_KNOWN) >= _MOST:
+        _KNOWN.clear()
+    _KNOWN[id(code)] = ref(code), lines
+    return lines
 
 
 def looked_up(at: Position | Source | None) -> Source | None:

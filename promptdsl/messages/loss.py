@@ -7,10 +7,12 @@ import attrs
 
 from promptdsl.foundation.errors import LossError
 from promptdsl.foundation.source import Source
-from promptdsl.messages.details import origin_of
 from promptdsl.messages.message import Message
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
+
+CACHE_MARK = "cache mark"
+"""The name of a lost cache mark, whose line may be another one than that of its block."""
 
 
 @attrs.frozen
@@ -20,7 +22,10 @@ class Loss:
     ``kind``: ``content`` is text or media that is not sent, ``role`` is text sent in another role,
     ``hint`` is a mark, a name or a flag that the target has no field for, or what its author may
     have written by mistake, such as an empty block. ``path`` is the address in the tree, ``source``
-    the author's file and line, where they are known.
+    the author's file and line, where they are known: those of the part that wrote the block, of the
+    ``History`` for a recorded one. ``message`` is the message with it, and ``at`` is the place: the
+    index of the message in ``Rendered.messages``, of the block in its content, and of the block in
+    a result.
 
     >>> from promptdsl import Loss
     >>> print(Loss("hint", "name 'Ada'", "messages have no names there", "user[0]"))
@@ -33,6 +38,7 @@ class Loss:
     path: str = ""
     source: Source | None = None
     message: Message | None = attrs.field(default=None, eq=False, repr=False)
+    at: tuple[int, ...] = attrs.field(default=(), eq=False, repr=False)
 
     def __str__(self) -> str:
         place = f"{self.source}: " if self.source else ""
@@ -52,12 +58,3 @@ class Loss:
         more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
         what = f"{first.what} cannot be {done}: {first.why}{more}"
         raise LossError(what, fix=fix, at=(first.source or first.path or None,))
-
-
-def loss_of(message: Message, kind: LossKind, what: str, why: str) -> Loss:
-    """Return a loss in a message, at the first turn that the message was made of."""
-    origins = message.origins
-    if not origins:
-        return Loss(kind, what, why, message=message)
-    origin = origin_of(origins[0])
-    return Loss(kind, what, why, origin.address, origin.source, message)

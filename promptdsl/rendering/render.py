@@ -13,7 +13,6 @@ from promptdsl.foundation.errors import OptionError, nearest
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
-from promptdsl.rendering.losses import located_losses
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -266,7 +265,7 @@ def _for_target(
         counter=None if request.budget is None else request.budget.counter,
         media_roots=request.media_roots,
     )
-    if request.strict:
+    if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
         fix = "write it another way for this target, or render without strict=True"
         Loss.refuse(rendered.losses, "sent", fix=fix)
     return rendered
@@ -312,10 +311,7 @@ def _prepared(
 
             marked = auto_marked(marked, facts)
         written = WrittenPayload(marked, facts)
-        lost = written.losses
-        if marked is not prompt or any(loss.source is None for loss in lost):
-            lost = located_losses(lost, tree, marked.messages, messages)
-        losses += lost
+        losses += written.losses
     return Outgoing(tuple(stages), losses, prompt, marked, written)
 
 

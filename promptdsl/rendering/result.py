@@ -65,7 +65,6 @@ class Rendered:
     """
 
     messages: tuple[Message, ...]
-    losses: tuple[Loss, ...]
     config: Resolved
     facts: ModelFacts
     _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
@@ -76,6 +75,17 @@ class Rendered:
     _written: "WrittenPayload | None" = attrs.field(alias="written")
     _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
+    _losses: tuple[Loss, ...] = attrs.field(alias="losses")
+    """The losses before their lines are looked up."""
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The parts that the target cannot express, each with its line in the author's code."""
+        if not self._losses:
+            return ()
+        from promptdsl.rendering.losses import located_losses
+
+        return located_losses(self._losses, self._stages[-1][1], self.messages, self.config)
 
     @cached_property
     def dropped(self) -> "tuple[Dropped, ...]":

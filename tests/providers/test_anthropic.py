@@ -20,7 +20,6 @@ from promptdsl import (
     OutputSchema,
     Prompt,
     ReasoningBlock,
-    Source,
     TextBlock,
     ToolDefinition,
     ToolResultBlock,
@@ -29,7 +28,7 @@ from promptdsl import (
     VideoBlock,
     read_response,
 )
-from tests.internals import EMPTY, NO_DETAILS
+from tests.internals import EMPTY
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
@@ -1174,14 +1173,11 @@ def test_no_able_model_takes_none(turns: list[tuple[Message, ...]]) -> None:
 
 
 def test_loss_names_its_place() -> None:
-    """A loss names the turn it comes from, its line, and says why."""
-    source = Source("prompt.py", 7)
-    message = Message(
-        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, NO_DETAILS, ()),)
-    )
+    """A loss names the message it comes from, and says why."""
+    message = Message("user", (TextBlock("x"),), name="Ada")
     (loss,) = write(whole([message]), ABLE)[1]
-    expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
-    assert (expected, message) == (str(loss), loss.message)
+    expected = "hint: name 'Ada': a message has no speaker's name"
+    assert (expected, message, (0,)) == (str(loss), loss.message, loss.at)
 
 
 # Reading.

@@ -23,7 +23,6 @@ from promptdsl import (
     OutputSchema,
     Prompt,
     ReasoningBlock,
-    Source,
     TextBlock,
     ToolDefinition,
     ToolResultBlock,
@@ -34,7 +33,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import EMPTY, NO_DETAILS, facts_for
+from tests.internals import EMPTY, facts_for
 from tests.internals import read_bedrock as read
 from tests.internals import read_response_bedrock as read_response
 from tests.internals import write_bedrock as write
@@ -1182,14 +1181,11 @@ def test_losses(messages: list[Message], losses: list[Any]) -> None:
 
 
 def test_loss_names_its_place() -> None:
-    """A loss names the turn it comes from, its line, and says why."""
-    source = Source("prompt.py", 7)
-    message = Message(
-        "user", (TextBlock("x"),), name="Ada", origins=(("user", -1, source, NO_DETAILS, ()),)
-    )
+    """A loss names the message it comes from, and says why."""
+    message = Message("user", (TextBlock("x"),), name="Ada")
     (loss,) = write(whole([message]), ABLE)[1]
-    expected = "prompt.py:7: hint: name 'Ada' (user): a message has no speaker's name"
-    assert (expected, message) == (str(loss), loss.message)
+    expected = "hint: name 'Ada': a message has no speaker's name"
+    assert (expected, message, (0,)) == (str(loss), loss.message, loss.at)
 
 
 def test_trailing_white_space() -> None:

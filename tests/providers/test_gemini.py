@@ -22,7 +22,6 @@ from promptdsl import (
     OutputSchema,
     Prompt,
     ReasoningBlock,
-    Source,
     TextBlock,
     ToolDefinition,
     ToolResultBlock,
@@ -31,7 +30,7 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.errors import raised
-from tests.internals import EMPTY, NO_DETAILS, json_schema
+from tests.internals import EMPTY, json_schema
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
@@ -1145,16 +1144,14 @@ def test_losses(messages: list[Message], losses: list[Any]) -> None:
 
 
 def test_loss_names_its_place() -> None:
-    """A loss names the turn it comes from, its line, and says why."""
-    source = Source("prompt.py", 7)
-    origins: Any = (("assistant", 1, source, NO_DETAILS, ()),)
-    message = Message("assistant", (call("a"),), origins=origins)
+    """A loss names the message and the block it comes from, and says why."""
+    message = Message("assistant", (TextBlock("x"), call("a")))
     (loss,) = write(whole([HELLO, message]), SIGNING)[1]
     expected = (
-        "prompt.py:7: hint: a call without a signature (assistant[1]): this model needs one on the "
-        "first call of a step: a substitute is sent"
+        "hint: a call without a signature: this model needs one on the first call of a step: a "
+        "substitute is sent"
     )
-    assert (expected, message) == (str(loss), loss.message)
+    assert (expected, message, (1, 1)) == (str(loss), loss.message, loss.at)
 
 
 # Reading.

@@ -81,7 +81,7 @@ def write_point_marks(request: Converse, tools: list[Param]) -> None:
         pdf = claude and mark.param.get("document", {}).get("format") == "pdf"
         if "video" in mark.param or ("document" in mark.param and not pdf):
             reason = "none may follow a video, or a document other than a PDF for Claude"
-            request.lose(mark.subject, "hint", "cache mark", reason)
+            request.lose_mark(mark, reason)
             request.marks.remove(mark)
     write_marks(request, tools, lambda param, ttl: [param, {POINT: {"type": "default", **ttl}}])
 

@@ -116,7 +116,7 @@ def _settle_turns(request: Converse, stop: int) -> None:
 
 def _message_params(request: Converse, place: Place) -> list[Param]:
     """Return the blocks of a message as Converse takes them."""
-    inside = place.inside("leading") if place.number < 0 else place
+    inside = place.inside("leading") if place.leads else place
     params = message_params(request, inside, _RULES)
     # Documents need a text beside them (``Message`` of AWS).
     beside = [*params, *(request.content if request.role == "user" else [])]

@@ -11,7 +11,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.chat_template.run import call_entry
-from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.request import Param, Place, loss_about
 from promptdsl.providers.shared.two_sided import OPENING
 
 NO_FORM = "the template has no form for it here: sent as text"
@@ -39,7 +39,11 @@ def folded(request: Templated) -> list[Param]:
         fold.messages.append({"role": "system", "content": fold.joined(head)})
         head = []
     elif head:
-        first = next(m for m in request.messages if m.role in ("system", "developer"))
+        first = next(
+            Place(index, message, message.role)
+            for index, message in enumerate(request.messages)
+            if message.role in ("system", "developer")
+        )
         reason = "the template has no such role: sent before the first words of the user"
         request.lose(first, "role", "system message", reason)
     rounds = list(_rounds(request.entries, head))
@@ -79,7 +83,8 @@ def _with_answered_calls(
     for index, param in enumerate(reply):
         if param["type"] == "call" and param["id"] not in answered:
             reason = f"it has no result, and {NO_FORM}"
-            request.losses.append(Loss("role", f"the call of {param['name']!r}", reason))
+            what = f"the call of {param['name']!r}"
+            request.losses.append(loss_about(param["place"], "role", what, reason, at=param["at"]))
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
             content[index] = fenced("tool_use", param["name"], text)
@@ -116,7 +121,8 @@ class _Fold:
             other = "assistant" if role == "user" else "user"
             opening = self.joined([{"type": "text", "text": OPENING}])
             self.messages.append({"role": other, "content": opening})
-            self._hint("turns alternate", f"{OPENING!r} is sent between two of the same role")
+            reason = f"{OPENING!r} is sent between two of the same role"
+            self.request.losses.append(Loss("hint", "turns alternate", reason))
         self.messages.append({"role": role, "content": self.joined(params), **keys})
         self.last_role = role
 
@@ -128,17 +134,19 @@ class _Fold:
         self.ids.begin()
         texts = [param for param in content if param["type"] not in ("call", "reasoning")]
         calls = [param for param in content if param["type"] == "call"]
-        thoughts = [param["thought"] for param in content if param["type"] == "reasoning"]
+        reasoning = [param for param in content if param["type"] == "reasoning"]
+        thoughts = [param["thought"] for param in reasoning]
         with_text = bool(texts and calls and self.abilities.beside)
         keys = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         # Some templates drop reasoning beside text, or once the user has answered.
         if keys and with_text and not self.abilities.reasoning_beside:
-            self._hint("reasoning", "the template shows none in a turn with text and calls")
+            self._lose(reasoning, "reasoning", "the template shows none beside text and calls")
             keys = {}
         if keys and is_closed:
             with_call = bool(calls) and (with_text or not texts)
             if not (self.abilities.rounds if with_call else self.abilities.answers):
-                self._hint("reasoning", "the template shows none before the last words of the user")
+                reason = "the template shows none before the last words of the user"
+                self._lose(reasoning, "reasoning", reason)
         if (texts and not with_text) or (keys and not calls):
             self.add("assistant", texts, **keys)
             texts, keys = [], {}
@@ -146,7 +154,8 @@ class _Fold:
         by_id = {result["id"]: result for result in results}
         batches = [calls] if self.abilities.parallel else [[call] for call in calls]
         if len(batches) > 1:
-            self._hint("parallel calls", "the template shows one in a turn: each has a turn")
+            reason = "the template shows one in a turn: each has a turn"
+            self._lose(calls[1:2], "parallel calls", reason)
         for batch in batches if calls else ():
             written = [
                 call_entry(self.ids.fit(call["id"]), call["name"], call["arguments"])
@@ -161,5 +170,7 @@ class _Fold:
                 )
             texts, keys = [], {}
 
-    def _hint(self, what: str, reason: str) -> None:
-        self.request.losses.append(Loss("hint", what, reason))
+    def _lose(self, params: list[Param], what: str, reason: str) -> None:
+        """Record a hint about the first of these params."""
+        place, at = params[0]["place"], params[0]["at"]
+        self.request.losses.append(loss_about(place, "hint", what, reason, at=at))

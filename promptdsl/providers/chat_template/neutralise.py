@@ -8,7 +8,7 @@ from promptdsl.foundation.json import ABSENT, JsonValue, read_json, write_json
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.chat_template.names import rewrite
 from promptdsl.providers.chat_template.request import Templated
-from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.request import Param, Place, loss_about
 
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
@@ -25,13 +25,16 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
         data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})
         if any(map(request.tokens.search, (tool.name, tool.description or "", *_strings(data)))):
             request.lose(tool, "hint", "control token", reason)
-    for message in request.messages:
+    for index, message in enumerate(request.messages):
         if message.plain is None:
-            texts = [text for block in message.content for text in _block_texts(block)]
+            texts = [_block_texts(block) for block in message.content]
         else:
-            texts = [message.plain]
-        if any(map(request.tokens.search, (*texts, message.name or ""))):
-            request.lose(message, "hint", "control token", reason)
+            texts = [[message.plain]]
+        found = (n for n, some in enumerate(texts) if any(map(request.tokens.search, some)))
+        block = next(found, None)
+        if block is not None or request.tokens.search(message.name or ""):
+            place, at = Place(index, message, message.role), () if block is None else (block,)
+            request.losses.append(loss_about(place, "hint", "control token", reason, at=at))
 
 
 def _broken_value(request: Templated, key: str, value: JsonValue) -> JsonValue:

@@ -7,7 +7,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.escaping import title
-from promptdsl.messages.loss import Loss, LossKind
+from promptdsl.messages.loss import CACHE_MARK, Loss, LossKind
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.control_tokens import control_tokens
 from promptdsl.providers.chat_template.fold import NO_FORM, fenced, folded
@@ -88,7 +88,7 @@ def write(
 def _message_params(request: Templated, place: Place) -> list[Param]:
     message = place.message
     params: list[Param] = []
-    for block in message.content:
+    for request.block, block in enumerate(message.content):
         match block:
             case b.TextBlock():
                 _lose_hints(request, place, block)
@@ -102,7 +102,8 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
             case b.ImageBlock() | b.AudioBlock() | b.DocumentBlock() | b.VideoBlock():
                 param = _media_param(request, place, block)
             case b.ReasoningBlock():
-                param = {"type": "reasoning", "thought": utf8(block.text)}
+                thought = {"type": "reasoning", "thought": utf8(block.text)}
+                param = {**thought, "place": place, "at": request.at}
                 is_own = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_own or not block.text or not request.abilities.reasoning:
                     reason = "of another provider, or the template shows none"
@@ -120,6 +121,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                 _lose_block(request, place, block)
         if param is not None:
             params.append(param)
+    request.block = None
     name = message.details.name
     if name is not None and message.role != "tool":
         name = utf8(name)
@@ -143,7 +145,7 @@ def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
 
 def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
     if getattr(block, "cache", None) is not None:
-        request.lose(place, "hint", "cache mark", "a template has none")
+        request.lose(place, "hint", CACHE_MARK, "a template has none")
 
 
 def _lose_hints(request: Templated, place: Place, block: b.Block) -> None:
@@ -182,13 +184,15 @@ def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Para
             arguments = mended_keys(request, place, arguments)
     id = call_id(request, block.id, name)
     request.prompt_ids[id] = utf8(block.id)
-    return {"type": "call", "id": id, "name": name, "arguments": arguments}
+    call = {"type": "call", "id": id, "name": name, "arguments": arguments}
+    return {**call, "place": place, "at": request.at}
 
 
 def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) -> Param:
     _lose_hints(request, place, block)
     texts: list[str] = []
-    for inner in block.content:
+    request.result = outer = request.block
+    for request.block, inner in enumerate(block.content):
         if isinstance(inner, b.TextBlock):
             _lose_hints(request, place, inner)
             texts += [utf8(inner.text)] if inner.text else []
@@ -198,6 +202,7 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
                 reason = why_unknown(inner, ORIGIN) or reason
             request.lose(place, "content", f"{inner.type} block", reason)
             _lose_mark(request, place, inner)
+    request.block, request.result = outer, None
     text = "\n\n".join(texts)
     if block.is_error:
         reason = "a template has none: the text says it"

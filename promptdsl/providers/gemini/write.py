@@ -9,7 +9,6 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, source_param
 from promptdsl.providers.gemini.read_parts import (
@@ -126,16 +125,14 @@ def _signed(request: Turns, parts: list[Param]) -> list[Param]:
     for index, part in enumerate(parts):
         if "function_call" not in part:
             continue
-        # A message under this key is that of a call without a signature.
+        # A loss under this key is that of a call without a signature.
         signature = part.get(SIGNATURE)
-        if isinstance(signature, Message):
+        if isinstance(signature, Loss):
             sent = [*parts] if sent is parts else sent
             sent[index] = {key: value for key, value in part.items() if key != SIGNATURE}
             if is_first:
                 sent[index][SIGNATURE] = UNSIGNED
-                reason = "this model needs one on the first call of a step: a substitute is sent"
-                loss = loss_about(signature, "hint", "a call without a signature", reason)
-                request.late.append(loss)
+                request.late.append(signature)
         is_first = False
     return sent
 
@@ -210,9 +207,11 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
     param = _with_extra(request, place, {"function_call": call}, block)
-    # Until the whole step is written, its message takes the place of a missing signature.
+    # Until the whole step is written, its loss takes the place of a missing signature.
     if request.facts.signatures and SIGNATURE not in param:
-        param[SIGNATURE] = place.message
+        reason = "this model needs one on the first call of a step: a substitute is sent"
+        what = "a call without a signature"
+        param[SIGNATURE] = loss_about(place, "hint", what, reason, at=request.at)
     return param
 
 

@@ -63,8 +63,13 @@ class ChatRequest(Request):
 
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
-    parts = [_WRITERS.get(block.type, _lose_type)(request, place, block) for block in blocks]
-    return [part for part in parts if part is not None]
+    parts: list[Param] = []
+    request.result = outer = request.block
+    for request.block, block in enumerate(blocks):
+        part = _WRITERS.get(block.type, _lose_type)(request, place, block)
+        parts += () if part is None else (part,)
+    request.block, request.result = outer, None
+    return parts
 
 
 def _lose_type(request: ChatRequest, place: Place, block: Block) -> None:

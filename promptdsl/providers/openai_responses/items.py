@@ -64,8 +64,10 @@ class ContentDraft:
     """The parts that wait to be sent as one item."""
     origin: JsonObject = EMPTY
     """The keys of the item that these parts were recorded in."""
-    thoughts: list[Param] = attrs.field(factory=new_list)
-    """The items of reasoning that wait for the item they produced."""
+    annotated: list[tuple[int, ...]] | None = None
+    """The blocks of the parts with annotations, as in :attr:`Request.at`; ``None`` for none."""
+    thoughts: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
+    """The items of reasoning that wait for the item they produced, each with its block."""
 
 
 LONGEST_ID = 64

@@ -38,7 +38,7 @@ from promptdsl.providers.shared.openai_parts import (
     tell_error,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Param, Place, loss_about
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -124,13 +124,15 @@ def _write_message(request: Items, place: Place) -> None:
     _write_blocks(request, draft, message.content)
     _send_parts(request, draft)
     # The service refuses reasoning without the item it produced.
-    for _ in draft.thoughts:
-        request.lose(place, "hint", "reasoning", "nothing that it produced follows")
+    for _, block in draft.thoughts:
+        reason = "nothing that it produced follows"
+        request.losses.append(loss_about(place, "hint", "reasoning", reason, at=block))
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
     place = draft.place
-    for block in blocks:
+    request.result = outer = request.block
+    for request.block, block in enumerate(blocks):
         if block.type not in _TYPES[place.role]:
             lose_block(request, place, block, f"there is none in {place.role} content")
             continue
@@ -149,6 +151,7 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
                 _add_unknown(request, draft, block)
             case _:
                 pass
+    request.block, request.result = outer, None
 
 
 def _send_parts(request: Items, draft: ContentDraft) -> None:
@@ -159,15 +162,17 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
     draft.parts = []
     if place.message.role == "assistant":
         _send_reasoning(request, draft)
+        annotated, draft.annotated = draft.annotated, None
         own = identity(request, "message", draft.origin)
         if "id" in own:
             item = {"type": "message", "status": "completed", **own}
             request.entries.append({**item, "role": "assistant", "content": parts})
             return
+        for block in annotated or ():
+            reason = "they belong to the message they came in"
+            request.losses.append(loss_about(place, "hint", "annotations", reason, at=block))
         for part in parts:
             if part.get("annotations"):
-                reason = "they belong to the message they came in"
-                request.lose(place, "hint", "annotations", reason)
                 part["annotations"] = []
         request.entries.append({"role": "assistant", "content": joined(parts), **own})
         return
@@ -176,8 +181,9 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
     """Send the reasoning that waits: the item it produced comes next."""
-    request.entries += draft.thoughts
-    request.ids.update(thought["id"] for thought in draft.thoughts)
+    for thought, _ in draft.thoughts:
+        request.entries.append(thought)
+        request.ids.add(thought["id"])
     draft.thoughts = []
 
 
@@ -204,6 +210,9 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     if block.extra.get("refusal") is not True:
         annotations = json_copy(block.extra.get("annotations") or [])
         part = {"type": "output_text", "text": block.text, "annotations": annotations}
+        if annotations:
+            draft.annotated = draft.annotated or []
+            draft.annotated.append(request.at)
     draft.parts.append(part)
 
 
@@ -288,7 +297,7 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> None:
     """Add reasoning to the byte, to be sent before the item it produced; a hint where it cannot."""
     place, id = draft.place, block.extra.get("id")
-    waiting = [thought["id"] for thought in draft.thoughts]
+    waiting = [thought["id"] for thought, _ in draft.thoughts]
     own = place.message.role == "assistant" and block.origin == ORIGIN
     if not own or not is_new_id(request, "reasoning", id) or id in waiting:
         request.lose(place, "hint", "reasoning", "not an item of this service, or sent before")
@@ -300,7 +309,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     lose_keys(request, place, block, known=REASONING_KEYS)
     if is_sendable(request, place, json.dumps(item, ensure_ascii=False)):
         _send_parts(request, draft)
-        draft.thoughts.append(json_copy(item))
+        draft.thoughts.append((json_copy(item), request.at))
 
 
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> None:

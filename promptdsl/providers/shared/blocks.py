@@ -6,7 +6,7 @@ from typing import NamedTuple
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, MediaBlock, UnknownBlock
-from promptdsl.messages.loss import LossKind
+from promptdsl.messages.loss import CACHE_MARK, LossKind
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request
@@ -41,7 +41,8 @@ def block_params(
     """
     params: list[Param] = []
     types = rules.types[place.role]
-    for written in blocks:
+    request.result = outer = request.block
+    for request.block, written in enumerate(blocks):
         block: Block | None = written
         if written.type == "unknown" or written.type not in types:
             block = _known_block(request, place, written, rules)
@@ -52,6 +53,7 @@ def block_params(
             params.append(param)
         else:
             lose_mark(request, place, block)
+    request.block, request.result = outer, None
     return params
 
 
@@ -84,7 +86,7 @@ def lose_block(request: Request, place: Place, block: Block, reason: str) -> Non
 def lose_mark(request: Request, place: Place, block: Block) -> None:
     """Lose the cache mark of a block that is not sent, if it has one."""
     if getattr(block, "cache", None):
-        request.lose(place, "hint", "cache mark", "the block before it is not sent")
+        request.lose(place, "hint", CACHE_MARK, "the block before it is not sent")
 
 
 def lose_source(

@@ -10,7 +10,7 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
-from promptdsl.providers.shared.request import Carrier, Mark, Param, Request
+from promptdsl.providers.shared.request import Carrier, Mark, Param, Place, Request
 
 MOST = 4
 """How many marks a request may carry, at every provider that has them."""
@@ -100,7 +100,7 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
             lost[id(mark)] = "this model takes none"
         elif id(mark.param) not in order:
             lost[id(mark)] = "the block before it is not sent"
-        elif mark.number >= end or getattr(mark.subject, "kind", None) in FLEETING:
+        elif mark.number >= end or _is_fleeting(mark):
             lost[id(mark)] = "after request-only content, which is gone in the next request"
     marks = [mark for mark in request.marks if id(mark) not in lost]
     marks.sort(key=lambda mark: order[id(mark.param)])
@@ -113,8 +113,12 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
     for mark in request.marks:
         if id(mark) in lost:
-            request.lose(mark.subject, "hint", "cache mark", lost[id(mark)])
+            request.lose_mark(mark, lost[id(mark)])
     return [mark for mark in marks if id(mark) not in lost]
+
+
+def _is_fleeting(mark: Mark) -> bool:
+    return isinstance(mark.subject, Place) and mark.subject.message.kind in FLEETING
 
 
 def _first_fleeting(messages: Sequence[Message]) -> int:

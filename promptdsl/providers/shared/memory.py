@@ -76,13 +76,8 @@ class Memory:
     # Changed by single operations on a dictionary only, which no other thread can interrupt.
     passages: dict[int, Passage] = attrs.field(factory=dict[int, Passage], init=False)
 
-    def find(
-        self, request: Request, opening: dict[str, object]
-    ) -> tuple[Passage, dict[int, Message]] | None:
-        """Return the longest passage a request may continue, and the equal messages of the request.
-
-        Each is under the id of its twin in the passage; messages that are one object are left out.
-        """
+    def find(self, request: Request, opening: dict[str, object]) -> Passage | None:
+        """Return the longest passage a request may continue, which begins with equal messages."""
         passages = self.passages.copy().values()
         for passage in sorted(passages, key=lambda known: len(known.messages), reverse=True):
             stop = len(passage.messages)
@@ -91,15 +86,10 @@ class Memory:
             if request.depends(stop) != passage.depends or opening != passage.opening:
                 continue
             others = compress(count(), map(is_not, passage.messages, request.messages))
-            equal: dict[int, Message] = {}
-            for index in others:
-                if not _is_equal(passage.messages[index], request.messages[index]):
-                    break
-                equal[id(passage.messages[index])] = request.messages[index]
-            else:
+            if all(_is_equal(passage.messages[n], request.messages[n]) for n in others):
                 if self.passages.pop(id(passage), None):
                     self.passages[id(passage)] = passage
-                return passage, equal
+                return passage
         return None
 
     def keep(self, passage: Passage) -> None:
@@ -190,9 +180,9 @@ class Recall:
         opening = request.state()
         losses, marks = len(request.losses), len(request.marks)
         start = 0
-        if match := self.memory.find(request, opening):
-            known, request.equal = match
+        if known := self.memory.find(request, opening):
             self.passage = known
+            request.recalled = True
             start = len(known.messages)
             # The request takes over the state of the passage, then makes it a copy of its own.
             for name, value in known.state.items():

@@ -9,7 +9,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.unicode import whole
 from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.loss import Loss, LossKind, loss_of
+from promptdsl.messages.loss import CACHE_MARK, Loss, LossKind
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 
@@ -22,22 +22,23 @@ Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
 
 
 class Place(NamedTuple):
-    """The message that contains a block, and the role of the content around the block.
+    """A message that is written, and the role of the content in it that is written.
 
-    ``number`` is the index of the message, -1 for system text. ``role`` is the role of the message,
-    or a more precise name such as ``result`` for the content of a tool's result.
+    ``number`` is the index of the message. ``role`` is the role of the message, or a more precise
+    name such as ``result`` for the content of a tool's result. ``leads``: it is system text.
     """
 
     number: int
     message: Message
     role: str
+    leads: bool = False
 
     def inside(self, role: str) -> "Place":
         """Return the place of a content within this one."""
-        return Place(self.number, self.message, role)
+        return Place(self.number, self.message, role, self.leads)
 
 
-Subject: TypeAlias = Place | Message | ToolDefinition | OutputSchema
+Subject: TypeAlias = Place | ToolDefinition | OutputSchema
 """The subject of a loss."""
 
 
@@ -50,13 +51,15 @@ new_set: Any = set  # Any: as above
 class Mark(NamedTuple):
     """A cache mark that an author asks for: the param before it, its time to live, its subject.
 
-    ``number`` is the index of the message, -1 for tools and system text, which come first.
+    ``number`` is the index of the message, -1 for tools and system text, which come first. ``at``
+    is the place of the block in the message, as in :attr:`Request.at`.
     """
 
     param: Param
     cache: str
     number: int
     subject: Subject
+    at: tuple[int, ...] = ()
 
 
 @attrs.define(eq=False)
@@ -86,8 +89,12 @@ class Request:
     """The last number added to a mended name that several tools would share."""
     offered: set[str] = attrs.field(factory=new_set)
     """The names of the tools that are sent."""
-    equal: "dict[int, Message] | None" = None
-    """The equal message of this request, by the id of a message written earlier."""
+    block: int | None = None
+    """The index of the block that is written, ``None`` outside of blocks."""
+    result: int | None = None
+    """The index of the result that contains this block, ``None`` outside of results."""
+    recalled: bool = False
+    """Whether the first losses are of an earlier request, with equal messages."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
@@ -112,22 +119,33 @@ class Request:
     def part(self, lasting: int) -> None:
         """Copy the lists of all entries after the first ``lasting``, which may be shared."""
 
+    @property
+    def at(self) -> tuple[int, ...]:
+        """The block that is written: its index in the message, after that of its result, if any."""
+        return tuple(index for index in (self.result, self.block) if index is not None)
+
     def lose(self, subject: Subject, kind: LossKind, what: str, why: str) -> None:
-        """Record a loss of a message, a tool or the form of the answer."""
-        self.losses.append(loss_about(subject, kind, what, why))
+        """Record a loss of a message, a tool or the form of the answer.
+
+        Within a message it is a loss of the block that is written, if one is.
+        """
+        self.losses.append(loss_about(subject, kind, what, why, at=self.at))
 
     def mark(self, place: Place, param: Param, cache: str) -> None:
         """Note a cache mark after a param of a message."""
-        self.marks.append(Mark(param, cache, place.number, place.message))
+        self.marks.append(Mark(param, cache, -1 if place.leads else place.number, place, self.at))
+
+    def lose_mark(self, mark: Mark, why: str) -> None:
+        """Record a cache mark that is not sent."""
+        self.losses.append(loss_about(mark.subject, "hint", CACHE_MARK, why, at=mark.at))
 
     def final_losses(self) -> tuple[Loss, ...]:
         """Return the losses, each with the message of this request."""
-        if not self.equal:
+        if not self.recalled:
             return tuple(self.losses)
-        messages = [self.equal.get(id(loss.message)) for loss in self.losses]
         return tuple(
-            loss if message is None else loss_of(message, loss.kind, loss.what, loss.why)
-            for loss, message in zip(self.losses, messages, strict=True)
+            attrs.evolve(loss, message=self.messages[loss.at[0]]) if loss.at else loss
+            for loss in self.losses
         )
 
     def clean(self, place: Place, text: str, what: str) -> str:
@@ -146,7 +164,7 @@ class Request:
 @cache
 def _result_fields(kind: type[Request]) -> tuple[str, ...]:
     """Return the names of the fields that contain results of writing, without the lists."""
-    lists = ("entries", "losses", "marks", "equal")
+    lists = ("entries", "losses", "marks", "block", "result", "recalled")
     return tuple(
         field.name
         for field in attrs.fields(kind)
@@ -154,11 +172,14 @@ def _result_fields(kind: type[Request]) -> tuple[str, ...]:
     )
 
 
-def loss_about(subject: Subject, kind: LossKind, what: str, why: str) -> Loss:
-    """Return a loss with the source line of its subject."""
+def loss_about(
+    subject: Subject, kind: LossKind, what: str, why: str, *, at: tuple[int, ...]
+) -> Loss:
+    """Return a loss of a tool, of the form of the answer, or of a message: of its block ``at``.
+
+    The author's line of a message or a block is looked up where losses are read: most are not.
+    """
     if isinstance(subject, Place):
-        subject = subject.message
-    if isinstance(subject, Message):
-        return loss_of(subject, kind, what, why)
+        return Loss(kind, what, why, message=subject.message, at=(subject.number, *at))
     path = f"tools/{subject.name}" if isinstance(subject, ToolDefinition) else "output"
     return Loss(kind, what, why, path, subject.source)

@@ -70,7 +70,7 @@ def write_tools(
 def lose_tool_marks(request: Request, reason: str = "there is none after a tool") -> None:
     """Lose the marks after tools, where there may be none: nothing else is marked yet."""
     for mark in request.marks:
-        request.lose(mark.subject, "hint", "cache mark", reason)
+        request.lose_mark(mark, reason)
     request.marks.clear()
 
 

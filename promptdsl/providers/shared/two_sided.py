@@ -187,7 +187,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
                     _settle_instructions(request, role)
                 _add(request, role, param, is_result=False)
         else:
-            yield Place(-1 if is_leading else index, message, message.role)
+            yield Place(index, message, message.role, is_leading)
             if forgotten and request.role != "assistant":
                 # The message was empty, so there is no new turn.
                 request.calls, request.again = forgotten
@@ -199,7 +199,7 @@ def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
     Instructions within the conversation wait for the message after them.
     """
     role = SIDES[place.message.role]
-    if place.number < 0:
+    if place.leads:
         request.system += params
     elif role is None:
         _postpone(request, place, params)
@@ -246,16 +246,24 @@ def _finish(request: Turns) -> None:
         request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
     elif request.role == "assistant" and not request.calls:
         param = request.content[-1]
-        message = next(m for m in reversed(request.messages) if m.role == "assistant")
         text = str(param.get("text", ""))
         if not request.facts.prefill:
             reason = "this model refuses to continue one"
-            request.lose(message, "hint", "trailing assistant turn", reason)
+            _lose_last(request, "trailing assistant turn", reason)
         elif request.dialect.trims and text != text.rstrip():
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
-            _move_marks(request, 0, param, trimmed)
+            _move_marks(request, 0, {id(param): trimmed})
             reason = "refused at the end of an assistant turn"
-            request.lose(message, "hint", "trailing white space", reason)
+            _lose_last(request, "trailing white space", reason)
+
+
+def _lose_last(request: Turns, what: str, why: str) -> None:
+    """Record a hint about the last block of the model."""
+    index = max(n for n, message in enumerate(request.messages) if message.role == "assistant")
+    message = request.messages[index]
+    request.block = len(message.content) - 1
+    request.lose(Place(index, message, message.role), "hint", what, why)
+    request.block = None
 
 
 def stale_before(prompt: Prompt) -> int:
@@ -301,10 +309,13 @@ def _settle_instructions(request: Turns, following: str) -> None:
     if legal and not request.facts.result_instructions:
         legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and waiting[0][0].number >= request.head
+    fenced: dict[int, Param] = {}
     for place, params in waiting:
-        sent = params if native or not params else _fenced(request, place, params)
+        sent = params if native or not params else _fenced(request, place, params, fenced)
         for param in sent:
             _add(request, "system" if native else "user", param, is_result=False)
+    if fenced:
+        _move_marks(request, waiting[0][0].number, fenced)
 
 
 _CLOSING = re.compile(r"<(?=\s*/\s*developer\b)", re.IGNORECASE)
@@ -314,31 +325,34 @@ _MISPLACED = (
 )
 
 
-def _fenced(request: Turns, place: Place, params: list[Param]) -> list[Param]:
-    """Return an instruction as text of a user turn, inside a fence where it has none yet."""
+def _fenced(
+    request: Turns, place: Place, params: list[Param], fenced: dict[int, Param]
+) -> list[Param]:
+    """Return an instruction as text of a user turn, inside a fence where it has none yet.
+
+    ``fenced`` gets each param that replaces another one, by the id of this one.
+    """
     message = place.message
     reason = _MISPLACED if request.facts.instructions else "this model takes none here"
     reason = f"{reason}: sent in the user turn"
     if message.kind not in SPOKEN_KINDS:
-        request.lose(message, "hint", f"{message.kind} turn as an instruction", reason)
+        request.lose(place, "hint", f"{message.kind} turn as an instruction", reason)
         return params
-    request.lose(message, "role", f"{message.role} message", reason)
-    fenced: list[Param] = []
+    request.lose(place, "role", f"{message.role} message", reason)
     for param in params:
         text = _CLOSING.sub("&lt;", param["text"])
-        fenced.append({**param, "text": f"<developer>\n{text}\n</developer>"})
-        _move_marks(request, place.number, param, fenced[-1])
-    return fenced
+        fenced[id(param)] = {**param, "text": f"<developer>\n{text}\n</developer>"}
+    return [fenced[id(param)] for param in params]
 
 
-def _move_marks(request: Turns, first: int, param: Param, changed: Param) -> None:
-    """Move the marks of a param, of messages from ``first`` on, to the changed param."""
+def _move_marks(request: Turns, first: int, changed: Mapping[int, Param]) -> None:
+    """Move the marks of messages from ``first`` on to the changed params, by the id of the old."""
     for number in range(len(request.marks) - 1, -1, -1):
         mark = request.marks[number]
         if mark.number < first:
             break
-        if mark.param is param:
-            request.marks[number] = mark._replace(param=changed)
+        if id(mark.param) in changed:
+            request.marks[number] = mark._replace(param=changed[id(mark.param)])
 
 
 # Cache marks.

@@ -188,11 +188,11 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
 
 
 def _write_media(state: TextState, node: MediaNode, _around: OpenPart) -> None:
+    block, roots = node.block, state.setting.media_roots
     try:
         # Blocks of a recording were settled when it was read, and their losses reported.
-        block = settle_block(
-            node.block, media_roots=state.setting.media_roots, replaced=lambda: None
-        )
+        if roots is not None:
+            block = settle_block(block, media_roots=roots, replaced=lambda: None)
     except MediaError as error:
         raise error.located(node.source) from None
     state.page.block(block)

@@ -73,7 +73,7 @@ class Lowering:
     ``titled`` are the lines of containers that have a title but no content.
     """
 
-    def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
+    def __init__(self, config: Resolved, media_roots: MediaRoots | None) -> None:
         form = FORMATS[config.format]
         self.setting = Setting(form, media_roots, config.format_block)
         self.messages: list[Message] = []
@@ -157,7 +157,7 @@ class Lowering:
             blocks = (*blocks[:-1], last)
         details = _details_of(options)
         if isinstance(turn, ConsolidatedNode):
-            return LoweredTurn(blocks, tuple(_origins_within(turn)), details)
+            return LoweredTurn(blocks, tuple(system_origins(turn)), details)
         origin = (head, number, turn.at, details, options.within)
         return LoweredTurn(blocks, (origin,), details)
 
@@ -205,12 +205,15 @@ class Lowering:
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
 
-        def note(kind: LossKind, what: str, why: str) -> None:
-            self.losses.append(Loss(kind, what, why, "history", node.source))
+        def note(index: int, kind: LossKind, what: str, why: str) -> None:
+            self.losses.append(Loss(kind, what, why, f"history[{index}]", node.source))
 
         format_block = self.setting.format_block
         source = None if format_block is None else node.source
-        return [as_text(message, format_block, source, note) for message in node.items]
+        return [
+            as_text(message, format_block, source, partial(note, index))
+            for index, message in enumerate(node.items, node.start)
+        ]
 
     def _guarded(self, recorded: Message) -> Message:
         """Return a recorded message; texts of the user and of tools in it forge no fence."""
@@ -237,7 +240,7 @@ def _details_of(options: Options) -> Details:
     return NO_DETAILS if bare else Details(id, name, metadata, tags)
 
 
-def _origins_within(system: ConsolidatedNode) -> Iterable[RawOrigin]:
+def system_origins(system: ConsolidatedNode) -> Iterable[RawOrigin]:
     """Yield where the parts of the system message were written: turns, and loose sections."""
     number = 0
     for part in system.content:

@@ -165,10 +165,13 @@ OnLoss = Callable[[Loss], None]
 
 
 class Setting(NamedTuple):
-    """The author's options for text, the same for all turns."""
+    """The author's options for text, the same for all turns.
+
+    ``media_roots`` are the folders in which files may be read; ``None`` for no reading at all.
+    """
 
     form: Form
-    media_roots: MediaRoots = ()
+    media_roots: MediaRoots | None = ()
     format_block: FormatBlock | None = None
 
 

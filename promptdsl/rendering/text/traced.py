@@ -32,16 +32,34 @@ Segment: TypeAlias = "list[str] | Block"
 
 
 class TracedPage(Page):
-    """A page that keeps the pieces of its blocks; a block other than text is one piece."""
+    """A page that keeps the pieces of its blocks; a block other than text is one piece.
 
-    __slots__ = ("before", "segments", "starts")
+    It also notes which part wrote each block: ``around`` is the part that is written, ``None``
+    outside of parts.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = (
+        *("around", "before", "first", "marks", "result"),
+        *("results", "segments", "starts", "writers"),
+    )
+
+    def __init__(self, around: "TracedPart | None" = None) -> None:
         super().__init__()
         self.segments: list[Segment] = []
         self.starts: list[int] = []
         """The number of pieces before each segment."""
         self.before = 0
+        self.around = around
+        self.first = around
+        """The part that wrote the first of the pieces."""
+        self.writers: list[TracedPart | None] = []
+        """The part that wrote each block, the first one where several did."""
+        self.marks: dict[int, TracedPart | None] = {}
+        """The part that put a cache mark after a block, by the index of the block."""
+        self.results: dict[int, TracedPage] = {}
+        """The page of a result, by the index of its block."""
+        self.result: TracedPage | None = None
+        """The page of the result whose block is written next."""
 
     @property
     def length(self) -> int:
@@ -50,18 +68,43 @@ class TracedPage(Page):
         # The first opening is written after a gap, which is a piece.
         return self.before + len(self.pieces) + (openings + 1 if openings else 0)
 
+    def put(self, text: str, around: Margin) -> None:
+        """Write a text, nothing when it is empty."""
+        self._begin()
+        super().put(text, around)
+
+    def close(self, text: str, around: Margin) -> None:
+        """Write the closing of a container; ``around`` is the margin outside of it."""
+        self._begin()
+        super().close(text, around)
+
+    def _begin(self) -> None:
+        if not self.pieces:
+            self.first = self.around
+
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
         if self.pieces:
-            self._add([*self.pieces], len(self.pieces))
+            self._add([*self.pieces], len(self.pieces), self.first)
         super().flush(cache)
 
     def block(self, block: Block) -> None:
         """Write a block other than text."""
+        self._begin()
         super().block(block)
-        self._add(block, 1)
+        if self.result is not None:
+            self.results[len(self.writers)] = self.result
+            self.result = None
+        self._add(block, 1, self.around)
 
-    def _add(self, segment: Segment, length: int) -> None:
+    def cache(self, cache: Cache) -> bool:
+        """Put a cache mark after all that is written; return whether the last block takes one."""
+        taken = super().cache(cache)
+        self.marks[len(self.blocks) - 1] = self.around
+        return taken
+
+    def _add(self, segment: Segment, length: int, writer: "TracedPart | None") -> None:
+        self.writers.append(writer)
         self.segments.append(segment)
         self.starts.append(self.before)
         self.before += length
@@ -141,20 +184,20 @@ class TracedWriter(TextWriter):
         around: TracedPart | None = None,
     ) -> None:
         super().__init__(setting, report, node, rules)
-        self.page = TracedPage()
+        self.page = TracedPage(around)
         self.path = path
         self.parts = parts
-        self.around = around
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
-        path = self.path if self.around is None else self.around.path
+        around_it = self.page.around
+        path = self.path if around_it is None else around_it.path
         if isinstance(node, SectionNode):
             path = path if len(path) <= LONGEST else "..."
             path = f"{path}/{node.options.id}" if path else str(node.options.id)
-        part = TracedPart(node, path, self.around, self.page, self.page.length)
+        part = TracedPart(node, path, around_it, self.page, self.page.length)
         self.parts.append(part)
-        self.around = part
+        self.page.around = part
         is_open = super().write_part(node, around)
         if not is_open:
             self._end(part)
@@ -164,25 +207,28 @@ class TracedWriter(TextWriter):
         """Write the closing of a part whose children are written."""
         super().close(part, outside)
         # The turn of this writer, and an item made around a child of a list, are not traced.
-        traced = self.around
+        traced = self.page.around
         if traced and traced.node is part.node and traced.page is self.page:
             self._end(traced)
 
     def _end(self, part: TracedPart) -> None:
         part.end = self.page.length
-        self.around = part.around
+        self.page.around = part.around
 
     def inside(self, setting: Setting, node: Node, rules: StringRules) -> TextWriter:
         """Return a writer for a result in the turn, whose blocks are on a page of their own."""
-        return TracedWriter(
-            setting, self.report, node, rules, path=self.path, parts=self.parts, around=self.around
+        around = self.page.around
+        writer = TracedWriter(
+            setting, self.report, node, rules, path=self.path, parts=self.parts, around=around
         )
+        self.page.result = writer.page
+        return writer
 
 
 class TracedLowering(Lowering):
     """Lowers turns, and notes the text of each part."""
 
-    def __init__(self, config: Resolved, media_roots: MediaRoots) -> None:
+    def __init__(self, config: Resolved, media_roots: MediaRoots | None) -> None:
         super().__init__(config, media_roots)
         self.turns: list[TracedTurn] = []
 
@@ -211,9 +257,12 @@ class TracedLowering(Lowering):
 
 
 def lower_traced(
-    root: Node, *, config: Resolved, media_roots: MediaRoots = ()
+    root: Node, *, config: Resolved, media_roots: MediaRoots | None = ()
 ) -> tuple[tuple[Message, ...], list[TracedEntry]]:
-    """Return the messages of a finished tree, and its entries with the text of each part."""
+    """Return the messages of a finished tree, and its entries with the text of each part.
+
+    With ``None`` for ``media_roots`` no file is read.
+    """
     lowering = TracedLowering(config, media_roots)
     entries: list[TracedEntry] = []
     for turn in cast("Turns", root.content):
