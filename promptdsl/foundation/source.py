@@ -1,8 +1,11 @@
 """The lines that authors wrote: kept as a code object and an offset, looked up when needed."""
 
 import contextlib
+import functools
 import os
 import sys
+from contextvars import ContextVar
+from inspect import CO_COROUTINE
 from types import CodeType
 from typing import TypeAlias
 
@@ -42,15 +45,21 @@ def looked_up(at: Position | Source | None) -> Source | None:
     return source_of(at) if isinstance(at, tuple) else at
 
 
-_OURS = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__)
+OURS = (
+    os.path.dirname(os.path.dirname(__file__)) + os.sep,
+    *(contextlib.__file__, functools.__file__, "<attrs generated"),
+)
+"""The beginnings of the names of files whose frames are no author's: this package, and what stands
+between it and an author. A ``with`` block may end through ``contextlib``."""
+
+AWAITED: ContextVar[Source | None] = ContextVar("promptdsl_awaited", default=None)
+"""The author's line of the coroutine that runs: an event loop may run it without the author."""
 
 
 def author() -> Source:
-    """Return the nearest line of a caller outside of this package.
-
-    The standard library's ``contextlib`` is skipped too: a ``with`` block may end through it.
-    """
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+    """Return the nearest line of a caller outside of this package."""
+    frame, is_awaited = sys._getframe(1), False  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        is_awaited = is_awaited or bool(frame.f_code.co_flags & CO_COROUTINE)
         frame = frame.f_back
-    return source_of((frame.f_code, frame.f_lasti))
+    return (is_awaited and AWAITED.get()) or source_of((frame.f_code, frame.f_lasti))

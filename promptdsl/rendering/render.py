@@ -10,6 +10,7 @@ import attrs
 from promptdsl.components.block import finish
 from promptdsl.config.transformation import Transformation
 from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.source import AWAITED, Source, author
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
@@ -32,6 +33,7 @@ from promptdsl.rendering.request import (
     checked_request,
     facts_of,
     settings_of,
+    unknown_model,
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
@@ -164,7 +166,7 @@ def arender(
         chat_template=chat_template,
     )
     facts_of(request)
-    return _awaited(_root(tree), request)
+    return _awaited(_root(tree), request, author())
 
 
 def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
@@ -173,10 +175,11 @@ def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Nod
     return call_lazies(request, waiting)
 
 
-async def _awaited(root: RootNode, request: RenderRequest) -> Rendered:
+async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rendered:
     """Render repeatedly, each time with the results of one more round of lazies."""
     from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
 
+    AWAITED.set(line)
     answers: list[list[Node | None]] = []
     while True:
         try:
@@ -228,9 +231,10 @@ def _for_target(request: RenderRequest, stages: Stages, losses: tuple[Loss, ...]
 
         prepare = partial(_prepared, request=request, settings=settings)
         dropped, outgoing = fit_tree(tree, request, settings, prepare)
+    hints = unknown_model(request, facts) if facts.model and not facts.known else ()
     rendered = Rendered(
         messages=outgoing.prompt.messages,
-        losses=losses + outgoing.losses,
+        losses=losses + outgoing.losses + hints,
         config=settings.config,
         facts=facts,
         dropped=dropped,
@@ -304,8 +308,8 @@ def _prompt(
             advice = nearest(choice, names) if names else "the prompt has no tools"
             fix = "did you mean 'required'?" if choice == "any" else advice
             known = f"{', '.join(CHOICES)} or a tool's name: {fix}"
-            raise OptionError(f"tool_choice={choice!r}", fix=known, at=(request.chosen_at,))
+            raise OptionError(f"tool_choice={choice!r}", fix=known, at=(author(),))
     if choice == "required" and not tools:
         problem = "tool_choice='required', and there are no tools"
-        raise OptionError(problem, fix="write them: Tool(...)", at=(request.chosen_at,))
+        raise OptionError(problem, fix="write them: Tool(...)", at=(author(),))
     return Prompt(messages, tools, choice, output, trimmed)

@@ -11,7 +11,8 @@ from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
 from promptdsl.foundation.errors import ConfigError, ContentError, OptionError, TargetError, nearest
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import author
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tree.turn_nodes import RootNode
@@ -33,7 +34,6 @@ class RenderRequest:
     audience: str
     cache: str | None
     tool_choice: str | None
-    chosen_at: Source | None
     template: "ChatTemplate | None"
     budget: "Budget | None"
     tokens_per_weight: float | None = None
@@ -83,9 +83,6 @@ def checked_request(
     names = (_checked_name("model", model), _checked_name("provider", provider))
     if tool_choice is None and isinstance(tree, Prompt):
         tool_choice = tree.tool_choice
-    choice = _checked_name("tool_choice", tool_choice)
-    # Looked up now, because later, in a coroutine, the author's code is not on the stack.
-    at = None if choice is None else author()
     return RenderRequest(
         *names,
         layer=layer,
@@ -93,8 +90,7 @@ def checked_request(
         strict=strict,
         audience=audience,
         cache=cache,
-        tool_choice=choice,
-        chosen_at=at,
+        tool_choice=_checked_name("tool_choice", tool_choice),
         template=template,
         budget=checked,
     )
@@ -127,6 +123,12 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     template = request.template
     try:
         facts = facts_for(request.model, request.provider)
+        if facts.provider == "openai" and not facts.chat:
+            raise TargetError(
+                f"OpenAI serves {facts.model!r} in the Responses API alone, not in Chat",
+                fix="render with provider='openai_responses', or with the model alone, "
+                "and call to_openai_responses()",
+            )
         if template is None:
             return facts
         if facts.provider not in (None, "chat_template"):
@@ -138,6 +140,21 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     except TargetError as error:
         raise error.located(author()) from None
     return attrs.evolve(facts, template=template)
+
+
+def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]:
+    """Return the hint on a name of a model that is near a known one, or unknown in its family."""
+    from promptdsl.config.near_names import near_name
+
+    provider = request.provider if request.template is None else "chat_template"
+    advice = near_name(facts.model or "", provider)
+    if advice is None:
+        return ()
+    effect = "there is no target"
+    if facts.provider is not None:
+        effect = f"the careful defaults of {facts.provider} hold"
+    why = f"nothing is known of it, so {effect}: {advice}"
+    return (Loss("hint", f"model {facts.model!r}", why, source=author()),)
 
 
 class Settings(NamedTuple):

@@ -128,7 +128,11 @@ class Rendered:
             model = self.facts.model
             if model is not None:
                 problem = f"the model {model!r} is unknown, so there is no target"
+                from promptdsl.config.near_names import near_name
+
                 fix = f"name its provider: render(tree, model={model!r}, provider=...)"
+                near = near_name(model, None)
+                fix = f"{near} Or {fix}" if near else fix
             raise TargetError(problem, fix=fix, at=(author(),))
         open_calls = _open_calls(self.messages)
         if open_calls:
@@ -203,14 +207,19 @@ class Rendered:
             return self.for_target(target).payload()
         from promptdsl.providers.registry import TARGETS
 
-        method = TARGETS[target].method
-        if TARGETS[provider].method != method:
+        method, own_method = TARGETS[target].method, TARGETS[provider].method
+        if own_method != method:
             model = self.facts.model
-            there = facts_for(model, target).known
-            named = f"model={model!r}, " if there else ""
+            named = f"model={model!r}, " if facts_for(model, target).known else ""
+            fix = (
+                f"render it for that target: render(tree, {named}provider={target!r}), "
+                f"or call for_target({target!r}).{method}()"
+            )
+            if target == "openai" and not self.facts.chat:
+                fix = f"call {own_method}(): OpenAI serves {model!r} in the Responses API alone"
             raise TargetError(
                 f"this was rendered for {provider}, so it has no {method}()",
-                fix=f"render it for that target: render(tree, {named}provider={target!r})",
+                fix=fix,
                 at=(author(),),
             )
         return self.payload()
