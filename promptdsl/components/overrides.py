@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from promptdsl.components.scope import is_mapping
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import Source, author, door
 
 Function: TypeAlias = Callable[..., object]
 KeptOverrides: TypeAlias = tuple[tuple[str, tuple[Function, ...]], ...]
@@ -98,6 +98,7 @@ def is_plain(function: object) -> TypeGuard[FunctionType]:
     )
 
 
+@door
 def override(functions: Mapping[str, Callable[..., object]], /) -> AbstractContextManager[None]:
     """Return a ``with`` block in which functions replace the components of these names.
 

@@ -16,7 +16,7 @@ from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import text_of
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import AUDIENCE, BARE, BUSY, HOLLOW, NAMED, SECTION, bits
@@ -173,6 +173,7 @@ class Note(Container, NoteNode):
         return part_advice(node, "a Note holds text and parts")
 
 
+@door
 def include(*parts: Node) -> None:
     """Put finished parts into the open block, each as often as you like.
 

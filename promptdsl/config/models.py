@@ -21,7 +21,7 @@ from promptdsl.config.model_facts import (
 )
 from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
@@ -249,6 +249,7 @@ _registered: dict[str, tuple[ModelEntry, ...]] = {}
 """The registrations of each pattern that were not removed; the last one is used."""
 
 
+@door
 def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> ExitStack:
     """Register facts about the models of a name, for the whole process.
 

@@ -22,7 +22,7 @@ from promptdsl.config.delimiters import (
 from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, nearest
 from promptdsl.foundation.guards import check_delimiter
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import Source, author, end_traceback
 from promptdsl.messages import Block
 
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
@@ -201,7 +201,7 @@ class MessageTransformationConfig:
         try:
             object.__setattr__(self, "settings", _settings(options))
         except ConfigError as error:
-            error.located(author())
+            end_traceback(error.located(author()))
             raise
 
 

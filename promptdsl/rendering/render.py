@@ -3,14 +3,14 @@
 import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Never, TypeAlias, cast
 
 import attrs
 
 from promptdsl.components.block import finish
 from promptdsl.config.transformation import Transformation
-from promptdsl.foundation.errors import OptionError, nearest
-from promptdsl.foundation.source import AWAITED, Source, author
+from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
@@ -32,6 +32,7 @@ from promptdsl.rendering.request import (
     Settings,
     checked_request,
     facts_of,
+    refuse_arguments,
     settings_of,
     unknown_model,
 )
@@ -53,9 +54,10 @@ Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
 """The trees after each pass, with its name; the first is the tree as written."""
 
 
+@door
 def render(
     tree: Node | Prompt,
-    *,
+    *surplus: Never,
     model: str | None = None,
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
@@ -68,6 +70,7 @@ def render(
     tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
     chat_template: object = None,
+    **unknown: Never,
 ) -> Rendered:
     """Return the messages of a prompt and, for a target, its payload and losses.
 
@@ -102,6 +105,8 @@ def render(
     that cannot be read, a ``Lazy`` with an async function, parts that have to stay but exceed the
     budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
     """
+    if surplus or unknown:
+        refuse_arguments(render, surplus, unknown)
     request = checked_request(
         tree,
         model=model,
@@ -120,9 +125,10 @@ def render(
     return _rendered(_root(tree), request, partial(_call_lazies, request))
 
 
+@door
 def arender(
     tree: Node | Prompt,
-    *,
+    *surplus: Never,
     model: str | None = None,
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
@@ -135,6 +141,7 @@ def arender(
     tool_choice: str | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
     chat_template: object = None,
+    **unknown: Never,
 ) -> Coroutine[None, None, Rendered]:
     """Return a coroutine for the result of :func:`render`: its lazies run concurrently.
 
@@ -150,6 +157,8 @@ def arender(
     lazies fail, all are awaited, and the error of the first failed lazy in the document is raised.
     A wrong argument raises at the call, before anything is awaited.
     """
+    if surplus or unknown:
+        refuse_arguments(arender, surplus, unknown)
     request = checked_request(
         tree,
         model=model,
@@ -181,12 +190,16 @@ async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rend
 
     AWAITED.set(line)
     answers: list[list[Node | None]] = []
-    while True:
-        try:
-            return _rendered(root, request, replay(answers))
-        except Unanswered as wanted:
-            waiting = wanted.waiting
-        answers.append(await await_lazies(waiting, request))
+    try:
+        while True:
+            try:
+                return _rendered(root, request, replay(answers))
+            except Unanswered as wanted:
+                waiting = wanted.waiting
+            answers.append(await await_lazies(waiting, request))
+    except PromptError as error:
+        end_traceback(error)
+        raise
 
 
 def _root(tree: Node | Prompt) -> RootNode:

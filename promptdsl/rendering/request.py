@@ -1,8 +1,9 @@
 """Checks the arguments of ``render``, and looks up the facts and configuration of its target."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from inspect import signature
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import attrs
@@ -12,9 +13,11 @@ from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
 from promptdsl.foundation.errors import ConfigError, ContentError, OptionError, TargetError, nearest
 from promptdsl.foundation.source import author
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
@@ -38,6 +41,43 @@ class RenderRequest:
     budget: "Budget | None"
     tokens_per_weight: float | None = None
     """The tokens for a lazy of weight 1; set before the first lazy runs."""
+
+
+_ELSEWHERE = {
+    **dict.fromkeys(("temperature", "top_p", "stop", "stream"), "give it to the client yourself"),
+    **dict.fromkeys(
+        ("max_tokens", "max_completion_tokens", "max_output_tokens"),
+        "give it to the client yourself; budget= limits the prompt",
+    ),
+    **dict.fromkeys(("tools", "functions"), "write them in the prompt: Tool(function)"),
+    **dict.fromkeys(
+        ("response_format", "output", "schema"), "write it in the prompt: Output(schema)"
+    ),
+    **dict.fromkeys(("messages", "history"), "write them in the prompt: History(messages)"),
+    "config": "write transformation=...",
+    **dict.fromkeys(("variables", "vars"), "give them to the function that builds the prompt"),
+}
+"""The advice for keywords that belong elsewhere."""
+
+
+def refuse_arguments(
+    function: Callable[..., object], surplus: Sequence[object], unknown: Iterable[str]
+) -> None:
+    """Raise :class:`OptionError` for an argument without a name, or with an unknown one."""
+    name = function.__name__
+    for value in surplus:
+        fix = f"name it: {name}(tree, model={value!r})"
+        if isinstance(value, Node):
+            fix = f"write one Timeline: {name}(Timeline(...))"
+        elif not isinstance(value, str):
+            fix = f"name it: {name}(tree, option=...)"
+        problem = f"{name}() takes one prompt, then options by name, not {kind_of(value)}"
+        raise OptionError(problem, fix=fix, at=(author(),))
+    for option in unknown:
+        parameters = signature(function).parameters.values()
+        known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+        fix = _ELSEWHERE.get(option) or nearest(option, known)
+        raise OptionError(f"{name}() takes no {option!r}", fix=fix, at=(author(),))
 
 
 def checked_request(

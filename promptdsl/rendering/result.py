@@ -10,7 +10,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import ContentError, PendingToolCalls, TargetError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
@@ -72,6 +72,7 @@ class Rendered:
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
 
     @cached_property
+    @door
     def dropped(self) -> "tuple[Dropped, ...]":
         """The parts that a budget or a limit took out, in the order they were written."""
         return self._dropped()
@@ -99,6 +100,7 @@ class Rendered:
         """Return every configuration value with the name of the layer that set it."""
         return self.config.explain()
 
+    @door
     def outline(self) -> str:
         """Return the parts of the request, one per line, with their size and their source line."""
         from promptdsl.rendering.reports.outline import outline
@@ -106,6 +108,7 @@ class Rendered:
         return outline(self._stages[-1][1])
 
     @cached_property
+    @door
     def tokens(self) -> "TokenReport":
         """The tokens of the request by message, section and line; counted at the first call.
 
@@ -116,6 +119,7 @@ class Rendered:
 
         return TokenReport(self._outcome())
 
+    @door
     def payload(self) -> dict[str, Any]:
         """Return the content of a request for the target, as arguments of its SDK.
 
@@ -145,6 +149,7 @@ class Rendered:
             )
         return self._written.payload()
 
+    @door
     def to_openai(self) -> "OpenAIPayload":
         """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``, ``tools``.
 
@@ -153,6 +158,7 @@ class Rendered:
         """
         return cast("OpenAIPayload", self._to("openai"))
 
+    @door
     def to_openai_responses(self) -> "ResponsesPayload":
         """Return the arguments of OpenAI's ``responses.create``: ``input``, ``tools``, ...
 
@@ -161,6 +167,7 @@ class Rendered:
         """
         return cast("ResponsesPayload", self._to("openai_responses"))
 
+    @door
     def to_anthropic(self) -> "AnthropicPayload":
         """Return the arguments of Anthropic's ``messages.create``: ``system``, ``messages``, ...
 
@@ -169,6 +176,7 @@ class Rendered:
         """
         return cast("AnthropicPayload", self._to("anthropic"))
 
+    @door
     def to_gemini(self) -> "GeminiPayload":
         """Return the arguments of Gemini's ``models.generate_content``: ``contents``, ``config``.
 
@@ -177,6 +185,7 @@ class Rendered:
         """
         return cast("GeminiPayload", self._to("gemini"))
 
+    @door
     def to_bedrock(self) -> "BedrockPayload":
         """Return the arguments of Bedrock's ``converse``: ``system``, ``messages``, ...
 
@@ -185,6 +194,7 @@ class Rendered:
         """
         return cast("BedrockPayload", self._to("bedrock"))
 
+    @door
     def to_chat_template(self) -> "ChatTemplatePayload":
         """Return the variables of an open model's chat template: ``messages`` and ``tools``.
 
@@ -193,6 +203,7 @@ class Rendered:
         """
         return cast("ChatTemplatePayload", self._to("chat_template"))
 
+    @door
     def for_target(self, provider: str) -> "Rendered":
         """Return the same prompt rendered for another provider, with the losses there.
 
@@ -245,6 +256,7 @@ class Rendered:
         return f"<Rendered for {target}: {len(self.messages)} messages, {len(self.losses)} losses>"
 
 
+@door
 def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
     """Return the tokens that two requests share at their beginning, and the first difference.
 

@@ -8,8 +8,8 @@ from typing import Literal, cast
 
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.foundation.errors import OptionError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.errors import OptionError, PromptError
+from promptdsl.foundation.source import author, door, end_traceback
 from promptdsl.tokens.count import EXACT, Count, GivenCounter, Tokens, plain_text
 from promptdsl.tokens.encoder import ESTIMATING, REMEMBERED, Encoded, Encoder, Remembered, encoder
 
@@ -62,8 +62,12 @@ class EncodedTokens(Tokens):
         return self._charged(self._loaded().joined(texts), _MUST_FIT)
 
     def _encoded(self, text: str) -> Encoded:
-        encoder = self._encoder or self._loaded()
-        return encoder.of(text if type(text) is str else plain_text(text))
+        try:
+            encoder = self._encoder or self._loaded()
+            return encoder.of(text if type(text) is str else plain_text(text))
+        except PromptError as error:
+            end_traceback(error)
+            raise
 
     def _loaded(self) -> Encoder:
         """Return the encoder, which is loaded with the first text."""
@@ -159,6 +163,7 @@ _recent: dict[tuple[int, int], GivenTokens] = {}
 _LOOKING = Lock()
 
 
+@door
 def counter(model: str | None = None) -> Tokens:
     """Return the counter of a model, by its name; without a name, a general estimate.
 

@@ -8,14 +8,14 @@ method of a node recurses, so a tree may be ten thousand levels deep.
 # pyright: reportPrivateUsage=false
 from collections.abc import Iterator, Mapping
 from types import CodeType
-from typing import ClassVar, TypeAlias, TypeVar, cast
+from typing import ClassVar, Never, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.source import Position, Source, author, source_of
+from promptdsl.foundation.source import Position, Source, author, door, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
 
@@ -139,6 +139,7 @@ class Node:
         """Return the name of its component."""
         return type(self).__name__.removesuffix("Node")
 
+    @door
     def _no_text(self, caller: Source) -> str:
         raise ContentError(
             f"{named_label(self)} has no text before it is rendered",
@@ -161,6 +162,36 @@ class Node:
 
 
 Node._node = Node
+
+
+class _OfRendered:
+    """An attribute of a rendered prompt, which a node does not have: its error says so.
+
+    A ``__getattr__`` of nodes would make each access of an attribute slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, node: Node | None, owner: type[Node]) -> Never:
+        name = self._name
+        if node is None:
+            raise AttributeError(f"type object {owner.__name__!r} has no attribute {name!r}")
+        call = f"{name}()" if name not in ("messages", "losses", "tokens", "dropped") else name
+        raise AttributeError(
+            f"{author()}: {named_label(node)} has no {call} before it is rendered\n"
+            f"  render it first: render(prompt, model=...).{call}",
+            name=name,
+            obj=node,
+        )
+
+
+for _name in (
+    *("messages", "losses", "tokens", "dropped", "payload", "stages", "explain", "for_target"),
+    *("to_openai", "to_openai_responses", "to_anthropic"),
+    *("to_gemini", "to_bedrock", "to_chat_template"),
+):
+    setattr(Node, _name, _OfRendered(_name))
 
 
 N = TypeVar("N", bound=Node)
