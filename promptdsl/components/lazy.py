@@ -14,6 +14,7 @@ from promptdsl.components.overrides import kept_overrides, replacing, restored
 from promptdsl.components.scope import Component, detached, open_block
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
+from promptdsl.foundation.source import note_caller
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import HOLLOW
@@ -88,7 +89,11 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
     Raises :class:`ContentError` when it has to be awaited.
     """
     with detached(), replacing(restored(lazy.overrides)):
-        result = lazy.function(context)
+        try:
+            result = lazy.function(context)
+        except Exception as error:
+            note_caller(error, lazy.source, "the function of this Lazy")
+            raise
         _refuse_open(lazy)
     if isawaitable(result):
         close: Callable[[], object] | None = getattr(result, "close", None)
@@ -105,9 +110,13 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
     """Return the result of the function of a lazy, awaited if it has to be."""
     with detached(), replacing(restored(lazy.overrides)):
-        result: object | Awaitable[object] = lazy.function(context)
-        if isawaitable(result):
-            result = await result
+        try:
+            result: object | Awaitable[object] = lazy.function(context)
+            if isawaitable(result):
+                result = await result
+        except Exception as error:
+            note_caller(error, lazy.source, "the function of this Lazy")
+            raise
         _refuse_open(lazy)
         return result
 

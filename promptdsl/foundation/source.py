@@ -82,6 +82,16 @@ def author() -> Source:
     return (is_awaited and AWAITED.get()) or source_of((frame.f_code, frame.f_lasti))
 
 
+def note_caller(error: Exception, place: object, name: str) -> None:
+    """Add to an exception of a user's function the line that made us call it; its type stays.
+
+    An error of this package names its own line.
+    """
+    note = f"{place}: raised by {name}"
+    if not isinstance(error, PromptError) and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
 def end_traceback(error: PromptError) -> None:
     """Take the frames of this package out of the traceback of an error that leaves a function.
 

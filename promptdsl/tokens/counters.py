@@ -9,7 +9,7 @@ from typing import Literal, cast
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import OptionError, PromptError
-from promptdsl.foundation.source import author, door, end_traceback
+from promptdsl.foundation.source import author, door, end_traceback, note_caller
 from promptdsl.tokens.count import EXACT, Count, GivenCounter, Tokens, plain_text
 from promptdsl.tokens.encoder import ESTIMATING, REMEMBERED, Encoded, Encoder, Remembered, encoder
 
@@ -117,7 +117,11 @@ class GivenTokens(Tokens):
 
     def _asked(self, text: str) -> Count:
         count = getattr(self._given, "count", self._given)
-        result = cast("Callable[[str], object]", count)(text)
+        try:
+            result = cast("Callable[[str], object]", count)(text)
+        except Exception as error:
+            note_caller(error, author(), "the counter given")
+            raise
         if not isinstance(result, Count):
             return Count(self._checked(result), "estimate (by the counter given)")
         self._checked(result.tokens)
