@@ -1,5 +1,6 @@
 """What is known of a model, by its name and its provider."""
 
+import asyncio
 import tomllib
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,12 @@ from promptdsl import (
     ModelFacts,
     OptionError,
     TargetError,
+    User,
+    arender,
     register_model,
+    render,
 )
+from tests.errors import lines_of, raised, this_line
 from tests.internals import (
     CLI_PROVIDERS,
     TARGETS,
@@ -31,6 +36,7 @@ from tests.internals import (
     facts_for,
     models_module,
 )
+from tests.searching import examples
 
 TABLES: dict[str, Any] = tomllib.loads(
     Path(models_module.__file__).with_name("models.toml").read_text("utf-8")
@@ -577,6 +583,215 @@ def test_what_is_taken_is_known(model: str, provider: str, known: bool) -> None:
     assert known is facts_for(model, provider).known
 
 
+# Models that only the Responses API serves.
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "o1-pro",
+        "o3-pro-2025-06-10",
+        "o3-deep-research",
+        "o4-mini-deep-research-2025-06-26",
+        "gpt-5-pro",
+        "gpt-5.2-pro",
+        "gpt-5.4-pro",
+        "gpt-5.5-pro-2026-04-23",
+        "gpt-5-codex",
+        "gpt-5.1-codex",
+        "gpt-5.1-codex-max",
+        "gpt-5.3-codex",
+        "codex-mini-latest",
+        "computer-use-preview-2025-03-11",
+        "azure/o1-pro",
+    ],
+)
+def test_a_model_of_responses_alone(model: str) -> None:
+    """Its name alone renders for the Responses API, and Chat refuses it by name."""
+    rendered = render(User("Hi."), model=model)
+    assert ("openai_responses", ()) == (rendered.facts.provider, rendered.losses)
+    error = raised(TargetError, lambda: render(User("Hi."), model=model, provider="openai"))
+    assert (
+        f"OpenAI serves {model!r} in the Responses API alone, not in Chat",
+        "render with provider='openai_responses', or with the model alone, "
+        "and call to_openai_responses()",
+        lines_of(test_a_model_of_responses_alone, 24),
+    ) == (error.what, error.fix, error.at)
+
+
+@pytest.mark.parametrize("provider", ["openai_responses", "openai_compatible"])
+def test_responses_and_other_servers_take_it(provider: str) -> None:
+    """The Responses API takes such a model by name, and so does another server."""
+    assert provider == render(User("Hi."), model="o1-pro", provider=provider).facts.provider
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [
+        ("gpt-9-pro", "openai_responses"),
+        ("gpt-9-codex-max", "openai_responses"),
+        ("gpt-9", "openai"),
+    ],
+)
+def test_an_unknown_model_of_responses(model: str, provider: str) -> None:
+    """An unknown GPT goes where all models so far with such a name are served."""
+    assert provider == render(User("Hi."), model=model).facts.provider
+
+
+def test_the_payload_of_a_model_of_responses_alone() -> None:
+    """The method for Chat names the right one, from another target too."""
+    rendered = render(User("Hi."), model="o1-pro")
+    error = raised(TargetError, rendered.to_openai)
+    assert (
+        "this was rendered for openai_responses, so it has no to_openai()",
+        "call to_openai_responses(): OpenAI serves 'o1-pro' in the Responses API alone",
+    ) == (error.what, error.fix)
+    elsewhere = render(User("Hi."), model="o1-pro", provider="openai_compatible")
+    error = raised(TargetError, lambda: elsewhere.for_target("openai"))
+    assert "OpenAI serves 'o1-pro' in the Responses API alone, not in Chat" == error.what
+
+
+def test_a_registered_model_of_responses_alone() -> None:
+    """A fact of the user's says where a model is served, a name that we know included."""
+    with register_model("house-1", provider="openai", chat=False):
+        assert "openai_responses" == render(User("Hi."), model="house-1").facts.provider
+    with register_model("o1-pro", provider="openai", chat=True):
+        assert "openai" == render(User("Hi."), model="o1-pro").facts.provider
+
+
+# Names that are near.
+
+NEAR = [
+    ("claude-opuss-5-5", "claude-opus-5-5"),
+    ("claude-opuss-5-5-20261001", "claude-opus-5-5"),
+    ("us.anthropic.claude-sonet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+    ("claude-4-5-sonnet", "claude-sonnet-4-5"),
+    ("claude-opus-4.5", "claude-opus-4-5"),
+    ("Claude Opus 5.5", "claude-opus-5-5"),
+    ("gpt5", "gpt-5"),
+    ("GPT-5", "gpt-5"),
+    ("gpt4o", "gpt-4o"),
+    ("gpt-5.7", "gpt-5.6"),
+    ("gpt-4o-turbo", "gpt-4-turbo"),
+    ("gpt-4o-realtime-preview", "gpt-4o"),
+    ("chatgpt-5", "gpt-5-chat"),
+    ("o1mini", "o1-mini"),
+    ("gemini2.5-pro", "gemini-2.5-pro"),
+    ("models/gemini-flash-2.5", "gemini-2.5-flash"),
+]
+"""Unknown names, and the known name that each is told."""
+
+ANY = [
+    *("gpt-5-2025-08-07", "claude-sonnet-4-5-20250929", "claude-opus-5-5-latest"),
+    *("anthropic.claude-opus-4-5-20251101-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    "arn:aws:bedrock:us-east-1:123456789012:inference-profile/global.anthropic.claude-opus-5-5",
+    "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0",
+    "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3d4e5",
+    *("claude-sonnet-4-5@20250929", "claude-3-5-sonnet-v2@20241022", "vertex_ai/gemini-2.5-pro"),
+    *("models/gemini-2.5-flash-preview-05-20", "publishers/google/models/gemini-3.8-flash"),
+    *("ft:gpt-4o:acme::id", "ft:gpt-4o-mini-2024-07-18:acme:support:x1:ckpt-step-90"),
+    *("openai/gpt-5", "openrouter/openai/gpt-5", "anthropic/claude-sonnet-4.5"),
+    *("anthropic/claude-3.7-sonnet:thinking", "azure/gpt-4o", "chatgpt-4o-latest"),
+    *("gpt-2", "gpt-oss-120b", "gpt-oss:20b", "gemma-3-27b-it", "qwen2.5-coder:7b", "llama3.1"),
+    *("meta.llama3-3-70b-instruct-v1:0", "mistral-large-2411", "deepseek-chat", "grok-4", "phi-4"),
+    *("command-r-plus", "kimi-k2", "my-deployment", "prod-chat", "text-embedding-3-small"),
+]
+"""Names that users have, none of which is a mistake."""
+
+
+def named(model: str, **target: Any) -> list[str]:
+    """Return the reason of each loss of a short prompt for a model."""
+    return [loss.why for loss in render(User("Hi."), model=model, **target).losses]
+
+
+@pytest.mark.parametrize(("model", "meant"), NEAR)
+def test_a_name_that_is_near(model: str, meant: str) -> None:
+    """An unknown name that is near a known one, or of a known family, is a hint that says which."""
+    rendered, line = render(User("Hi."), model=model), this_line()
+    (loss,) = rendered.losses
+    assert ("hint", f"model {model!r}", line) == (loss.kind, loss.what, loss.source.line)
+    assert [f"did you mean {meant!r}?"] == [loss.why.rpartition(": ")[2]]
+
+
+def test_the_text_of_the_hint() -> None:
+    """It says what holds instead, and what is meant."""
+    (family,), (nowhere,) = named("claude-opuss-5-5"), named("gpt5")
+    assert (
+        "nothing is known of it, so the careful defaults of anthropic hold: "
+        "did you mean 'claude-opus-5-5'?"
+    ) == family
+    assert "nothing is known of it, so there is no target: did you mean 'gpt-5'?" == nowhere
+    assert [
+        "nothing is known of it, so the careful defaults of anthropic hold: "
+        "register_model() adds its facts"
+    ] == named("claude-of-tomorrow")
+
+
+@pytest.mark.parametrize("model", ANY)
+def test_names_in_use_are_no_mistake(model: str) -> None:
+    """A snapshot, an id of a cloud, a fine-tuned or an open model is no hint."""
+    assert [] == named(model)
+
+
+@pytest.mark.parametrize("model", [*(name for name, _ in NEAR), *ANY])
+@pytest.mark.parametrize("provider", ["openai_compatible", "chat_template"])
+def test_any_name_is_fine_there(model: str, provider: str) -> None:
+    """An open model, or one of another server, has any name."""
+    assert [] == named(model, provider=provider)
+
+
+@pytest.mark.parametrize("model", ["gpt-4o-prod", "gpt-5-mini-eastus2", "support-bot"])
+def test_a_deployment_has_any_name(model: str) -> None:
+    """With OpenAI as provider a name that begins like a known one is that of a deployment."""
+    assert [] == named(model, provider="openai")
+
+
+@pytest.mark.parametrize("model", ["gpt5", "gpt-4-o", "claude-opuss-5-5"])
+def test_a_misspelt_name_with_a_provider(model: str) -> None:
+    """A name that is very near is a hint although the provider is given."""
+    assert [f"model {model!r}"] == [
+        loss.what for loss in render(User("Hi."), model=model, provider="openai").losses
+    ]
+
+
+def test_a_registered_name_is_meant() -> None:
+    """The names of the user's models are known, and meant."""
+    with register_model("support-model", provider="anthropic"):
+        assert [] == named("support-model")
+        (why,) = named("suport-model")
+    assert why.endswith("did you mean 'support-model'?")
+    assert [] == named("suport-model")
+
+
+def test_a_model_with_a_chat_template_has_any_name() -> None:
+    """A chat template says where the model is from, whatever its name is."""
+    assert [] == named("gpt5", chat_template="{{ messages[0].content }}")
+
+
+def test_a_payload_without_a_target_says_what_is_meant() -> None:
+    """Where the name tells no provider, the error of the payload has the near name as well."""
+    error = raised(TargetError, render(User("Hi."), model="gpt5").payload)
+    assert "the model 'gpt5' is unknown, so there is no target" == error.what
+    assert (
+        "did you mean 'gpt-5'? Or name its provider: render(tree, model='gpt5', provider=...)"
+    ) == error.fix
+
+
+@examples(300)
+@given(st.text(max_size=60))
+def test_any_text_is_a_name(model: str) -> None:
+    """No name is too strange to be looked up: at most one hint is its result."""
+    assert len(named(model)) <= 1
+
+
+def test_arender_names_the_line_of_the_call() -> None:
+    """Also where an event loop runs it, a hint names the author's line and not the loop's."""
+    rendered, line = asyncio.run(arender(User("Hi."), model="gpt5")), this_line()
+    assert [(__file__, line)] == [
+        (loss.source.file, loss.source.line) for loss in rendered.losses if loss.source
+    ]
+
+
 # How sure.
 
 
@@ -614,7 +829,7 @@ GEMINI = {"window": 1_048_576, "output": 65_536, "instructions": False}
         ("gpt-6-luna", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
         ("gpt-6.1-sol", {**OPENAI_6, "chat_tools": False, "cache_marks": True}),
         ("gpt-6.1-terra", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
-        ("gpt-6.2-astra", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
+        ("gpt-6.2-astra", {**OPENAI_6, "chat_tools": False, "cache_marks": True}),
         ("gpt-5.6-sol", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
         ("gpt-5.6-terra", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
         ("gpt-5.6-luna", {**OPENAI_6, "chat_tools": True, "cache_marks": True}),
@@ -1207,8 +1422,10 @@ def test_layers_are_fresh() -> None:
 
 @pytest.mark.parametrize(("pattern", "entry"), PATTERNS)
 def test_every_pattern_finds_its_entry(pattern: str, entry: dict[str, Any]) -> None:
-    """Each pattern is found under its own name, for the provider of its entry."""
+    """Each pattern is found under its own name, where its entry says that it is served."""
     facts = facts_for(pattern, None)
+    if entry.get("chat") is False:
+        entry = {**entry, "provider": "openai_responses"}
     stated = {
         key: tuple(value) if key == "token_factors" else value
         for key, value in entry.items()

@@ -197,12 +197,18 @@ def _render(
 
 def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
     """Return the notes on a render: its losses, and whether its model is known."""
-    return [*map(str, rendered.losses), *model_notes(rendered, arguments)]
+    subject = f"model {arguments.model!r}"
+    losses = [str(loss) for loss in rendered.losses if loss.what != subject]
+    return [*losses, *model_notes(rendered, arguments)]
 
 
 def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return the note on a model that is not known, if there is one."""
-    facts = rendered.facts
-    if arguments.model and facts.provider is None:
-        return [f"model {arguments.model!r} is not known: name its provider with --for"]
-    return [facts.label] if arguments.model and not facts.known else []
+    """Return the note on a model that is not known, with the name that may be meant."""
+    facts, subject = rendered.facts, f"model {arguments.model!r}"
+    if not arguments.model or facts.known:
+        return []
+    note = facts.label
+    if facts.provider is None:
+        note = f"{subject} is not known: name its provider with --for"
+    hints = [loss.why.rpartition(": ")[2] for loss in rendered.losses if loss.what == subject]
+    return ["; ".join([note, *hints])]

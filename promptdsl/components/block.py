@@ -32,7 +32,7 @@ from promptdsl.components.scope import (
 )
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError
 from promptdsl.foundation.json import ABSENT
-from promptdsl.foundation.source import Source
+from promptdsl.foundation.source import Source, end_traceback
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
@@ -91,7 +91,11 @@ class Container(Component):
         """Close the block: its children become nodes. An error in it takes the block out again."""
         top = innermost()
         if kind is not None or top is None or top[0] is not self:
-            fail(self, leave(self, raised=kind is not None))
+            try:
+                fail(self, leave(self, raised=kind is not None))
+            except PromptError as problem:
+                end_traceback(problem)
+                raise
             return
         set_innermost(top[1])
         # The same as seal(), without the call: a block takes 5 % less.
@@ -107,8 +111,9 @@ class Container(Component):
         if mask & self._stops:
             try:
                 content = _checked_children(self, content, mask)
-            except PromptError:
+            except PromptError as problem:
                 fail(self, top[1])
+                end_traceback(problem)
                 raise
         self.content = content
         self.mask = own | mask & self._shows
@@ -150,15 +155,16 @@ def begin(
         if args:
             content = tuple(component._gather(component, args))
             seal(component, content, component.mask & ~BARE)
-    except PromptError:
+            if not component.content:
+                component.mask |= HOLLOW
+        top = innermost()
+        if top is not None:
+            join(component, top, component.mask)
+    except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract((*args, *found_in(id, *options.values(), *fields)))
+        end_traceback(error)
         raise
-    if args and not component.content:
-        component.mask |= HOLLOW
-    top = innermost()
-    if top is not None:
-        join(component, top, component.mask)
 
 
 def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
@@ -173,13 +179,14 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
         if unknown:
             refuse_options(component, unknown)
         component._check_fields()
-    except PromptError:
+        top = innermost()
+        if top is not None:
+            join(component, top, component.mask)
+    except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract(found_in(*unknown.values(), *fields))
+        end_traceback(error)
         raise
-    top = innermost()
-    if top is not None:
-        join(component, top, component.mask)
 
 
 def _checked_id(component: Component, id: object) -> str:

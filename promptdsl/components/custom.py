@@ -4,7 +4,8 @@ import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Any, ParamSpec, overload
+from types import TracebackType
+from typing import Any, ParamSpec, cast, overload
 
 from promptdsl.components.arguments import adopt, gather, retract, type_name
 from promptdsl.components.block import Container, finish
@@ -30,7 +31,7 @@ from promptdsl.components.scope import (
     put,
 )
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
 from promptdsl.tree.node import DEFAULTS, Node, label, walk
@@ -44,6 +45,7 @@ class CustomComponent(Container, ComponentNode):
     __slots__ = ()
     _own = HOLLOW
 
+    @door
     def __enter__(self) -> Any:  # Any: the value that the author's function yields
         running: _Running | None = self.running
         if running is None:
@@ -61,6 +63,7 @@ class CustomComponent(Container, ComponentNode):
         running.written = _entries()
         return self if yielded is None else yielded
 
+    @door
     def __exit__(
         self, kind: object, error: object, trace: object
     ) -> Any:  # Any: True where the function took the exception of the block
@@ -75,6 +78,8 @@ class CustomComponent(Container, ComponentNode):
             # StopIteration thrown into it (PEP 479).
             stopped = isinstance(error, StopIteration) and raised.__cause__ is error
             if raised is error or stopped:
+                # Nor does its traceback get the frames of this file.
+                cast("BaseException", error).__traceback__ = cast("TracebackType", trace)
                 return False
             raise
         super().__exit__(None, None, None)
@@ -170,6 +175,7 @@ def component(function: object = None, /, *, name: str | None = None) -> object:
     return partial(component_of, name=name) if function is None else component_of(function, name)
 
 
+@door
 def component_of(function: object, name: str | None) -> Callable[..., CustomComponent]:
     """Return the component that a function writes, called ``name`` or as the function is."""
     if not is_plain(function):
@@ -193,8 +199,9 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
     signature, yields = inspect.signature(original), inspect.isgeneratorfunction(original)
 
     @wraps(original)
+    @door
     def write(*args: object, **kwargs: object) -> CustomComponent:
-        frame = getframe(1)
+        frame = getframe(2)
         block = object.__new__(CustomComponent)
         block.code, block.offset = frame.f_code, frame.f_lasti
         block.name, block.by, block.running = component_name, None, None

@@ -7,6 +7,7 @@ from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.escaping import data_text
 from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.source import door
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
@@ -103,6 +104,7 @@ class SystemEvent(Component, EventBlockNode):
         _write_event(self, SystemEventBlock, {"event": event, "source": source}, data)
 
 
+@door
 def _write_event(
     component: UserAction | StateChange | SystemEvent,
     cls: _BlockClass,
@@ -110,7 +112,7 @@ def _write_event(
     details: dict[str, object],
 ) -> None:
     """Fill a component with its block and place it; the names of its trusted fields are noted."""
-    start(component, 3)
+    start(component, 4)
     if next(iter(fields.values())) is None:
         problem = f"{named_label(component)} needs a text"
         raise ContentError(problem, fix=f'{label(component)}("...")', at=(component.source,))

@@ -7,6 +7,7 @@ from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import bad_option, check_count, check_priority, unknown_option
 from promptdsl.components.scope import Component, is_list, is_mapping, place, start
 from promptdsl.foundation.errors import ContentError, PromptError
+from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
@@ -94,9 +95,10 @@ class History(Component, RecordedNode):
 H = TypeVar("H", bound=History)
 
 
+@door
 def _begin_history(component: H, messages: object, form: str, options: HistoryOptions) -> H:
     """Fill a new history with its messages, put it into the open block, and return it."""
-    start(component, 3)
+    start(component, 4)
     try:
         for name in options:
             if name not in component.accepts:

@@ -14,6 +14,7 @@ from promptdsl.components.replacements import kept_overrides, replacing, restore
 from promptdsl.components.scope import Component, detached, open_block, wrote_detached
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
+from promptdsl.foundation.source import note_caller
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.tree.group_nodes import ComponentNode, LazyNode
 from promptdsl.tree.masks import HINTED, HOLLOW
@@ -88,7 +89,11 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
     Raises :class:`ContentError` when it has to be awaited.
     """
     with detached(), replacing(restored(lazy.overrides)):
-        result = lazy.function(context)
+        try:
+            result = lazy.function(context)
+        except Exception as error:
+            note_caller(error, lazy.source, "the function of this Lazy")
+            raise
         _refuse_open(lazy)
         result = _or_hint(result, lazy)
     if isawaitable(result):
@@ -106,9 +111,13 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
     """Return the result of the function of a lazy, awaited if it has to be."""
     with detached(), replacing(restored(lazy.overrides)):
-        result: object | Awaitable[object] = lazy.function(context)
-        if isawaitable(result):
-            result = await result
+        try:
+            result: object | Awaitable[object] = lazy.function(context)
+            if isawaitable(result):
+                result = await result
+        except Exception as error:
+            note_caller(error, lazy.source, "the function of this Lazy")
+            raise
         _refuse_open(lazy)
         return _or_hint(result, lazy)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 from promptdsl.components.options import bad_option, unknown_option
 from promptdsl.components.scope import Component, is_binary, place, start
 from promptdsl.foundation.errors import ContentError, PromptError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
@@ -173,12 +173,13 @@ _DATA: Mapping[Callable[..., MediaSource], str] = {
 """The data that the source of an attachment is made of."""
 
 
+@door
 def _write_media(
     cls: type[M], read: Callable[..., MediaSource], data: object, options: Mapping[str, object]
 ) -> M:
     """Return a new attachment, put into the open block; ``read`` makes its source of the data."""
     component = object.__new__(cls)
-    start(component, 3)
+    start(component, 4)
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
     for name, value in options.items():
         if name not in cls.accepts:

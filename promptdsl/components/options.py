@@ -10,6 +10,7 @@ from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
+from promptdsl.foundation.source import door, end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
 from promptdsl.tree.node import DEFAULTS, NAME, Node, Options, implied, label
@@ -81,6 +82,7 @@ def bad_option(component: Node, name: str, value: object, fix: str) -> OptionErr
     return OptionError(problem, fix=fix, at=(component.source,))
 
 
+@door
 def refuse_options(component: Component, options: Iterable[str]) -> None:
     """Raise :class:`OptionError` for the first of the keywords, which are all unknown."""
     for name in options:
@@ -165,7 +167,11 @@ def at_priority(component: Node, priority: object) -> Options:
         return known
     if priority is None:
         return DEFAULTS
-    options = Options(priority=check_priority(component, priority))
+    try:
+        options = Options(priority=check_priority(component, priority))
+    except OptionError as error:
+        end_traceback(error)
+        raise
     if memory is not None and len(memory) < MOST:
         memory[priority] = options
     return options

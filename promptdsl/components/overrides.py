@@ -23,7 +23,7 @@ from promptdsl.components.replacements import (
 )
 from promptdsl.components.scope import is_mapping
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import Source, author, door
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import BARE, BUSY
 from promptdsl.tree.node import Node, label, make, named_label
@@ -44,6 +44,7 @@ def is_plain(function: object) -> TypeGuard[FunctionType]:
     )
 
 
+@door
 def override(
     replacements: Mapping[str | Function | Node, Callable[..., object] | Node], /
 ) -> AbstractContextManager[None]:

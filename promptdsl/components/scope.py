@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 import attrs
 
-from promptdsl.foundation.errors import PlacementError, ScopeError
+from promptdsl.foundation.errors import PlacementError, PromptError, ScopeError
 from promptdsl.foundation.signatures import ListedSignature
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import Source, author, door, end_traceback
 from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
 
@@ -152,18 +152,23 @@ def join(component: Node, opened: OpenBlock, mask: int) -> None:
         if isinstance(opened, _Detached):
             opened.wrote = True
         return
-    loop = running_loop() if _EVENTS in _modules else None
-    if thread != get_ident() or task is not (None if loop is None else running_task()):
-        raise _foreign(component, opened)
-    component.mask = mask | PLACED
-    if mask & forbidden:
-        raise misplaced(component, block)
     try:
-        block.content.append(component)
-    except AttributeError:
-        raise _closed(component, block) from None
+        loop = running_loop() if _EVENTS in _modules else None
+        if thread != get_ident() or task is not (None if loop is None else running_task()):
+            raise _foreign(component, opened)
+        component.mask = mask | PLACED
+        if mask & forbidden:
+            raise misplaced(component, block)
+        try:
+            block.content.append(component)
+        except AttributeError:
+            raise _closed(component, block) from None
+    except PromptError as error:
+        end_traceback(error)
+        raise
 
 
+@door
 def place(component: Node) -> None:
     """Put a new component whose mask is set into the block that is open, if there is one."""
     top = OPENED.get()
@@ -237,6 +242,7 @@ def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child]
     return None
 
 
+@door
 def leave(component: Component, *, raised: bool) -> OpenBlock | None:
     """Close a block that raised, or that is not the innermost; return the block around it.
 

@@ -18,7 +18,7 @@ from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import text_of
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import Source, author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
@@ -219,6 +219,7 @@ class Note(Container, NoteNode):
         return part_advice(node, "a Note holds text and parts")
 
 
+@door
 def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
     """Put finished parts and content blocks into the open block, each as often as you like.
 

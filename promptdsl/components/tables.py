@@ -8,6 +8,7 @@ from promptdsl.components.options import check_choice, refuse_options
 from promptdsl.components.scope import Component, is_mapping, place, start
 from promptdsl.foundation.errors import ContentError, PromptError, nearest
 from promptdsl.foundation.escaping import data_text, text_of
+from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.tables import FORMATS
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
@@ -70,7 +71,8 @@ class Table(Component, TableNode):
                 )
         except PromptError as error:
             retract(found_in(data, columns, format, *unknown.values()))
-            raise error.located(self.source) from None
+            end_traceback(error.located(self.source))
+            raise
         self.rows = tuple(rows) if any(rows) else ()
         if not self.rows:
             self.mask |= HOLLOW

@@ -8,6 +8,7 @@ from typing import Self
 from promptdsl.components.arguments import retract
 from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, PromptError
+from promptdsl.foundation.source import door
 from promptdsl.templates import TemplateSource, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import found_in
@@ -57,6 +58,7 @@ class Template(Component, TemplateNode):
         return template
 
 
+@door
 def _begin_template(
     component: Template,
     source: Callable[[], TemplateSource],
@@ -64,7 +66,7 @@ def _begin_template(
     inputs: dict[str, object],
 ) -> None:
     """Fill a template from its source and its variables, and put it into the open block."""
-    start(component, 3)
+    start(component, 4)
     try:
         component.template = source()
         variables = check_variables({} if mapping is None else mapping)

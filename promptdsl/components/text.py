@@ -32,7 +32,7 @@ from promptdsl.components.scope import (
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import BUSY, HOLLOW
 from promptdsl.tree.node import DEFAULTS, Node, found_in, label, named_label
@@ -172,14 +172,15 @@ def begin_text(
             refuse_options(component, unknown)
         component._check_fields()
         component.content, mask = text_parts(component, parts)
-    except PromptError:
+        top = innermost()
+        if top is None:
+            component.mask = mask
+        else:
+            join(component, top, mask)
+    except PromptError as error:
         retract(parts)
+        end_traceback(error)
         raise
-    top = innermost()
-    if top is None:
-        component.mask = mask
-    else:
-        join(component, top, mask)
 
 
 def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline, ...], int]:
@@ -289,7 +290,8 @@ class Untrusted(Component, UntrustedNode):
             self.origin = None if source is None else text_of(source)
         except ContentError as error:
             retract(found_in(source))
-            raise error.located(self.source) from None
+            end_traceback(error.located(self.source))
+            raise
         if not self.text:
             self.mask |= HOLLOW
         place(self)
@@ -315,7 +317,8 @@ class Json(Component, JsonNode):
             self.text = json_text(value)
         except PromptError as error:
             retract(found_in(value))
-            raise error.located(self.source) from None
+            end_traceback(error.located(self.source))
+            raise
         place(self)
 
 
@@ -341,7 +344,8 @@ def _begin_value(
         component.text = text_of(value)
     except PromptError as error:
         retract(found_in(value))
-        raise error.located(component.source) from None
+        end_traceback(error.located(component.source))
+        raise
 
 
 def dedent(text: str) -> str:

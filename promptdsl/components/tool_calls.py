@@ -29,8 +29,9 @@ from promptdsl.components.scope import (
     place,
     start,
 )
-from promptdsl.foundation.errors import ContentError, DataError
+from promptdsl.foundation.errors import ContentError, DataError, PromptError
 from promptdsl.foundation.json import JsonValue, write_json
+from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.fast_path import tool_use_block
@@ -72,11 +73,15 @@ class ToolUse(Component, ToolUseNode):
         self.offset = frame.f_lasti
         self.content = ()
         self.options = DEFAULTS
-        if unknown:
-            refuse_options(self, unknown)
-        if type(input) is not str or type(name) is not str or type(id) is not str:
-            input = _input_text(self, name, input, id)
-            name, id = exact(name), exact(id)
+        try:
+            if unknown:
+                refuse_options(self, unknown)
+            if type(input) is not str or type(name) is not str or type(id) is not str:
+                input = _input_text(self, name, input, id)
+                name, id = exact(name), exact(id)
+        except PromptError as error:
+            end_traceback(error)
+            raise
         self.block = tool_use_block(id, name, input)
         top = innermost()
         if top is None:

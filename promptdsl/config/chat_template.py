@@ -10,6 +10,7 @@ import attrs
 
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
+from promptdsl.foundation.source import door, end_traceback
 
 TOKENS = ("bos_token", "eos_token")
 """The tokens of a tokenizer that have a field of their own."""
@@ -21,7 +22,31 @@ RESERVED = frozenset((*TOKENS, "messages", "tools", "add_generation_prompt", "st
 """The variables of a template that come from the prompt, or have a field of their own."""
 
 
+# The converters of attrs have to be plain functions: mypy reads their types.
+
+
 def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Mapping[str, object]:
+    try:
+        return _checked_variables(given)
+    except PromptError as error:
+        end_traceback(error)
+        raise
+
+
+def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
+    try:
+        tokens = (given,) if isinstance(given, str) else tuple(given)
+        for token in tokens:
+            _check_text("a special token", token)
+    except PromptError as error:
+        end_traceback(error)
+        raise
+    return tokens
+
+
+def _checked_variables(
+    given: Mapping[str, object] | Iterable[tuple[str, object]],
+) -> Mapping[str, object]:
     try:
         variables = dict(given)
     except (TypeError, ValueError):
@@ -45,13 +70,7 @@ def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Ma
     return kept
 
 
-def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
-    tokens = (given,) if isinstance(given, str) else tuple(given)
-    for token in tokens:
-        _check_text("a special token", token)
-    return tokens
-
-
+@door
 def _check_field(_: object, field: "attrs.Attribute[str]", value: object) -> None:
     _check_text(field.name, value)
     if field.name.endswith("source") and isinstance(value, str) and len(value) > MAX_SOURCE:
@@ -68,6 +87,7 @@ def _check_text(name: str, value: object) -> None:
         )
 
 
+@door
 def _check_time(_: object, __: object, value: Any) -> None:  # Any: not checked yet
     if not isinstance(value, datetime | None):
         raise ContentError(
@@ -106,6 +126,7 @@ class ChatTemplate:
     tool_source: str = attrs.field(default="", validator=_check_field)
 
     @classmethod
+    @door
     def of(cls, given: object, **options: Any) -> "ChatTemplate":  # Any: the fields of the class
         """Return the template of a text, or of a Hugging Face tokenizer or processor.
 

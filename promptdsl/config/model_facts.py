@@ -53,6 +53,7 @@ class Facts(TypedDict, total=False):
     cache_minimum: int | None
     binds_reasoning: bool
     signatures: bool
+    chat: bool
     chat_tools: bool
     forced_tools: bool
     schema_output: bool
@@ -108,6 +109,8 @@ class ModelFacts:
     """Whether reasoning is bound to the exact bytes before it."""
     signatures: bool = False
     """Whether the first call of each step of the current turn needs a thought signature."""
+    chat: bool = True
+    """Whether OpenAI serves the model in Chat Completions; where not, only in Responses."""
     chat_tools: bool = True
     """Whether the model takes tools in Chat Completions; where not, only in Responses."""
     forced_tools: bool = True

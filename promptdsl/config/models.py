@@ -21,7 +21,7 @@ from promptdsl.config.model_facts import (
 )
 from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
@@ -51,7 +51,7 @@ class ModelEntry:
 def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelFacts:
     # The target: the provider given, else that of the model.
     entries = _entries(model or "", added)
-    target = provider or (entries[-1].provider if entries else _family_provider(model or ""))
+    target = provider or _default_provider(model or "", entries)
     if target is None:
         counting = _counting(model, entries, _OPEN) if model else Facts()
         return _facts(counting, model=model)
@@ -80,6 +80,17 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
     return _facts(
         stated, provider=target, model=model, known=bool(models), role_layers=tuple(role_layers)
     )
+
+
+def _default_provider(model: str, entries: tuple[ModelEntry, ...]) -> str | None:
+    """Return the provider of a model where none is given: that of its facts, or of its family."""
+    if not entries:
+        return family_provider(model)
+    owner = entries[-1].provider
+    in_chat = next(
+        (entry.facts["chat"] for entry in reversed(entries) if "chat" in entry.facts), True
+    )
+    return owner if in_chat or owner != "openai" else "openai_responses"
 
 
 def _facts(stated: Facts, **target: object) -> ModelFacts:
@@ -175,9 +186,27 @@ def _bare_name(model: str) -> str:
     return tuned[1] if tuned else name
 
 
+def name_without_version(model: str) -> str:
+    """Return the name of a model without the prefix of a gateway, and without a date or version."""
+    name = _bare_name(model)
+    return next(name[:end] for end in range(1, len(name) + 2) if _SUFFIX.fullmatch(name, end))
+
+
+def is_known(model: str) -> bool:
+    """Return whether there are facts about a model, true on any provider."""
+    return bool(_entries(model, _added))
+
+
+def patterns() -> tuple[str, ...]:
+    """Return the names of all known models, the longest first."""
+    return _patterns(_added)
+
+
 def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
     """Return the entries of the longest pattern that matches: first ours, then the user's."""
-    names = (model, _bare_name(model))
+    bare = _bare_name(model)
+    # OpenRouter writes ``anthropic/claude-sonnet-4.5``.
+    names = (model, bare, bare.replace(".", "-") if "/" in model else bare)
     for pattern in _patterns(added):
         if any(
             name.startswith(pattern) and _SUFFIX.fullmatch(name, len(pattern)) for name in names
@@ -192,7 +221,7 @@ def _patterns(added: "_Added") -> tuple[str, ...]:
     return tuple(sorted({**_built_in(), **added.entries}, key=len, reverse=True))
 
 
-def _family_provider(model: str) -> str | None:
+def family_provider(model: str) -> str | None:
     """Return the provider of the family that a name belongs to, from its oldest generation on."""
     name = _bare_name(model)
     head, _, rest = name.partition("-")
@@ -202,7 +231,7 @@ def _family_provider(model: str) -> str | None:
         is_member = head == family["name"] and generation >= family.get("from", 0)
         if family["name"].endswith("."):
             is_member = name.startswith(family["name"])
-        if is_member:
+        if is_member and ("words" not in family or {*family["words"]} & {*rest.split("-")}):
             return str(family["provider"])
     return None
 
@@ -220,6 +249,7 @@ _registered: dict[str, tuple[ModelEntry, ...]] = {}
 """The registrations of each pattern that were not removed; the last one is used."""
 
 
+@door
 def register_model(pattern: str, /, *, provider: str, **facts: Unpack[Facts]) -> ExitStack:
     """Register facts about the models of a name, for the whole process.
 

@@ -23,7 +23,7 @@ from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, nearest
 from promptdsl.foundation.guards import check_delimiter
 from promptdsl.foundation.signatures import ListedSignature
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import Source, author, end_traceback, note_caller
 from promptdsl.messages import Block
 
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
@@ -205,7 +205,7 @@ class MessageTransformationConfig:
         try:
             object.__setattr__(self, "settings", _settings(options))
         except ConfigError as error:
-            error.located(author())
+            end_traceback(error.located(author()))
             raise
 
 
@@ -252,7 +252,11 @@ def resolve(
     for name, layer in layers:
         if layer is None:
             continue
-        options: object = layer(model, provider) if callable(layer) else layer
+        try:
+            options: object = layer(model, provider) if callable(layer) else layer
+        except Exception as error:
+            note_caller(error, author(), f"the transformation of {name}")
+            raise
         settings: Settings = ()
         if isinstance(options, MessageTransformationConfig):
             settings = options.settings

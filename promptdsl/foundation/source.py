@@ -1,14 +1,27 @@
-"""The lines that authors wrote: kept as a code object and an offset, looked up when needed."""
+"""The lines that authors wrote: kept as a code object and an offset, looked up when needed.
+
+Also the end of a traceback: the last frame that an author sees is that of a line of theirs.
+"""
 
 import contextlib
+import functools
 import os
 import sys
 from bisect import bisect_right
-from types import CodeType
-from typing import TypeAlias
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from inspect import CO_COROUTINE
+from types import CodeType, FrameType, TracebackType
+from typing import ParamSpec, TypeAlias, TypeVar
 from weakref import ref
 
 import attrs
+
+from promptdsl.foundation.errors import PromptError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Position: TypeAlias = tuple[CodeType, int]
 """A line in a form that costs 128 ns: a code object and the offset of an instruction in it."""
@@ -66,15 +79,78 @@ def looked_up(at: Position | Source | None) -> Source | None:
     return source_of(at) if isinstance(at, tuple) else at
 
 
-_OURS = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__)
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_BETWEEN = (contextlib.__file__, functools.__file__, "<attrs generated")
+OURS = (_PACKAGE, *_BETWEEN)
+"""The beginnings of the names of files whose frames are no author's: this package, and what is
+between it and its callers. A ``with`` block may end through ``contextlib``."""
+
+AWAITED: ContextVar[Source | None] = ContextVar("promptdsl_awaited", default=None)
+"""The author's line of the coroutine that runs: an event loop may run it without the author."""
+
+
+def is_called_by_author(calls: int) -> bool:
+    """Return whether the function some calls up was called from outside of this package."""
+    frame: FrameType | None = sys._getframe(calls + 1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
+        frame = frame.f_back
+    return frame is None or not frame.f_code.co_filename.startswith(_PACKAGE)
 
 
 def author() -> Source:
-    """Return the nearest line of a caller outside of this package.
-
-    The standard library's ``contextlib`` is skipped too: a ``with`` block may end through it.
-    """
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+    """Return the nearest line of a caller outside of this package."""
+    frame, is_awaited = sys._getframe(1), False  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        is_awaited = is_awaited or bool(frame.f_code.co_flags & CO_COROUTINE)
         frame = frame.f_back
-    return source_of((frame.f_code, frame.f_lasti))
+    return (is_awaited and AWAITED.get()) or source_of((frame.f_code, frame.f_lasti))
+
+
+def note_caller(error: Exception, place: object, name: str) -> None:
+    """Add to an exception of a user's function the line that made us call it; its type stays.
+
+    An error of this package names its own line.
+    """
+    note = f"{place}: raised by {name}"
+    if not isinstance(error, PromptError) and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
+def end_traceback(error: PromptError) -> None:
+    """Take the frames of this package out of the traceback of an error that leaves a function.
+
+    A bare ``raise`` after it adds no frame, so the traceback ends in the author's code, or in the
+    function that was called there. ``PROMPTDSL_TRACEBACK=1`` keeps all frames. An error without a
+    line gets that of the author, where the function was called by one.
+    """
+    if not error.at and is_called_by_author(2):
+        error.located(author())
+    if os.environ.get("PROMPTDSL_TRACEBACK") == "1":
+        return
+    traces: list[TracebackType] = []
+    trace = error.__traceback__
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(OURS):
+            traces.append(trace)
+        trace = trace.tb_next
+    kept: TracebackType | None = None
+    for trace in reversed(traces):
+        kept = TracebackType(kept, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    error.__traceback__ = kept
+
+
+def door(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function whose errors end at it (:func:`end_traceback`), for what is called rarely.
+
+    Where 0.1 µs count, a function does the same in an ``except`` of its own.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except PromptError as error:
+            end_traceback(error)
+            raise
+
+    return call

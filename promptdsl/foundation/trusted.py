@@ -1,6 +1,7 @@
 """The mark of a string as author text, in a place where a string would be a value."""
 
 from promptdsl.foundation.errors import ContentError
+from promptdsl.foundation.source import door
 
 
 class Trusted(str):
@@ -21,6 +22,7 @@ class Trusted(str):
         return str, (str.__str__(self),)
 
 
+@door
 def trusted(text: str) -> Trusted:
     """Return author text for a place where a string would be a value.
 

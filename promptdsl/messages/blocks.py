@@ -12,6 +12,7 @@ import attrs
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, is_list, plain, thawed
 from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json
+from promptdsl.foundation.source import end_traceback
 from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_known, written
 from promptdsl.messages.field_checks import Cache, Check, checks
@@ -34,16 +35,20 @@ class AnyBlock:
             defaults = {field.name: field.default for field in fields_of(cls)}
             plan = tuple((name, check, defaults[name]) for name, check in cls._checks.items())
             _PLANS[cls] = plan
-        for name, check, default in plan:
-            value = getattr(self, name)
-            # Most optional fields have their default, most other fields are strings.
-            if value is default or (check is f.string and type(value) is str):
-                continue
-            kept = check(value, name)
-            if kept is not value:
-                _set(self, name, kept)
-            if name == "extra" and kept is not EMPTY:
-                refuse_known(self.type, self._checks, getattr(self, name))
+        try:
+            for name, check, default in plan:
+                value = getattr(self, name)
+                # Most optional fields have their default, most other fields are strings.
+                if value is default or (check is f.string and type(value) is str):
+                    continue
+                kept = check(value, name)
+                if kept is not value:
+                    _set(self, name, kept)
+                if name == "extra" and kept is not EMPTY:
+                    refuse_known(self.type, self._checks, getattr(self, name))
+        except DataError as error:
+            end_traceback(error)
+            raise
 
     def to_dict(self) -> JsonDict:
         """Return the block as plain data; unknown keys that it was read with come last.

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import LossError
-from promptdsl.foundation.source import Source
+from promptdsl.foundation.source import Source, door
 from promptdsl.messages.message import Message
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
@@ -46,6 +46,7 @@ class Loss:
         return f"{place}{self.kind}: {self.what}{path}: {self.why}"
 
     @staticmethod
+    @door
     def refuse(losses: "Iterable[Loss]", done: str, *, fix: str) -> None:
         """Raise :class:`LossError` for the first loss that is more than a hint, if there is one.
 

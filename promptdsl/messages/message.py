@@ -10,7 +10,7 @@ from attrs.exceptions import FrozenInstanceError
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.source import looked_up
+from promptdsl.foundation.source import door, end_traceback, looked_up
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import (
@@ -26,7 +26,9 @@ from promptdsl.messages.field_checks import error_type as checked_error_type
 from promptdsl.messages.field_checks import one_of
 from promptdsl.messages.message_checks import (
     KEYS,
+    check_results,
     checked_details,
+    checked_role,
     foreign_form,
     refuse_unknown_keys,
 )
@@ -89,23 +91,21 @@ class Message:
         files: object = None,
         **details: object,
     ) -> None:
-        _set(self, "role", one_of(ROLES, role, "role"))
-        _set(self, "kind", one_of(KINDS, kind, "kind"))
-        refuse_unknown_keys(details, DETAIL_KEYS)
-        blocks = contents(content, "content")
-        if files is not None:
-            blocks = (*blocks, *attachments(files, "files"))
-        # A tuple of finished blocks is not checked: adapters do that.
-        if self.role == "tool" and blocks is not content:
-            for block in blocks:
-                if not isinstance(block, ToolResultBlock):
-                    raise DataError(
-                        f"a tool message contains tool results, not a {block.type!r} block",
-                        fix='write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
-                        "or Message.tool_result(tool_use_id, content)",
-                    )
+        try:
+            _set(self, "role", checked_role(role))
+            _set(self, "kind", one_of(KINDS, kind, "kind"))
+            refuse_unknown_keys(details, DETAIL_KEYS)
+            blocks = contents(content, "content")
+            if files is not None:
+                blocks = (*blocks, *attachments(files, "files"))
+            # A tuple of finished blocks is not checked: adapters do that.
+            if self.role == "tool" and blocks is not content:
+                check_results(blocks)
+            _set(self, "details", checked_details(details) if details else NO_DETAILS)
+        except DataError as error:
+            end_traceback(error)
+            raise
         _set(self, "plain", _only_text(blocks))
-        _set(self, "details", checked_details(details) if details else NO_DETAILS)
         _set(self, "_blocks", blocks)
         _set(self, "_at", origins)
         _set(self, "_number", -1)
@@ -189,6 +189,7 @@ class Message:
         """The address, file and line of every turn that this message was made of."""
         return tuple(map(origin_of, self.origins))
 
+    @door
     def replace(self, **changes: Any) -> "Message":  # Any: checked like new fields
         """Return a copy of the message with some of its fields changed."""
         fields = self._fields()
@@ -219,24 +220,29 @@ class Message:
         Raises :class:`DataError` for any other type, a missing or unknown role, an unknown key, and
         values that JSON cannot express.
         """
-        if not is_mapping(data):
-            raise DataError(f"a message is a mapping, not {type(data).__name__}")
-        role, text = data.get("role"), data.get("content")
-        # Most recorded messages are a role and a text.
-        is_speaker = len(data) == 2 and type(role) is str and role in _SPEAKERS
-        if is_speaker and type(text) is str and text:
-            return spoken(cast("Role", role), text)
-        if "role" not in data:
-            fix = foreign_form(data) or f"one of {', '.join(ROLES)}"
-            raise DataError("a message needs a 'role'", fix=fix)
-        fields: JsonDict = {exact(key): value for key, value in data.items()}
-        refuse_unknown_keys(fields, KEYS)
-        for key in ("metadata", "token_usage", "structured_output"):
-            if key in fields:
-                fields[key] = plain(fields[key], key)
-        return cls(**fields)
+        try:
+            if not is_mapping(data):
+                raise DataError(f"a message is a mapping, not {type(data).__name__}")
+            role, text = data.get("role"), data.get("content")
+            # Most recorded messages are a role and a text.
+            is_speaker = len(data) == 2 and type(role) is str and role in _SPEAKERS
+            if is_speaker and type(text) is str and text:
+                return spoken(cast("Role", role), text)
+            if "role" not in data:
+                fix = foreign_form(data) or f"one of {', '.join(ROLES)}"
+                raise DataError("a message needs a 'role'", fix=fix)
+            fields: JsonDict = {exact(key): value for key, value in data.items()}
+            refuse_unknown_keys(fields, KEYS)
+            for key in ("metadata", "token_usage", "structured_output"):
+                if key in fields:
+                    fields[key] = plain(fields[key], key)
+            return cls(**fields)
+        except DataError as error:
+            end_traceback(error)
+            raise
 
     @staticmethod
+    @door
     def tool_result(
         tool_use_id: str,
         content: str | Sequence[Block | Mapping[str, object]] = (),

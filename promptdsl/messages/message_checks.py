@@ -1,11 +1,13 @@
 """Checks of the keys and details that are given for a message."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY, is_list
+from promptdsl.messages.blocks import Block, ToolResultBlock
 from promptdsl.messages.details import DETAIL_KEYS, Details
 from promptdsl.messages.field_checks import kind_of, mapping, optional, string
+from promptdsl.messages.roles import ROLES, Role
 
 KEYS = frozenset({"role", "content", "kind", "files", *DETAIL_KEYS})
 
@@ -31,6 +33,35 @@ def _tags(value: object) -> tuple[str, ...]:
     return tuple(string(tag, f"tags[{number}]") for number, tag in enumerate(tags))
 
 
+_MEANT = {
+    **dict.fromkeys(("human", "customer", "person"), "user"),
+    **dict.fromkeys(("ai", "bot", "model", "llm", "agent"), "assistant"),
+    **dict.fromkeys(("function", "tool_result"), "tool"),
+}
+"""The role that is meant, by its name elsewhere."""
+
+
+def checked_role(role: object) -> Role:
+    """Return a role; :class:`DataError` for an unknown one."""
+    name = string(role, "role")
+    if name not in ROLES:
+        meant = _MEANT.get(name.lower())
+        fix = f"did you mean {meant!r}?" if meant else nearest(name[:60], ROLES)
+        raise DataError(f"unknown role {name[:60]!r}", fix=fix)
+    return ROLES[ROLES.index(name)]
+
+
+def check_results(blocks: Iterable[Block]) -> None:
+    """Raise :class:`DataError` for a block in a tool message that is no result."""
+    for block in blocks:
+        if not isinstance(block, ToolResultBlock):
+            raise DataError(
+                f"a tool message contains tool results, not a {block.type!r} block",
+                fix='write {"type": "tool_result", "tool_use_id": ..., "content": ...}, '
+                "or Message.tool_result(tool_use_id, content)",
+            )
+
+
 def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> None:
     """Raise :class:`DataError` for a key that no message has."""
     for key in data:
@@ -43,11 +74,11 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
 
 def foreign_form(data: Mapping[str, object]) -> str:
     """Return advice on reading a provider's message, if one of the keys shows the provider."""
-    form = next((form for key, form in _FORMS.items() if key in data), None)
+    form = next((form for key, form in FORMS.items() if key in data), None)
     return f"read a list of these with History.{form}(messages)" if form else ""
 
 
-_FORMS = {
+FORMS = {
     **dict.fromkeys(("tool_calls", "tool_call_id", "function_call", "refusal"), "from_openai"),
     "call_id": "from_openai_responses",
     "parts": "from_gemini",

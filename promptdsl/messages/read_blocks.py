@@ -19,6 +19,7 @@ from promptdsl.foundation.json import (
     read_json,
     write_json,
 )
+from promptdsl.foundation.source import door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.block_keys import (
     ALIASES,
@@ -44,6 +45,7 @@ from promptdsl.messages.media.source import (
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
 
 
+@door
 def block_from_dict(data: object) -> Block:
     """Return the block that a dictionary describes; a string is a text block, a block is itself.
 

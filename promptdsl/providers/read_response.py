@@ -6,7 +6,7 @@ from enum import Enum
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import ABSENT, read_json
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import is_list, mapping
@@ -17,6 +17,7 @@ _GEMINI_KEYS = (
 )
 
 
+@door
 def read_response(reply: object, *, structured: bool = False) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 

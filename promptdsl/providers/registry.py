@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, TargetError, nearest
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
@@ -106,6 +106,7 @@ READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
 """The function that reads the messages of a recorded conversation, by its provider."""
 
 
+@door
 def read_payload(payload: object, provider: str) -> Prompt:
     """Return the prompt of a provider's payload, or of a list of its messages.
 

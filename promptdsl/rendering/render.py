@@ -3,13 +3,14 @@
 import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Never, TypeAlias, cast
 
 import attrs
 
 from promptdsl.components.block import finish
 from promptdsl.config.transformation import Transformation
-from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
@@ -30,7 +31,9 @@ from promptdsl.rendering.request import (
     Settings,
     checked_request,
     facts_of,
+    refuse_arguments,
     settings_of,
+    unknown_model,
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
@@ -50,9 +53,10 @@ Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
 """The trees after each pass, with its name; the first is the tree as written."""
 
 
+@door
 def render(
     tree: Node | Prompt,
-    *,
+    *surplus: Never,
     model: str | None = None,
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
@@ -66,6 +70,7 @@ def render(
     media_roots: Iterable[str | os.PathLike[str]] = (),
     media_loader: Callable[[str], bytes | bytearray] | None = None,
     chat_template: object = None,
+    **unknown: Never,
 ) -> Rendered:
     """Return the messages of a prompt and, for a target, its payload and losses.
 
@@ -102,6 +107,8 @@ def render(
     that cannot be read or loaded, a ``Lazy`` with an async function, parts that have to stay but
     exceed the budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
     """
+    if surplus or unknown:
+        refuse_arguments(render, surplus, unknown)
     request = checked_request(
         tree,
         model=model,
@@ -121,9 +128,10 @@ def render(
     return _rendered(_root(tree), request, partial(_call_lazies, request))
 
 
+@door
 def arender(
     tree: Node | Prompt,
-    *,
+    *surplus: Never,
     model: str | None = None,
     provider: str | None = None,
     budget: int | Literal["window"] | None = None,
@@ -137,6 +145,7 @@ def arender(
     media_roots: Iterable[str | os.PathLike[str]] = (),
     media_loader: MediaLoader | None = None,
     chat_template: object = None,
+    **unknown: Never,
 ) -> Coroutine[None, None, Rendered]:
     """Return a coroutine for the result of :func:`render`: its lazies run concurrently.
 
@@ -153,6 +162,8 @@ def arender(
     are awaited, and the error of the first failed lazy in the document is raised. A wrong argument
     raises at the call, before anything is awaited.
     """
+    if surplus or unknown:
+        refuse_arguments(arender, surplus, unknown)
     request = checked_request(
         tree,
         model=model,
@@ -171,7 +182,7 @@ def arender(
         waits=True,
     )
     facts_of(request)
-    return _awaited(_root(tree), request)
+    return _awaited(_root(tree), request, author())
 
 
 def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
@@ -180,21 +191,26 @@ def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Nod
     return call_lazies(request, waiting)
 
 
-async def _awaited(root: RootNode, request: RenderRequest) -> Rendered:
+async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rendered:
     """Render repeatedly, each time with the results of one more round of functions."""
     from promptdsl.rendering.lazies import Unanswered, await_lazies, replay
     from promptdsl.rendering.media_loading import Unloaded
 
+    AWAITED.set(line)
     answers: list[list[Node | None]] = []
-    while True:
-        try:
-            return _rendered(root, request, replay(answers))
-        except (Unanswered, Unloaded) as raised:
-            wanted = raised
-        if isinstance(wanted, Unanswered):
-            answers.append(await await_lazies(wanted.waiting, request))
-        else:
-            await wanted.load()
+    try:
+        while True:
+            try:
+                return _rendered(root, request, replay(answers))
+            except (Unanswered, Unloaded) as raised:
+                wanted = raised
+            if isinstance(wanted, Unanswered):
+                answers.append(await await_lazies(wanted.waiting, request))
+            else:
+                await wanted.load()
+    except PromptError as error:
+        end_traceback(error)
+        raise
 
 
 def _root(tree: Node | Prompt) -> RootNode:
@@ -251,9 +267,10 @@ def _for_target(
 
         prepare = partial(_prepared, request=request, settings=settings)
         dropped, outgoing = fit_tree(tree, request, settings, prepare)
+    hints = unknown_model(request, facts) if facts.model and not facts.known else ()
     rendered = Rendered(
         messages=outgoing.prompt.messages,
-        losses=losses + outgoing.losses,
+        losses=losses + outgoing.losses + hints,
         config=settings.config,
         facts=facts,
         dropped=dropped,
@@ -329,8 +346,8 @@ def _prompt(
             advice = nearest(choice, names) if names else "the prompt has no tools"
             fix = "did you mean 'required'?" if choice == "any" else advice
             known = f"{', '.join(CHOICES)} or a tool's name: {fix}"
-            raise OptionError(f"tool_choice={choice!r}", fix=known, at=(request.chosen_at,))
+            raise OptionError(f"tool_choice={choice!r}", fix=known, at=(author(),))
     if choice == "required" and not tools:
         problem = "tool_choice='required', and there are no tools"
-        raise OptionError(problem, fix="write them: Tool(...)", at=(request.chosen_at,))
+        raise OptionError(problem, fix="write them: Tool(...)", at=(author(),))
     return Prompt(messages, tools, choice, output, trimmed)

@@ -1,8 +1,9 @@
 """Checks the arguments of ``render``, and looks up the facts and configuration of its target."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from inspect import signature
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import attrs
@@ -11,9 +12,12 @@ from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
 from promptdsl.foundation.errors import ConfigError, ContentError, OptionError, TargetError, nearest
-from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.source import author
+from promptdsl.messages.field_checks import kind_of
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
@@ -34,12 +38,48 @@ class RenderRequest:
     audience: str
     cache: str | None
     tool_choice: str | None
-    chosen_at: Source | None
     template: "ChatTemplate | None"
     budget: "Budget | None"
     loading: "MediaLoading | None"
     tokens_per_weight: float | None = None
     """The tokens for a lazy of weight 1; set before the first lazy runs."""
+
+
+_ELSEWHERE = {
+    **dict.fromkeys(("temperature", "top_p", "stop", "stream"), "give it to the client yourself"),
+    **dict.fromkeys(
+        ("max_tokens", "max_completion_tokens", "max_output_tokens"),
+        "give it to the client yourself; budget= limits the prompt",
+    ),
+    **dict.fromkeys(("tools", "functions"), "write them in the prompt: Tool(function)"),
+    **dict.fromkeys(
+        ("response_format", "output", "schema"), "write it in the prompt: Output(schema)"
+    ),
+    **dict.fromkeys(("messages", "history"), "write them in the prompt: History(messages)"),
+    "config": "write transformation=...",
+    **dict.fromkeys(("variables", "vars"), "give them to the function that builds the prompt"),
+}
+"""The advice for keywords that belong elsewhere."""
+
+
+def refuse_arguments(
+    function: Callable[..., object], surplus: Sequence[object], unknown: Iterable[str]
+) -> None:
+    """Raise :class:`OptionError` for an argument without a name, or with an unknown one."""
+    name = function.__name__
+    for value in surplus:
+        fix = f"name it: {name}(tree, model={value!r})"
+        if isinstance(value, Node):
+            fix = f"write one Timeline: {name}(Timeline(...))"
+        elif not isinstance(value, str):
+            fix = f"name it: {name}(tree, option=...)"
+        problem = f"{name}() takes one prompt, then options by name, not {kind_of(value)}"
+        raise OptionError(problem, fix=fix, at=(author(),))
+    for option in unknown:
+        parameters = signature(function).parameters.values()
+        known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+        fix = _ELSEWHERE.get(option) or nearest(option, known)
+        raise OptionError(f"{name}() takes no {option!r}", fix=fix, at=(author(),))
 
 
 def checked_request(
@@ -93,9 +133,6 @@ def checked_request(
     names = (_checked_name("model", model), _checked_name("provider", provider))
     if tool_choice is None and isinstance(tree, Prompt):
         tool_choice = tree.tool_choice
-    choice = _checked_name("tool_choice", tool_choice)
-    # Looked up now, because later, in a coroutine, the author's code is not on the stack.
-    at = None if choice is None else author()
     return RenderRequest(
         *names,
         layer=layer,
@@ -103,8 +140,7 @@ def checked_request(
         strict=strict,
         audience=audience,
         cache=cache,
-        tool_choice=choice,
-        chosen_at=at,
+        tool_choice=_checked_name("tool_choice", tool_choice),
         template=template,
         budget=checked,
         loading=loading,
@@ -138,6 +174,12 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     template = request.template
     try:
         facts = facts_for(request.model, request.provider)
+        if facts.provider == "openai" and not facts.chat:
+            raise TargetError(
+                f"OpenAI serves {facts.model!r} in the Responses API alone, not in Chat",
+                fix="render with provider='openai_responses', or with the model alone, "
+                "and call to_openai_responses()",
+            )
         if template is None:
             return facts
         if facts.provider not in (None, "chat_template"):
@@ -149,6 +191,21 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     except TargetError as error:
         raise error.located(author()) from None
     return attrs.evolve(facts, template=template)
+
+
+def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]:
+    """Return the hint on a name of a model that is near a known one, or unknown in its family."""
+    from promptdsl.config.near_names import near_name
+
+    provider = request.provider if request.template is None else "chat_template"
+    advice = near_name(facts.model or "", provider)
+    if advice is None:
+        return ()
+    effect = "there is no target"
+    if facts.provider is not None:
+        effect = f"the careful defaults of {facts.provider} hold"
+    why = f"nothing is known of it, so {effect}: {advice}"
+    return (Loss("hint", f"model {facts.model!r}", why, source=author()),)
 
 
 class Settings(NamedTuple):

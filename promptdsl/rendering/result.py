@@ -10,7 +10,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import ContentError, PendingToolCalls, TargetError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
@@ -88,6 +88,7 @@ class Rendered:
         return located_losses(self._losses, self._stages[-1][1], self.messages, self.config)
 
     @cached_property
+    @door
     def dropped(self) -> "tuple[Dropped, ...]":
         """The parts that a budget or a limit took out, in the order they were written.
 
@@ -133,6 +134,7 @@ class Rendered:
         """Return every configuration value with the name of the layer that set it."""
         return self.config.explain()
 
+    @door
     def outline(self) -> str:
         """Return the parts of the request, one per line, with their size and their source line."""
         from promptdsl.tree.outline import outline
@@ -140,6 +142,7 @@ class Rendered:
         return outline(self._stages[-1][1])
 
     @cached_property
+    @door
     def tokens(self) -> "TokenReport":
         """The tokens of the request by message, section and line; counted at the first call.
 
@@ -150,6 +153,7 @@ class Rendered:
 
         return TokenReport(self._outcome())
 
+    @door
     def payload(self) -> dict[str, Any]:
         """Return the content of a request for the target, as arguments of its SDK.
 
@@ -162,7 +166,11 @@ class Rendered:
             model = self.facts.model
             if model is not None:
                 problem = f"the model {model!r} is unknown, so there is no target"
+                from promptdsl.config.near_names import near_name
+
                 fix = f"name its provider: render(tree, model={model!r}, provider=...)"
+                near = near_name(model, None)
+                fix = f"{near} Or {fix}" if near else fix
             raise TargetError(problem, fix=fix, at=(author(),))
         open_calls = _open_calls(self.messages)
         if open_calls:
@@ -175,6 +183,7 @@ class Rendered:
             )
         return self._written.payload()
 
+    @door
     def to_openai(self) -> "OpenAIPayload":
         """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``, ``tools``.
 
@@ -183,6 +192,7 @@ class Rendered:
         """
         return cast("OpenAIPayload", self._to("openai"))
 
+    @door
     def to_openai_responses(self) -> "ResponsesPayload":
         """Return the arguments of OpenAI's ``responses.create``: ``input``, ``tools``, ...
 
@@ -191,6 +201,7 @@ class Rendered:
         """
         return cast("ResponsesPayload", self._to("openai_responses"))
 
+    @door
     def to_anthropic(self) -> "AnthropicPayload":
         """Return the arguments of Anthropic's ``messages.create``: ``system``, ``messages``, ...
 
@@ -199,6 +210,7 @@ class Rendered:
         """
         return cast("AnthropicPayload", self._to("anthropic"))
 
+    @door
     def to_gemini(self) -> "GeminiPayload":
         """Return the arguments of Gemini's ``models.generate_content``: ``contents``, ``config``.
 
@@ -207,6 +219,7 @@ class Rendered:
         """
         return cast("GeminiPayload", self._to("gemini"))
 
+    @door
     def to_bedrock(self) -> "BedrockPayload":
         """Return the arguments of Bedrock's ``converse``: ``system``, ``messages``, ...
 
@@ -215,6 +228,7 @@ class Rendered:
         """
         return cast("BedrockPayload", self._to("bedrock"))
 
+    @door
     def to_chat_template(self) -> "ChatTemplatePayload":
         """Return the variables of an open model's chat template: ``messages`` and ``tools``.
 
@@ -223,6 +237,7 @@ class Rendered:
         """
         return cast("ChatTemplatePayload", self._to("chat_template"))
 
+    @door
     def for_target(self, provider: str) -> "Rendered":
         """Return the same prompt rendered for another provider, with the losses there.
 
@@ -237,14 +252,19 @@ class Rendered:
             return self.for_target(target).payload()
         from promptdsl.providers.registry import TARGETS
 
-        method = TARGETS[target].method
-        if TARGETS[provider].method != method:
+        method, own_method = TARGETS[target].method, TARGETS[provider].method
+        if own_method != method:
             model = self.facts.model
-            there = facts_for(model, target).known
-            named = f"model={model!r}, " if there else ""
+            named = f"model={model!r}, " if facts_for(model, target).known else ""
+            fix = (
+                f"render it for that target: render(tree, {named}provider={target!r}), "
+                f"or call for_target({target!r}).{method}()"
+            )
+            if target == "openai" and not self.facts.chat:
+                fix = f"call {own_method}(): OpenAI serves {model!r} in the Responses API alone"
             raise TargetError(
                 f"this was rendered for {provider}, so it has no {method}()",
-                fix=f"render it for that target: render(tree, {named}provider={target!r})",
+                fix=fix,
                 at=(author(),),
             )
         return self.payload()
@@ -303,6 +323,7 @@ class Rendered:
         )
 
 
+@door
 def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
     """Return the tokens that two requests share at their beginning, and the first difference.
 

@@ -1,13 +1,19 @@
 """The timeline around a part alone, or around a prompt that was read from a payload."""
 
+from collections.abc import Coroutine, Iterable, Mapping
+from types import ModuleType
 from typing import cast
 
+from promptdsl.components.arguments import type_name
 from promptdsl.components.block import finish
 from promptdsl.components.scope import detached
 from promptdsl.components.timeline import write_timeline
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.source import author
+from promptdsl.messages.message import Message
+from promptdsl.messages.message_checks import FORMS
 from promptdsl.messages.prompt import Prompt
+from promptdsl.rendering.result import Rendered
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import RECORDED, REQUEST, SECTION, TOOL, TURN
 from promptdsl.tree.node import Node
@@ -19,19 +25,9 @@ def root_around(tree: object) -> RootNode:
     if isinstance(tree, Prompt):
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):
-        kind = type(tree).__name__
-        fix = "give it the prompt, for example a Timeline"
-        if tree is None:
-            fix = "return the prompt from the function that builds it"
-        elif callable(tree):
-            fix = "call the function that builds the prompt"
-        elif isinstance(tree, list | tuple):
-            fix = "write Timeline(*turns)"
-        elif isinstance(tree, str):
-            fix = "write User(text)"
         raise ContentError(
-            f"render() takes a Timeline, a turn, a Section or a Fragment, not {kind}",
-            fix=fix,
+            f"render() takes a Timeline, a turn, a Section or a Fragment, not {type_name(tree)}",
+            fix=_advice(tree),
             at=(author(),),
         )
     node = finish(tree)
@@ -44,6 +40,50 @@ def root_around(tree: object) -> RootNode:
         )
     with detached():
         return cast("RootNode", finish(write_timeline((node,), author())))
+
+
+def _advice(tree: object) -> str:
+    """Return what to write instead of an object that is no prompt."""
+    fix = "give it the prompt, for example a Timeline"
+    if tree is None:
+        fix = "did the function that builds it forget `return prompt`?"
+    elif isinstance(tree, Coroutine):
+        cast("Coroutine[object, object, object]", tree).close()
+        fix = "await it: render(await build(...))"
+    elif isinstance(tree, Rendered):
+        fix = "it is rendered already: read its messages, or call for_target(provider)"
+    elif isinstance(tree, Message):
+        fix = "write Timeline(History([message]))"
+    elif isinstance(tree, ModuleType):
+        fix = f"give it the prompt in it: render({tree.__name__}.prompt)"
+    elif type(tree).__module__.startswith("langchain"):
+        fix = "read it with promptdsl.integrations: History(from_langchain(messages).messages)"
+    elif isinstance(tree, str):
+        fix = "write render(User(text))"
+    elif isinstance(tree, Mapping):
+        payload = "messages" in tree or "contents" in tree or "input" in tree
+        fix = "write read_payload(payload, provider)" if payload else "write History([message])"
+    elif callable(tree):
+        fix = "call the function that builds the prompt"
+    elif isinstance(tree, bytes | bytearray):
+        fix = "decode it: render(User(Value(data.decode())))"
+    elif isinstance(tree, Iterable):
+        fix = _advice_on_items(next(iter(cast("Iterable[object]", tree)), None))
+    return fix
+
+
+def _advice_on_items(first: object) -> str:
+    """Return what to write instead of a list, by its first item."""
+    if isinstance(first, Mapping):
+        read = next((form for key, form in FORMS.items() if key in first), "from_openai")
+        return f"write Timeline(History.{read}(messages))"
+    if isinstance(first, Message):
+        return "write Timeline(History(messages))"
+    if isinstance(first, list | tuple):
+        return "write Timeline(*[Turn(role, text) for role, text in turns])"
+    if type(first).__module__.startswith("langchain"):
+        return _advice(first)
+    return "write Timeline(*turns)"
 
 
 def _root_of_prompt(prompt: Prompt) -> RootNode:

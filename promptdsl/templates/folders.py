@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import read_file
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.templates.limits import MAX_SOURCE, over_limit
 from promptdsl.templates.source import check_name, label
 
@@ -59,6 +59,7 @@ class Registration:
                 Registration.active = tuple(folder for folder in active if folder != self.folder)
 
 
+@door
 def register_templates(folder: str | os.PathLike[str]) -> Registration:
     """Search for templates in ``folder`` first, before the folders that were registered earlier.
 

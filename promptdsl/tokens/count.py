@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 
 EXACT = "exact"
@@ -108,6 +108,7 @@ class Tokens(ABC):
         return self.of("".join(texts))
 
 
+@door
 def plain_text(text: object) -> str:
     """Return a text as a plain string; anything else raises :class:`ContentError`."""
     if isinstance(text, str):

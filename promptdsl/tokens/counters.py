@@ -8,8 +8,8 @@ from typing import Literal, cast
 
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.foundation.errors import OptionError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.errors import OptionError, PromptError
+from promptdsl.foundation.source import author, door, end_traceback, note_caller
 from promptdsl.tokens.count import EXACT, Count, GivenCounter, Tokens, plain_text
 from promptdsl.tokens.encoder import ESTIMATING, REMEMBERED, Encoded, Encoder, Remembered, encoder
 
@@ -62,8 +62,12 @@ class EncodedTokens(Tokens):
         return self._charged(self._loaded().joined(texts), _MUST_FIT)
 
     def _encoded(self, text: str) -> Encoded:
-        encoder = self._encoder or self._loaded()
-        return encoder.of(text if type(text) is str else plain_text(text))
+        try:
+            encoder = self._encoder or self._loaded()
+            return encoder.of(text if type(text) is str else plain_text(text))
+        except PromptError as error:
+            end_traceback(error)
+            raise
 
     def _loaded(self) -> Encoder:
         """Return the encoder, which is loaded with the first text."""
@@ -113,7 +117,11 @@ class GivenTokens(Tokens):
 
     def _asked(self, text: str) -> Count:
         count = getattr(self._given, "count", self._given)
-        result = cast("Callable[[str], object]", count)(text)
+        try:
+            result = cast("Callable[[str], object]", count)(text)
+        except Exception as error:
+            note_caller(error, author(), "the counter given")
+            raise
         if not isinstance(result, Count):
             return Count(self._checked(result), "estimate (by the counter given)")
         self._checked(result.tokens)
@@ -159,6 +167,7 @@ _recent: dict[tuple[int, int], GivenTokens] = {}
 _LOOKING = Lock()
 
 
+@door
 def counter(model: str | None = None) -> Tokens:
     """Return the counter of a model, by its name; without a name, a general estimate.
 

@@ -2,13 +2,14 @@
 
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.tokens.count import GivenCounter
 from promptdsl.tokens.counters import tokens_for
 from promptdsl.tokens.cut import fitting_end
 
 
+@door
 def split_text(
     text: str,
     on: str | None = None,

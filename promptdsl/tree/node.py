@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
-from typing import ClassVar, TypeAlias, TypeVar, cast
+from typing import ClassVar, Never, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -194,6 +194,36 @@ class Node:
 
 
 Node._node = Node
+
+
+class _OfRendered:
+    """An attribute of a rendered prompt, which a node does not have: its error says so.
+
+    A ``__getattr__`` of nodes would make each access of an attribute slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, node: Node | None, owner: type[Node]) -> Never:
+        name = self._name
+        if node is None:
+            raise AttributeError(f"type object {owner.__name__!r} has no attribute {name!r}")
+        call = f"{name}()" if name not in ("messages", "losses", "tokens", "dropped") else name
+        raise AttributeError(
+            f"{author()}: {named_label(node)} has no {call} before it is rendered\n"
+            f"  render it first: render(prompt, model=...).{call}",
+            name=name,
+            obj=node,
+        )
+
+
+for _name in (
+    *("messages", "losses", "tokens", "dropped", "payload", "stages", "explain", "for_target"),
+    *("to_openai", "to_openai_responses", "to_anthropic"),
+    *("to_gemini", "to_bedrock", "to_chat_template"),
+):
+    setattr(Node, _name, _OfRendered(_name))
 
 
 N = TypeVar("N", bound=Node)

@@ -131,7 +131,14 @@ def test_careful_defaults_are_noted(cli: Command) -> None:
     """A model of which nothing is known gets its provider's careful defaults, and it is said."""
     options = ("--for", "anthropic", "--model", "claude-99")
     done = cli("render", "support.py:GREETING", *options)
-    assert "careful defaults of anthropic (model 'claude-99' is not known)\n" == done.err
+    note = "careful defaults of anthropic (model 'claude-99' is not known)"
+    assert f"{note}; did you mean 'claude-opus-5'?\n" == done.err
+
+
+def test_a_misspelt_model_is_noted_once(cli: Command) -> None:
+    """The note on a model whose provider is not known has the name that may be meant."""
+    note = "model 'gpt5' is not known: name its provider with --for; did you mean 'gpt-5'?\n"
+    assert Done(0, TEXT, note) == cli("render", "support.py:GREETING", "--model", "gpt5")
 
 
 def test_bytes_are_base64(cli: Command, prompts: Path) -> None:

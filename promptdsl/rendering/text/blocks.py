@@ -12,7 +12,7 @@ from promptdsl.config.transformation import FormatBlock
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import json_text, text_of
 from promptdsl.foundation.json import ABSENT, read_json
-from promptdsl.foundation.source import Position, Source
+from promptdsl.foundation.source import Position, Source, note_caller
 from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.messages import (
     Block,
@@ -156,7 +156,11 @@ def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None
 
     Raises :class:`ContentError` with the line ``at`` when the function returns anything else.
     """
-    text = format_block(block)
+    try:
+        text = format_block(block)
+    except Exception as error:
+        note_caller(error, at, f"format_block for a {block.type!r} block")
+        raise
     if text is None:
         return None
     if isinstance(text, str):

@@ -1,0 +1,181 @@
+"""What ``render`` says to something that is no prompt, and a prompt that is taken for a result."""
+
+import copy
+import pickle
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    ContentError,
+    Message,
+    Node,
+    OptionError,
+    Reserve,
+    Section,
+    Timeline,
+    User,
+    Value,
+    arender,
+    render,
+)
+from tests.errors import lines_of, raised, this_line
+
+HI: Any = Timeline(User("Hi."))
+CHAT = {"role": "user", "content": "Hi."}
+GEMINI = {"role": "user", "parts": [{"text": "Hi."}]}
+call: Any = render
+acall: Any = arender
+
+
+class LangChainMessage:
+    """A message as LangChain has them."""
+
+
+LangChainMessage.__module__ = "langchain_core.messages.human"
+
+
+async def build_later() -> Timeline:
+    """Return a prompt, later."""
+    return Timeline(User("Hi."))
+
+
+NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
+    "None": (lambda: None, "did the function that builds it forget `return prompt`?"),
+    "function": (lambda: build_later, "call the function that builds the prompt"),
+    "type": (lambda: User, "call the function that builds the prompt"),
+    "coroutine": (build_later, "await it: render(await build(...))"),
+    "Rendered": (
+        lambda: render(HI),
+        "it is rendered already: read its messages, or call for_target(provider)",
+    ),
+    "Message": (lambda: Message("user", "Hi."), "write Timeline(History([message]))"),
+    "messages": (lambda: [Message("user", "Hi.")], "write Timeline(History(messages))"),
+    "chat": (lambda: [CHAT], "write Timeline(History.from_openai(messages))"),
+    "contents": (lambda: [GEMINI], "write Timeline(History.from_gemini(messages))"),
+    "pairs": (
+        lambda: [("user", "Hi.")],
+        "write Timeline(*[Turn(role, text) for role, text in turns])",
+    ),
+    "turns": (lambda: [User("Hi.")], "write Timeline(*turns)"),
+    "generator": (lambda: (User("Hi.") for _ in "ab"), "write Timeline(*turns)"),
+    "payload": (lambda: {"messages": [CHAT]}, "write read_payload(payload, provider)"),
+    "dictionary": (lambda: CHAT, "write History([message])"),
+    "text": (lambda: "Hi.", "write render(User(text))"),
+    "bytes": (lambda: b"Hi.", "decode it: render(User(Value(data.decode())))"),
+    "module": (
+        lambda: types.ModuleType("support"),
+        "give it the prompt in it: render(support.prompt)",
+    ),
+    "LangChain": (
+        LangChainMessage,
+        "read it with promptdsl.integrations: History(from_langchain(messages).messages)",
+    ),
+    "LangChain messages": (
+        lambda: [LangChainMessage()],
+        "read it with promptdsl.integrations: History(from_langchain(messages).messages)",
+    ),
+    "number": (lambda: 5, "give it the prompt, for example a Timeline"),
+}
+
+
+@pytest.mark.parametrize("given", NO_PROMPTS)
+def test_something_that_is_no_prompt(given: str) -> None:
+    """The error names the author's line, the type of what was given, and what to write instead."""
+    make, fix = NO_PROMPTS[given]
+    tree = make()
+    error = raised(ContentError, lambda: call(tree))
+    takes = "render() takes a Timeline, a turn, a Section or a Fragment, not "
+    kind = "type" if isinstance(tree, type) else type(tree).__name__
+    assert (f"{takes}{kind}", fix) == (error.what, error.fix)
+    assert lines_of(test_something_that_is_no_prompt, 5) == error.at
+
+
+def test_no_more_is_read_than_needed() -> None:
+    """Of a list without end only its first item is looked at."""
+    endless = iter(lambda: User("Hi."), None)
+    assert "write Timeline(*turns)" == raised(ContentError, lambda: call(endless)).fix
+
+
+@pytest.mark.parametrize("function", [call, acall])
+@pytest.mark.parametrize(
+    ("option", "fix"),
+    [
+        ("modle", "did you mean 'model'?"),
+        ("bugdet", "did you mean 'budget'?"),
+        ("temperature", "give it to the client yourself"),
+        ("max_tokens", "give it to the client yourself; budget= limits the prompt"),
+        ("tools", "write them in the prompt: Tool(function)"),
+        ("response_format", "write it in the prompt: Output(schema)"),
+        ("messages", "write them in the prompt: History(messages)"),
+        ("config", "write transformation=..."),
+        ("variables", "give them to the function that builds the prompt"),
+    ],
+)
+def test_an_unknown_option(function: Any, option: str, fix: str) -> None:
+    """An unknown keyword is an error that says what is meant, or where it belongs."""
+    error, line = raised(OptionError, lambda: function(HI, **{option: "x"})), this_line()
+    assert f"{function.__name__}() takes no {option!r}" == error.what
+    assert (fix, (f"{__file__}:{line}",)) == (error.fix, error.at)
+
+
+@pytest.mark.parametrize(
+    ("second", "kind", "fix"),
+    [
+        ("gpt-5", "str", "name it: render(tree, model='gpt-5')"),
+        (User("Hi."), "User", "write one Timeline: render(Timeline(...))"),
+        (8000, "int", "name it: render(tree, option=...)"),
+    ],
+)
+def test_a_second_argument_without_a_name(second: object, kind: str, fix: str) -> None:
+    """A positional argument after the prompt is an error that says how to name it."""
+    error = raised(OptionError, lambda: call(HI, second))
+    what = f"render() takes one prompt, then options by name, not {kind}"
+    assert (what, fix) == (error.what, error.fix)
+
+
+# A prompt that is taken for its result.
+
+OF_RENDERED = [
+    *("messages", "losses", "tokens", "dropped", "payload", "stages", "explain", "for_target"),
+    *("to_openai", "to_openai_responses", "to_anthropic"),
+    *("to_gemini", "to_bedrock", "to_chat_template"),
+]
+
+
+@pytest.mark.parametrize("name", OF_RENDERED)
+def test_a_prompt_is_no_result(name: str) -> None:
+    """What a rendered prompt has is an error on the prompt that says to render it first."""
+    error, line = raised(AttributeError, lambda: getattr(HI, name)), this_line()
+    first, fix = str(error).split("\n")
+    assert first.startswith(f"{__file__}:{line}: a Timeline has no {name}")
+    assert first.endswith("before it is rendered")
+    assert fix.startswith(f"  render it first: render(prompt, model=...).{name}")
+
+
+def test_the_text_of_that_error() -> None:
+    """A method is written with its call, a value without."""
+    with pytest.raises(AttributeError, match=r"a User has no payload\(\) before"):
+        getattr(User("Hi."), "payload")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"a Section has no messages before"):
+        getattr(Section("a", "b"), "messages")  # noqa: B009
+
+
+@pytest.mark.parametrize("name", [*OF_RENDERED, "__html__", "_repr_png_", "__deepcopy", "foo"])
+def test_a_node_has_none_of_these(name: str) -> None:
+    """Code that asks an object what it can do is told no."""
+    assert (False, None) == (hasattr(HI, name), getattr(HI, name, None))
+
+
+def test_copies_are_not_hindered() -> None:
+    """Copying and saving a prompt ask for attributes, and get what they need."""
+    assert HI == copy.copy(HI) == copy.deepcopy(HI) == pickle.loads(pickle.dumps(HI))
+
+
+def test_a_field_of_such_a_name() -> None:
+    """A part that has a field of such a name keeps it."""
+    assert 5 == Reserve(5).tokens
+    assert "a" == Value("a").text
+    assert not hasattr(Node, "messages")
