@@ -136,11 +136,11 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
 
 def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
-    name, reason = block.type, ""
+    what, reason = f"{block.type} block", ""
     if isinstance(block, b.UnknownBlock):
-        name, reason = block.data.get("type", "unknown"), why_unknown(block, ORIGIN)
+        what, reason = f"{block.data.get('type', 'unknown')} block", why_unknown(block, ORIGIN)
     reason = reason or f"the template has no form for it in a {place.role} turn"
-    request.lose(place, kind, f"{name} block", reason)
+    request.lose(place, kind, what, reason)
 
 
 def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
