@@ -510,6 +510,28 @@ def test_what_the_function_raises_has_a_line(way: Any) -> None:
 
 
 @either_way
+def test_a_failure_in_a_result_has_its_line(way: Any) -> None:
+    """An attachment in the result of a tool, or in merged turns, has a line of its own."""
+
+    def write() -> Node:
+        return Timeline(
+            User("See."),
+            Assistant(ToolUse("look", {}, id="1")),
+            ToolMessage("1", *pictures("a.png"), Image.from_url(WEB + "x.png")),
+            User("And?"),
+            User("This?", Image.from_url(WEB + "y.png")),
+        )
+
+    tree = write()
+    web = Web()
+    error = raised(MediaError, lambda: way(tree, web, provider="bedrock"))
+    assert lines_of(write, 4) == error.at
+    web.files["x.png"] = PNG
+    error = raised(MediaError, lambda: way(tree, web, provider="bedrock"))
+    assert lines_of(write, 6) == error.at
+
+
+@either_way
 def test_the_first_failure_is_raised(way: Any) -> None:
     """Of several failures, the first in the prompt is raised."""
     tree = User(*pictures("x.png", "a.png", "y.png"))
