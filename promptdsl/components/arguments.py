@@ -316,7 +316,7 @@ def refused(arg: object, component: Node) -> ContentError:
     elif isinstance(arg, Mapping):
         fix = "write Json(value) to show it as JSON, or pass its items one by one"
     elif name == "Rendered":
-        fix = "write its messages in the Timeline, History(rendered.messages), or the part itself here"
+        fix = "write its messages in the Timeline, History(rendered.messages), or the part itself"
     elif isinstance(arg, bytes | bytearray):
         fix = "decode it: Value(data.decode())"
     elif callable(arg):

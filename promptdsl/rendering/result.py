@@ -65,7 +65,7 @@ class Rendered:
     """
 
     messages: tuple[Message, ...]
-    losses: tuple[Loss, ...]
+    _losses: tuple[Loss, ...] = attrs.field(alias="losses")
     config: Resolved
     facts: ModelFacts
     _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
@@ -76,6 +76,13 @@ class Rendered:
     _written: "WrittenPayload | None" = attrs.field(alias="written")
     _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The parts that the target cannot express, and hints, each with the line that wrote it."""
+        from promptdsl.rendering.outline_hints import outline_hints
+
+        return (*self._losses, *outline_hints(self._stages[-1][1]))
 
     @cached_property
     def dropped(self) -> "tuple[Dropped, ...]":
