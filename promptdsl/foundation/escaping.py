@@ -261,9 +261,12 @@ def text_of(value: object) -> str:
             except ValueError as error:  # a number with more digits than Python prints
                 what = f"{kind.__name__} is not text: {error}"
                 raise ContentError(what, fix="give its text, as a string") from None
+    fix = "write str(value), or json.dumps(value) for its structure"
+    if kind.__name__ == "Rendered":
+        fix = "write its messages in the Timeline, History(rendered.messages), or the part itself"
     raise ContentError(
         f"{kind.__name__} is not text" if value is not None else "None is not text",
-        fix="write str(value), or json.dumps(value) for its structure",
+        fix=fix,
     )
 
 

@@ -80,12 +80,13 @@ class Rendered:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target cannot express, each with its line in the author's code."""
-        if not self._losses:
-            return ()
+        """The parts that the target cannot express, and hints, each with the line that wrote it."""
         from promptdsl.rendering.losses import located_losses
+        from promptdsl.rendering.outline_hints import outline_hints
 
-        return located_losses(self._losses, self._stages[-1][1], self.messages, self.config)
+        tree = self._stages[-1][1]
+        located = located_losses(self._losses, tree, self.messages, self.config)
+        return (*located, *outline_hints(tree))
 
     @cached_property
     @door

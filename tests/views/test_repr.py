@@ -31,6 +31,7 @@ from promptdsl import (
     ToolUse,
     User,
     UserAction,
+    Value,
     render,
 )
 from tests.errors import lines_of, raised
@@ -193,7 +194,7 @@ def test_a_result_is_not_put_into_a_text(write: Callable[[Rendered], str]) -> No
     ]
 
 
-@pytest.mark.parametrize("write", [System, User, Timeline, Text])
+@pytest.mark.parametrize("write", [System, User, Timeline, Text, Value])
 def test_a_result_is_no_content(write: Callable[[Any], object]) -> None:
     """A result as an argument is an error that says to write its messages, or the part."""
     rendered = render(User("Hi."))

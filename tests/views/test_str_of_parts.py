@@ -7,16 +7,23 @@ from collections.abc import Callable
 import pytest
 
 from promptdsl import (
+    Event,
     Fragment,
+    Grounding,
     History,
     Node,
     Section,
     System,
+    Table,
     Text,
     Timeline,
     Tool,
+    Untrusted,
     User,
+    UserAction,
+    Value,
     component,
+    render,
 )
 from tests.errors import this_line
 from tests.internals import FirstFitNode, make
@@ -107,6 +114,38 @@ def test_a_notebook_shows_the_escaped_outline() -> None:
     html = Timeline(System(part))._repr_html_()
     assert ("<pre style=", "</pre>", 0) == (html[:11], html[-6:], html.count("<script"))
     assert "section rules &#x27;&lt;script&gt;alert(1)&lt;/script&gt;&#x27;" in html
+
+
+RULES, RULES_LINE = Section("rules", "Be kind."), this_line()
+HEADING = f"<Section 'rules' at {__file__}:{RULES_LINE}: not rendered>"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: System("Mind %s" % RULES),  # noqa: UP031
+        lambda: System(Section("a", Text("Mind", str(RULES)))),
+        lambda: User(Value(str(RULES))),
+        lambda: Grounding("g", str(RULES)),
+        lambda: Event(UserAction("pasted", target=str(RULES))),
+        lambda: System(Untrusted(str(RULES))),
+        lambda: System(Table([{"a": str(RULES)}])),
+    ],
+)
+def test_an_outline_in_a_prompt_is_a_hint(write: Callable[[], Node]) -> None:
+    """Author text or a value that contains the first line of an outline is a hint with its line."""
+    part = write()
+    (loss,) = render(part, strict=True).losses
+    why = "str() or %s of a part is its outline: pass the part itself"
+    assert ("hint", f"the text {HEADING!r}", why) == (loss.kind, loss.what, loss.why)
+    assert str(part.source) == str(loss.source)
+
+
+@pytest.mark.parametrize("text", [": not rendered>", "<Section at x: not rendered>", HEADING[1:]])
+def test_other_texts_are_none(text: str) -> None:
+    """A text that is no first line of an outline is no hint, nor is a recorded message."""
+    recorded = History([{"role": "user", "content": HEADING}])
+    assert () == render(Timeline(System(text), recorded)).losses
 
 
 def test_a_deep_part_can_be_printed() -> None:
