@@ -1,6 +1,6 @@
-"""The losses of recorded messages get the line of their ``History``."""
+"""The losses of recorded messages, which get the line of their ``History``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from operator import is_not
 
@@ -46,3 +46,12 @@ def located_losses(
             path = path or f"history[{index}]"
         located.append(Loss(loss.kind, loss.what, loss.why, path, source, message))
     return tuple(located)
+
+
+def unread_losses(node: RecordedNode) -> Iterator[Loss]:
+    """Yield a hint for each key in a recording of a provider's form that its reader passes over."""
+    from promptdsl.providers.unread import unread_keys
+
+    why = f"History.from_{node.form} does not read it, so it is not sent"
+    for key, place in unread_keys(node.items, node.form):
+        yield Loss("hint", f"key {key!r}", why, place, node.source)

@@ -134,9 +134,9 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
 
 def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
-    name, reason = block.type, ""
+    name, reason = str(block.type), ""
     if isinstance(block, b.UnknownBlock):
-        name, reason = block.data.get("type", "unknown"), why_unknown(block, ORIGIN)
+        name, reason = str(block.data.get("type", "unknown")), why_unknown(block, ORIGIN)
     reason = reason or f"the template has no form for it in a {place.role} turn"
     request.lose(place, kind, f"{name} block", reason)
 

@@ -45,7 +45,6 @@ def _described(block: Block) -> tuple[str, str]:
     if not isinstance(block, ToolResultBlock):
         return block.type, ""
     said = [
-        inner.text if isinstance(inner, TextBlock) else f"[{inner.type}]"
-        for inner in block.content
+        inner.text if isinstance(inner, TextBlock) else f"[{inner.type}]" for inner in block.content
     ]
     return f"result {block.tool_use_id!r}", "\n\n".join(said)
