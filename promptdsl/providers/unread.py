@@ -4,14 +4,15 @@ Blocks whose readers keep all further keys are open: an adapter tells what it do
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.unicode import exact
 from promptdsl.providers.shared.checks import is_list, mapping
 
 Shape: TypeAlias = Mapping[str, "Inner"]
 """The keys that are read of an object, each with what is read of its value."""
-Inner: TypeAlias = Union[Shape, Callable[[Mapping[str, Any]], "Shape | None"], None]
+Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], "Shape | None"] | None
 """The shape of an object, or a function that returns it; ``None`` where all is read."""
 
 REST = "*"
@@ -20,8 +21,6 @@ REST = "*"
 
 Place: TypeAlias = tuple[Any, str | int]  # Any: the place around it, or None
 """The place of a value: the one around it, and its key or index there."""
-Found: TypeAlias = dict[tuple[str, ...], list[Place | None]]
-"""The places of unread keys, by the keys on the way to them, the last one included."""
 
 
 def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
@@ -34,54 +33,64 @@ def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
     if not is_mapping(data):
         *_, key = shapes
         data = {key: data}
-    found: Found = {}
-    _find(data, {**shapes, REST: None}, None, found, _entries_of(form))
-    for (*_, key), places in found.items():
+    search = _Search(form)
+    search.find(data, {**shapes, REST: None}, None)
+    for (*_, key), places in search.found.items():
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
         yield key, _path(places[0]) + more
 
 
-def _find(
-    value: object,
-    inner: Inner,
-    place: Place | None,
-    found: Found,
-    entries_of: Callable[[object], Mapping[str, Any]],
-) -> None:
-    """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
-    if type(value) is list or is_list(value):
-        for number, item in enumerate(value):
-            if not _is_plain(item):
-                _find(item, inner, (place, number), found, entries_of)
-        return
-    if isinstance(value, str) or not value:
-        return
-    entries = value if type(value) is dict and entries_of is mapping else entries_of(value)
-    shape = inner(entries) if callable(inner) else inner
-    if shape is None:
-        return
-    is_open = REST in shape
-    for key, content in entries.items():
-        if key in shape:
-            deeper = shape[key]
-            if deeper is not None and content and type(content) is not str:
-                _find(content, deeper, (place, key), found, entries_of)
-        elif not is_open and content not in _NOTHING:
-            names = [step for step in _steps(place) if isinstance(step, str)]
-            found.setdefault((*names, str(key)), []).append(place)
+class _Search:
+    """A search for unread keys, and the places that were found.
+
+    They are by the keys on the way to them, the unread one included.
+    """
+
+    def __init__(self, form: str) -> None:
+        self.found: dict[tuple[str, ...], list[Place | None]] = {}
+        self.entries_of: Callable[[object], Mapping[str, Any]] = _as_mapping
+        if form == "gemini":
+            from promptdsl.providers.gemini.spelling import entries_of
+
+            self.entries_of = entries_of
+
+    def find(self, value: object, inner: Inner, place: Place | None) -> None:
+        """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
+        if is_list(value):
+            for number, item in enumerate(value):
+                if not _is_plain(item):
+                    self.find(item, inner, (place, number))
+            return
+        if isinstance(value, str) or not value:
+            return
+        entries = self.entries_of(value)
+        shape = inner(entries) if callable(inner) else inner
+        if shape is None:
+            return
+        is_open = REST in shape
+        for key, content in entries.items():
+            if key in shape:
+                deeper = shape[key]
+                if deeper is not None and content and type(content) is not str:
+                    self.find(content, deeper, (place, key))
+            elif not is_open and content not in _NOTHING:
+                name = exact(str(key))[:60]
+                names = [step for step in _steps(place) if isinstance(step, str)]
+                self.found.setdefault((*names, name), []).append(place)
 
 
 _NOTHING: tuple[object, ...] = (None, "", [], (), {})
 
 
+def _as_mapping(value: object) -> Mapping[str, Any]:
+    return value if is_mapping(value) else mapping(value)
+
+
 def _is_plain(item: object) -> bool:
     """Return whether an item is a message of a role and a text, as most are."""
-    return (
-        type(item) is dict
-        and len(item) == 2
-        and type(item.get("content")) is str
-        and "role" in item
-    )
+    if not is_mapping(item) or len(item) != 2:
+        return False
+    return "role" in item and isinstance(item.get("content"), str)
 
 
 def _steps(place: Place | None) -> list[str | int]:
@@ -95,15 +104,6 @@ def _steps(place: Place | None) -> list[str | int]:
 def _path(place: Place | None) -> str:
     steps = [f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(place)]
     return "".join(steps).removeprefix(".")
-
-
-def _entries_of(form: str) -> Callable[[object], Mapping[str, Any]]:
-    """Return the function that reads an object of a form."""
-    if form != "gemini":
-        return mapping
-    from promptdsl.providers.gemini.spelling import entries_of
-
-    return entries_of
 
 
 def _keys(*names: str, **inner: Inner) -> Shape:

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import Around, json_leaf, plain
+from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
@@ -122,7 +122,7 @@ def _kind_and_value(data: object) -> tuple[str, object]:
 
 def _is_of_the_client(value: object) -> bool:
     """Return whether a call or a result is of a tool of the client: those of AWS have a type."""
-    return isinstance(value, Mapping) and value.get("type") is None
+    return is_mapping(value) and value.get("type") is None
 
 
 def _has_only(value: object, *keys: str) -> bool:
