@@ -120,6 +120,7 @@ from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.request import Request
 from promptdsl.providers.shared.two_sided import OPENING
+from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally
 from promptdsl.rendering.passes import read as read_module
@@ -425,6 +426,7 @@ __all__ = [
     "tree_module",
     "type_schema",
     "unpack",
+    "unread_keys",
     "visible",
     "vocabulary",
     "walk",

@@ -58,6 +58,6 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
     ready = partial(settle, media_roots=request.media_roots, lost=[])
     try:
-        request.tokens_per_weight = room_for(tree, budget, measure, reading(ready))
+        request.tokens_per_weight = room_for(tree, budget, measure, reading(ready, lambda _: None))
     except PromptError as error:
         raise error.located(budget.at or author()) from None

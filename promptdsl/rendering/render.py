@@ -14,6 +14,7 @@ from promptdsl.foundation.source import AWAITED, Source, author, door, end_trace
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt
+from promptdsl.rendering.losses import unread_losses
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -44,7 +45,7 @@ from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_hinted, is_settled
-from promptdsl.tree.turn_nodes import RootNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
@@ -225,7 +226,9 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
     lost: list[tuple[Node, int]] = []
     stages = [("written", tree)]
     ready = partial(settle, media_roots=request.media_roots, lost=lost)
-    for name, mask, run in before_target(audience=request.audience, ask=ask, settle=ready):
+    read: list[RecordedNode] = []
+    passes = before_target(audience=request.audience, ask=ask, settle=ready, note=read.append)
+    for name, mask, run in passes:
         if tree.mask & mask:
             if name == "fill" and request.budget is not None:
                 from promptdsl.rendering.budgeting import share_budget
@@ -234,6 +237,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
             tree = run(tree)
         stages.append((name, tree))
     losses = [Loss(*LONE_SURROGATE, f"history[{index}]", node.source) for node, index in lost]
+    losses += [loss for node in read for loss in unread_losses(node)]
     nodes = hollow(tree) if tree.mask & HOLLOW else []
     if is_hinted(nodes):
         from promptdsl.rendering.hints import hints_in

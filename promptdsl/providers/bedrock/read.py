@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import Around, json_leaf, plain
+from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import Cache, optional
@@ -80,7 +80,7 @@ _FINISH_REASONS = {
 def read_block(data: object) -> b.Block:
     """Return the block that a dictionary describes; an unknown one is kept as it came."""
     kind, value = _kind_and_value(data)
-    if kind == "toolResult" and _has_only(value, "toolUseId", "content", "status"):
+    if kind == "toolResult" and _is_of_the_client(value):
         entries = mapping(value)
         id, is_error = entry(entries, "toolUseId", str), entries.get("status") == "error"
         if entries.get("content") == [EMPTY_RESULT] and not is_error:
@@ -120,6 +120,11 @@ def _kind_and_value(data: object) -> tuple[str, object]:
     return next(iter(entries.items()))
 
 
+def _is_of_the_client(value: object) -> bool:
+    """Return whether a call or a result is of a tool of the client: those of AWS have a type."""
+    return is_mapping(value) and value.get("type") is None
+
+
 def _has_only(value: object, *keys: str) -> bool:
     return isinstance(value, Mapping) and value.keys() <= {*keys}
 
@@ -141,7 +146,7 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         return b.TextBlock(entry({"text": value}, "text", str))
     if kind in FORMATS:
         return _read_attachment(kind, value)
-    if kind == "toolUse" and _has_only(value, "toolUseId", "name", "input"):
+    if kind == "toolUse" and _is_of_the_client(value):
         call = mapping(value)
         id, name = (entry(call, key, str) for key in ("toolUseId", "name"))
         # Arguments other than an object are kept as text, so that the reply is not lost. Of a
