@@ -20,6 +20,7 @@ from promptdsl.tree.masks import CALL, RESULT, SECTION, SHIFT, SYSTEM
 from promptdsl.tree.node import Node, mark_of, walk
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
+    EventBlockNode,
     ExampleNode,
     ExampleSideNode,
     ItemNode,
@@ -39,6 +40,7 @@ HOLDERS = (
     SectionNode,
     FragmentNode,
     ToolResultNode,
+    EventBlockNode,
     ListNode,
     ChecklistNode,
     ItemNode,
@@ -210,7 +212,8 @@ class Scan:
         elif priority is not None:
             unit = Unit(slot, priority, self._next_order(turn))
         else:
-            slot.fixed = isinstance(child, ToolResultNode)  # an empty result is still an answer
+            # A result without content is still an answer, and an event has its fields.
+            slot.fixed = isinstance(child, ToolResultNode | EventBlockNode)
             return None, _Holder(slot, holder.unit, holder.siblings, holder)
         unit.around = holder.unit
         holder.siblings.append(unit)

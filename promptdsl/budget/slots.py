@@ -7,9 +7,12 @@ import attrs
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, GroupNode, ReserveNode
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Child, N, Node, walk
-from promptdsl.tree.part_nodes import ToolResultNode
+from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
 from promptdsl.tree.rewrite import has_content, hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
+
+ALWAYS_SENT = (ToolTurnNode, ToolResultNode, EventBlockNode)
+"""The nodes that are sent without any content, too."""
 
 
 @attrs.define(eq=False)
@@ -70,7 +73,7 @@ def changed(root: RootNode, changes: Mapping[Slot, Node | None]) -> RootNode:
         for slot, parts in rebuilt[depth].items():
             if slot not in changes:
                 content = _with_parts(slot.node, parts)
-                stays = any(content) or isinstance(slot.node, ToolTurnNode | ToolResultNode)
+                stays = any(content) or isinstance(slot.node, ALWAYS_SENT)
                 put(slot, with_content(slot.node, content) if stays else None)
     tops = rebuilt.get(0, {}).values()
     return with_content(root, _with_parts(root, *tops)) if tops else root

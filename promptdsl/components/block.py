@@ -32,7 +32,7 @@ from promptdsl.components.scope import (
 )
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError
 from promptdsl.foundation.json import ABSENT
-from promptdsl.foundation.source import Source, end_traceback
+from promptdsl.foundation.source import Position, Source, end_traceback
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
@@ -129,7 +129,7 @@ def begin(
     options: Mapping[str, object],
     *,
     id: object = ABSENT,
-    at: Source | None = None,
+    at: Position | Source | None = None,
 ) -> None:
     """Fill a new component from its arguments and options, and put it into the open block.
 
@@ -138,11 +138,8 @@ def begin(
     """
     if at is None:
         frame = getframe(2)
-        component.code = frame.f_code
-        component.offset = frame.f_lasti
-    else:
-        component.code = at
-        component.offset = -1
+        at = (frame.f_code, frame.f_lasti)
+    component.code, component.offset = at if isinstance(at, tuple) else (at, -1)
     component.content = ()
     component.options = DEFAULTS
     component.mask = component._own | BARE

@@ -1,32 +1,50 @@
 """Event blocks: an action of a user, a change of a value, an event of the application."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from promptdsl.components.scope import Component, place, start
-from promptdsl.foundation.errors import ContentError, DataError
+from promptdsl.components.arguments import Content, retract
+from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
+from promptdsl.components.scope import start
+from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import data_text
+from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.foundation.unicode import exact
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
-from promptdsl.tree.masks import EVENT_BLOCK, bits
-from promptdsl.tree.node import label, named_label
+from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
+from promptdsl.tree.node import Node, found_in, label, named_label
 from promptdsl.tree.part_nodes import EventBlockNode
 
-_EVENT_BLOCK = bits(EVENT_BLOCK)
 _NO_FIELDS: frozenset[str] = frozenset()
-_BlockClass: TypeAlias = Callable[..., UserActionBlock | StateChangeBlock | SystemEventBlock]
+_Block: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
 
 
-class UserAction(Component, EventBlockNode):
+class EventBlockComponent(Container, EventBlockNode):
+    """The base of the event blocks: fields, and text. Not a component of its own."""
+
+    __slots__ = ()
+    _own = bits(EVENT_BLOCK)
+    _forbids = TEXT_FORBIDS
+    _forbids_at_once = ROOTED
+
+    def _check_fields(self) -> None:
+        self.mask &= ~BARE  # most events have no text
+
+    @classmethod
+    def _advice(cls, node: Node) -> str:
+        return part_advice(node, f"an event block holds text: write the {label(node)} beside it")
+
+
+class UserAction(EventBlockComponent):
     """An action of a user, inside an :class:`Event`: ``{actor or "User"} {action}: {target}``.
 
     Each other keyword is a detail, written as a line of its own. Every field is a value: a string,
-    a number, a boolean or ``None``.
+    a number, a boolean, ``None``, or a list or mapping of these, which becomes JSON. Content is
+    text that follows the fields; it is author text, as in other instructions.
 
-    Raises :class:`ContentError` for a field that has no text, such as a list.
+    Raises :class:`ContentError` for a field that is no data.
 
     >>> from promptdsl import Event, UserAction, render
     >>> event = Event(UserAction("opened", target="invoice 1881", amount="EUR 49"))
@@ -38,22 +56,27 @@ class UserAction(Component, EventBlockNode):
     """
 
     __slots__ = ()
-    _own = _EVENT_BLOCK
 
     def __init__(
-        self, action: str, /, *, target: object = None, actor: object = None, **details: object
+        self,
+        action: str,
+        /,
+        *content: Content,
+        target: object = None,
+        actor: object = None,
+        **details: object,
     ) -> None:
         fields = {"action": action, "target": target, "actor": actor}
-        _write_event(self, UserActionBlock, fields, details)
+        _begin_event(self, UserActionBlock, fields, details, *content)
 
 
-class StateChange(Component, EventBlockNode):
+class StateChange(EventBlockComponent):
     """A value that changed, inside an :class:`Event`: ``{key} changed: {old} -> {new}``.
 
     ``old`` and ``new`` may be left out, ``trigger`` is the cause; each other keyword is a detail,
-    written as a line of its own.
+    written as a line of its own. Fields and content are those of :class:`UserAction`.
 
-    Raises :class:`ContentError` for a field that has no text, such as a list.
+    Raises :class:`ContentError` for a field that is no data.
 
     >>> from promptdsl import Event, StateChange, render
     >>> event = Event(StateChange("ticket", old="draft", new="open"))
@@ -64,29 +87,28 @@ class StateChange(Component, EventBlockNode):
     """
 
     __slots__ = ()
-    _own = _EVENT_BLOCK
 
     def __init__(
         self,
         key: str,
         /,
-        *,
+        *content: Content,
         old: object = ABSENT,
         new: object = ABSENT,
         trigger: object = None,
         **details: object,
     ) -> None:
         fields = {"key": key, "old": old, "new": new, "trigger": trigger}
-        _write_event(self, StateChangeBlock, fields, details)
+        _begin_event(self, StateChangeBlock, fields, details, *content)
 
 
-class SystemEvent(Component, EventBlockNode):
+class SystemEvent(EventBlockComponent):
     """Something the application did, inside an :class:`Event`: ``{source}: {event}``.
 
     ``source`` is the part of the application; each other keyword is data, written as a line of its
-    own.
+    own. Fields and content are those of :class:`UserAction`.
 
-    Raises :class:`ContentError` for a field that has no text, such as a list.
+    Raises :class:`ContentError` for a field that is no data.
 
     >>> from promptdsl import Event, SystemEvent, render
     >>> event = Event(SystemEvent("payment failed", source="billing", attempts=3))
@@ -98,43 +120,52 @@ class SystemEvent(Component, EventBlockNode):
     """
 
     __slots__ = ()
-    _own = _EVENT_BLOCK
 
-    def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
-        _write_event(self, SystemEventBlock, {"event": event, "source": source}, data)
+    def __init__(
+        self, event: str, /, *content: Content, source: object = None, **data: object
+    ) -> None:
+        _begin_event(self, SystemEventBlock, {"event": event, "source": source}, data, *content)
 
 
-@door
-def _write_event(
-    component: UserAction | StateChange | SystemEvent,
-    cls: _BlockClass,
-    fields: dict[str, object],
-    details: dict[str, object],
+def _begin_event(
+    component: EventBlockComponent,
+    cls: Callable[..., _Block],
+    fields: Mapping[str, object],
+    details: Mapping[str, object],
+    *content: Content,
 ) -> None:
-    """Fill a component with its block and place it; the names of its trusted fields are noted."""
-    start(component, 4)
-    if next(iter(fields.values())) is None:
-        problem = f"{named_label(component)} needs a text"
-        raise ContentError(problem, fix=f'{label(component)}("...")', at=(component.source,))
-    # Every field needs a text.
-    for name, value in (*fields.items(), *details.items()):
-        try:
-            if value is not ABSENT:
-                data_text(value)
-        except ContentError as error:
-            problem = f"{name}: {error.what}"
-            raise ContentError(problem, fix=error.fix, at=(component.source,)) from None
+    """Fill a component with its block and its content, and put it into the open block."""
+    start(component, 3)
+    try:
+        component.block = _block(component, cls, fields, details)
+    except PromptError as error:
+        retract((*content, *found_in(*fields.values(), *details.values())))
+        end_traceback(error.located(component.source))
+        raise
     # Author text in a field is noted by name, as the block holds plain strings.
     inner = "data" if cls is SystemEventBlock else "details"
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
     component.trusted = frozenset(trusted) if trusted else _NO_FIELDS
-    values: list[object] = [*fields.values()]
-    if trusted:
-        values = [exact(value) for value in values]
-        details = {key: exact(value) for key, value in details.items()}
-    try:
-        component.block = cls(*values, details)
-    except DataError as error:
-        raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
-    place(component)
+    begin(component, content, {}, at=component.at)
+
+
+def _block(
+    component: EventBlockComponent,
+    cls: Callable[..., _Block],
+    fields: Mapping[str, object],
+    details: Mapping[str, object],
+) -> _Block:
+    """Return the block of an event; its fields have a text, and nested data in them is JSON."""
+    if next(iter(fields.values())) is None:
+        problem = f"{named_label(component)} needs a text"
+        raise ContentError(problem, fix=f'{label(component)}("...")')
+    for name, value in (*fields.items(), *details.items()):
+        if is_mapping(value) or is_list(value):
+            plain(value, name)
+        elif value is not ABSENT:
+            try:
+                data_text(value)
+            except ContentError as error:
+                raise ContentError(f"{name}: {error.what}", fix=error.fix) from None
+    return cls(*fields.values(), details)

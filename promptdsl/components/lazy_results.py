@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from promptdsl.components.any_turn import TURNS
 from promptdsl.components.block import Container, culprit
 from promptdsl.components.budget import Limit, uncut
+from promptdsl.components.events import EventBlockComponent
 from promptdsl.components.lists import Checklist, Example, ExampleSide, Item, List, Quote
 from promptdsl.components.request_only import RequestComponent
 from promptdsl.components.sections import Note, Section
@@ -23,7 +24,7 @@ _CONTAINERS: Mapping[type[Node], type[Container]] = {
     component._node: component
     for component in (
         *(Timeline, ToolMessage, RequestComponent, Section, Note, ToolResult, Limit),
-        *(List, Checklist, Item, Quote, Example, ExampleSide),
+        *(List, Checklist, Item, Quote, Example, ExampleSide, EventBlockComponent),
     )
 }
 

@@ -82,14 +82,14 @@ def title(text: str) -> str:
     return text if text.isprintable() else _TITLE.sub(reference, text)
 
 
-def json_text(value: object) -> str:
+def json_text(value: object, name: str = "value") -> str:
     r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on.
 
-    Raises :class:`ContentError` for a value that JSON cannot express (NaN, a date), for data that
-    contains itself, and for data nested deeper than 200 levels.
+    Raises :class:`ContentError`, which calls the value ``name``, for what JSON cannot express (NaN,
+    a date), for data that contains itself, and for data nested deeper than 200 levels.
     """
     try:
-        text = json.dumps(plain(value, "value"), ensure_ascii=False)
+        text = json.dumps(plain(value, name), ensure_ascii=False)
     except (DataError, RecursionError) as failure:
         error = failure if isinstance(failure, DataError) else stack_is_full()
         raise ContentError(error.what, fix=error.fix) from None

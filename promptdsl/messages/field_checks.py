@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
 from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, is_mapping, json_leaf, plain
-from promptdsl.foundation.json import ABSENT, JsonObject
+from promptdsl.foundation.json import ABSENT, LEVELS, JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
 
@@ -117,8 +117,8 @@ def event_value(value: object, key: str) -> object:
 
 
 def event_mapping(value: object, key: str) -> Mapping[str, object]:
-    """Return a frozen copy of a mapping of an event's data."""
-    copy: Mapping[str, object] = plain(mapping(value, key), key, _event_leaf)
+    """Return a frozen copy of a mapping of an event's data, each nested as deep as data may be."""
+    copy: Mapping[str, object] = plain(mapping(value, key), key, _event_leaf, levels=LEVELS + 1)
     return copy
 
 

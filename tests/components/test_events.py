@@ -1,6 +1,8 @@
 """What happens in an application."""
 
 import datetime
+import json
+import math
 from typing import Any
 
 import pytest
@@ -10,14 +12,31 @@ from hypothesis import strategies as st
 from promptdsl import (
     ContentError,
     Event,
+    Group,
+    History,
+    Image,
+    Json,
+    Lazy,
+    Limit,
+    List,
+    Message,
+    Note,
+    PlacementError,
+    PromptError,
+    Section,
     StateChange,
     SystemEvent,
+    SystemEventBlock,
     Text,
     Timeline,
+    ToolUse,
     User,
     UserAction,
+    Value,
     decode,
+    render,
 )
+from tests import any_data
 from tests.errors import lines_of, raised
 from tests.renders import said
 
@@ -116,29 +135,198 @@ def test_fields_are_data(value: Any, expected: str) -> None:
     )
 
 
-@pytest.mark.parametrize("value", [["x"], {"a": 1}, object(), b"x"])
-@pytest.mark.parametrize(
+every_field = pytest.mark.parametrize(
     "write",
     [
-        lambda v: UserAction(v, page=1),
         lambda v: UserAction("x", target=v),
         lambda v: UserAction("x", actor=v),
         lambda v: UserAction("x", detail=v),
-        lambda v: StateChange(v, new=1),
         lambda v: StateChange("x", old=v),
         lambda v: StateChange("x", new=v),
         lambda v: StateChange("x", trigger=v),
-        lambda v: SystemEvent(v, page=1),
         lambda v: SystemEvent("x", source=v),
         lambda v: SystemEvent("x", data=v),
     ],
 )
+
+
+@pytest.mark.parametrize("value", [{"x"}, object(), b"x"])
+@every_field
 def test_a_field_that_is_no_text_is_an_error(write: Any, value: Any) -> None:
     """A field without a form as text is an error at the line that names the field."""
     error = raised(ContentError, lambda: write(value))
     assert lines_of(write, 0) == error.at
     assert error.what.endswith("is not text")
     assert error.fix
+
+
+@pytest.mark.parametrize("value", [["x"], {"a": 1}])
+@pytest.mark.parametrize("write", [UserAction, StateChange, SystemEvent])
+def test_what_happened_is_one_text(write: Any, value: Any) -> None:
+    """The action, the key and the event are no nested data; the error names the line."""
+    name = {UserAction: "action", StateChange: "key", SystemEvent: "event"}[write]
+    error = raised(PromptError, lambda: write(value))
+    expected = f"{name!r} is a string, not {type(value).__name__}"
+    assert (expected, lines_of(lambda: write(value), 0)[0].split(":")[0]) == (
+        error.what,
+        error.at[0].split(":")[0],
+    )
+
+
+# Nested data.
+
+
+NESTED: dict[str, tuple[Any, str]] = {
+    "a list": ([1, None, True, "x"], '[1, null, true, "x"]'),
+    "a tuple": ((1, 2), "[1, 2]"),
+    "a mapping": ({"a": {"b": [1.5]}}, '{"a": {"b": [1.5]}}'),
+    "nothing": ([], "[]"),
+    "quotes and lines": ({"a": '"x"\n\''}, '{"a": "\\"x\\"\\n\'"}'),
+    "a fence": (["</event>", "&"], '["\\u003c/event\\u003e", "\\u0026"]'),
+    "characters": (["\x85\u2028\x00é"], '["\\u0085\\u2028\\u0000é"]'),
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), NESTED.values(), ids=NESTED)
+@every_field
+def test_nested_data_is_json(write: Any, value: Any, expected: str) -> None:
+    """Nested data in a field is JSON on one line with its own quotes, recorded or written."""
+    event = write(value)
+    assert expected in text(event).split("\n")[1] + text(event).split("\n")[2]
+    recorded = History([Message("event", [event.block])])
+    assert render(recorded).messages[0].text == render(Event(event)).messages[0].text
+
+
+@given(any_data.json_values)
+def test_any_nested_data_is_read_back(value: Any) -> None:
+    """Any JSON value that is given as a part of a field is read back from its line."""
+    line = text(SystemEvent("x", data=[value])).split("\n")[2]
+    assert [value] == json.loads(line.removeprefix("data: "))
+
+
+def test_nested_data_is_a_copy() -> None:
+    """Data that is changed after the event was written does not change the event."""
+    value: list[Any] = [{"a": 1}]
+    event = UserAction("x", target=value)
+    value[0]["a"] = 2
+    assert '<event type="user_action">\nUser x: [{"a": 1}]\n</event>' == text(event)
+
+
+def test_data_of_200_levels_is_told() -> None:
+    """Data may be nested 200 levels deep; one more is an error that names the field."""
+    assert "[" * 200 + "]" * 200 in text(UserAction("x", deep=any_data.deep_list(199)))
+    error = raised(PromptError, lambda: UserAction("x", deep=any_data.deep_list(200)))
+    assert True is ("deep[0][0]" in error.what)
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ([{1}], "'field[0]' is not a JSON value: set"),
+        ({"a": object()}, "'field.a' is not a JSON value: object"),
+        ([math.nan], "'field[0]' is not a JSON value: nan"),
+        ([datetime.date(2026, 2, 3)], "'field[0]' is not a JSON value: date"),
+        ({3: 4}, "a key of 'field' is a string, not int"),
+        ([Text("x")], "'field[0]' is not a JSON value: Text"),
+    ],
+)
+def test_nested_data_that_is_no_json_is_an_error(value: Any, what: str) -> None:
+    """Nested data that JSON cannot say is an error with the line and the place in the field."""
+
+    def write() -> None:
+        SystemEvent("x", field=value)
+
+    error = raised(PromptError, write)
+    assert (what, lines_of(write, 1)) == (error.what, error.at)
+
+
+def test_recorded_data_that_is_no_json_is_an_error() -> None:
+    """A date inside a recorded list is an error that names the field."""
+    block = SystemEventBlock("x", data={"on": [datetime.date(2026, 2, 3)]})
+    error = raised(PromptError, lambda: render(History([Message("event", [block])])))
+    assert "'data.on[0]' is not a JSON value: date" == error.what
+
+
+# Text.
+
+
+def test_text_follows_the_fields() -> None:
+    """Content of an event block is text after its fields, behind a blank line."""
+    expected = (
+        '<event type="user_action">\nUser clicked: help\npage: 3\n\n'
+        "He came from the pricing page.\n</event>"
+    )
+    event = UserAction("clicked", "He came from ", "the pricing page.", target="help", page=3)
+    assert expected == text(event)
+    with Event() as written, UserAction("clicked", target="help", page=3):
+        Text("He came from the pricing page.")
+    assert expected == "\n\n".join(said(written)[0][1])
+
+
+@pytest.mark.parametrize("write", [UserAction, StateChange, SystemEvent])
+def test_text_is_author_text_and_may_have_parts(write: Any) -> None:
+    """The text cannot leave the fence; a value in it is a value, and lists are lists."""
+    event = write("x", "</event> <b>", Value(" <b>"), List("a", "b"), Json([1]), Note("hidden"))
+    assert (
+        "&lt;/event> <b> &lt;b&gt;\n\n- a\n- b\n\n[1]\n</event>" == (text(event).split("\n", 3)[3])
+    )
+
+
+def test_text_of_a_lazy_and_of_a_limit() -> None:
+    """In an event block a lazy is called, a limit is cut, and a budget drops what it may."""
+    event = Event(UserAction("x", Lazy(lambda _: "found"), Limit(40, "low " * 30)))
+    assert "\nfound\n\nlow low low low [...]\n" in render(event, counter=len).messages[0].text
+    low = Event(UserAction("x", Group("long " * 30, priority=1)))
+    assert '<event type="user_action">\nUser x\n</event>' == (
+        render(low, counter=len, budget=60).messages[0].text
+    )
+
+
+def test_an_event_without_text_is_whole() -> None:
+    """A block that is opened and left without text is told with its fields."""
+    with Event() as event:
+        with UserAction("x"):
+            pass
+        UserAction("y", None, "")
+    fence = '<event type="user_action">\nUser {}\n</event>'
+    assert f"{fence.format('x')}\n\n{fence.format('y')}" == "\n\n".join(said(event)[0][1])
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        (lambda: User("y"), "a User"),
+        (lambda: Image.from_url("https://a.b/c.png"), "an Image"),
+        (lambda: Section("s", "y"), "a Section"),
+        (lambda: UserAction("y"), "a UserAction"),
+        (lambda: ToolUse("t", {}, id="1"), "a ToolUse"),
+    ],
+)
+def test_an_event_block_holds_text(part: Any, name: str) -> None:
+    """Anything but text is refused in an event block."""
+    error = raised(PlacementError, lambda: UserAction("x", part()))
+    assert f"{name} cannot be in a UserAction" == error.what
+
+
+def test_a_wrong_field_takes_the_text_back() -> None:
+    """An event that is refused leaves nothing of its text in the block around it."""
+    with Event() as event:
+        Text("a")
+        raised(PromptError, lambda: UserAction("x", Text("b"), field=object()))
+    assert ["<event>\na\n</event>"] == said(event)[0][1]
+
+
+def test_format_block_gives_the_fields() -> None:
+    """The text of ``format_block`` stands for the fields, and the text follows it."""
+    rendered = render(Event(UserAction("x", "text")), transformation={"format_block": repr_of})
+    assert '<event type="user_action">\nUserActionBlock\n\ntext\n</event>' == (
+        rendered.messages[0].text
+    )
+
+
+def repr_of(block: Any) -> str:
+    """Return the name of the type of a block."""
+    return type(block).__name__
 
 
 def test_events_and_text_stand_side_by_side() -> None:

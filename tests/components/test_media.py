@@ -13,10 +13,12 @@ from promptdsl import (
     ContentError,
     Document,
     DocumentBlock,
+    History,
     Image,
     ImageBlock,
     MediaError,
     MediaSource,
+    Message,
     Node,
     OptionError,
     PlacementError,
@@ -359,3 +361,28 @@ def test_documents_of_text_reach_providers(provider: str, content: Any) -> None:
     tree = User(Document.from_bytes(b"a,b", "text/csv", title="T"))
     rendered = render(tree, provider=provider)
     assert ([content], ()) == (rendered.payload()["messages"][0]["content"], rendered.losses)
+
+
+@pytest.mark.parametrize(
+    "provider", ["openai", "openai_compatible", "openai_responses", "anthropic", "bedrock"]
+)
+def test_pictures_of_the_model_are_told(provider: str) -> None:
+    """A picture in a turn of the model is a loss of content where only the user sends pictures."""
+
+    def write() -> Timeline:
+        return Timeline(User("Draw."), Assistant("Here:", Image.from_bytes(PNG)), User("Thanks."))
+
+    (loss,) = render(write(), provider=provider).losses
+    why = "there is none in assistant content"
+    assert ("content", why, lines_of(write, 1)[0]) == (loss.kind, loss.why, str(loss.source))
+
+
+def test_pictures_of_the_model_are_sent_where_they_are_taken() -> None:
+    """Gemini gets the picture that its model made, written or recorded."""
+    reply = Assistant("Here:", Image.from_bytes(PNG))
+    recorded = History([Message("assistant", render(reply).messages[0].content)])
+    data = {"mime_type": "image/png", "data": base64.b64encode(PNG).decode()}
+    expected = {"role": "model", "parts": [{"text": "Here:"}, {"inline_data": data}]}
+    for turn in (reply, recorded):
+        rendered = render(Timeline(User("Draw."), turn, User("Thanks.")), provider="gemini")
+        assert (expected, ()) == (rendered.to_gemini()["contents"][1], rendered.losses)

@@ -256,15 +256,15 @@ def inside(fenced: str) -> str:
     [
         (
             {"type": "user_action", "action": "did", "details": {"a": {"b": [1, None]}}},
-            "User did\na: {&quot;b&quot;: [1, null]}",
+            'User did\na: {"b": [1, null]}',
         ),
         (
             {"type": "state_change", "key": "k", "from": {"a": None}, "to": ["x", True]},
-            "k changed: {&quot;a&quot;: null} -> [&quot;x&quot;, true]",
+            'k changed: {"a": null} -> ["x", true]',
         ),
         (
             {"type": "system_event", "event": "e", "data": {"l": ["x", False, None]}},
-            "e\nl: [&quot;x&quot;, false, null]",
+            'e\nl: ["x", false, null]',
         ),
     ],
 )

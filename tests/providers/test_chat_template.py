@@ -696,6 +696,56 @@ def test_lost_media(block: Block, expected: list[tuple[str, str]]) -> None:
     assert expected == lost("vision", say("user", "Look:", block))
 
 
+QWEN = """{% for m in messages %}<|im_start|>{{ m.role }}
+{% if m.content is string %}{{ m.content }}{% else %}
+{%- for p in m.content %}{{ '<|image_pad|>' if p.type == 'image' else p.text }}{% endfor %}
+{%- endif %}
+{%- for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}
+{#- -#} <|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+MADE = {"type": "image", "base64": PNG}
+
+
+def qwen(*messages: Message) -> tuple[Any, Any]:
+    """Return the payload of messages for a template that shows pictures in any turn."""
+    facts = attrs.evolve(CAREFUL, template=ChatTemplate(QWEN))
+    payload, losses = write(Prompt(messages), facts)
+    assert [] == [loss for loss in losses if loss.kind == "content"]
+    assert payload == write(read(payload), facts)[0]
+    return payload["messages"], payload["prompt"]
+
+
+def test_pictures_of_the_model() -> None:
+    """A template that shows pictures in the model's turn gets them there."""
+    messages, prompt = qwen(ASK, say("assistant", "Here:", IMAGE), say("user", "Thanks."))
+    assert [{"type": "text", "text": "Here:"}, MADE] == messages[1]["content"]
+    assert "<|im_start|>assistant\nHere:<|image_pad|><|im_end|>" in prompt
+
+
+def test_a_last_picture_of_the_model_is_continued() -> None:
+    """The prompt ends after a picture that the model goes on from."""
+    assert True is qwen(ASK, say("assistant", IMAGE))[1].endswith("assistant\n<|image_pad|>")
+
+
+def test_pictures_beside_calls_have_a_turn() -> None:
+    """A picture beside a call stands in a turn before it: only text is known to be shown there."""
+    turn = say("assistant", "Here:", IMAGE, call("a"))
+    messages, _ = qwen(ASK, turn, answer("a", "4"), say("user", "Thanks."))
+    assert [{"type": "text", "text": "Here:"}, MADE] == messages[1]["content"]
+    assert ("assistant", "") == (messages[2]["role"], messages[2]["content"])
+
+
+def test_a_template_that_shows_pictures_of_the_user_alone() -> None:
+    """Where the model's turn shows no picture, one in it is a loss."""
+    source = QWEN.replace("p.type == 'image'", "p.type == 'image' and m.role == 'user'")
+    source = source.replace("else p.text", "else p.text or ''")
+    facts = attrs.evolve(CAREFUL, template=ChatTemplate(source))
+    turns = (say("user", "Look:", IMAGE), say("assistant", "Here:", IMAGE), ASK)
+    losses = write(Prompt(turns), facts)[1]
+    assert [("content", "image block")] == [(loss.kind, loss.what) for loss in losses]
+
+
 @pytest.mark.parametrize(
     ("message", "what"),
     [

@@ -875,6 +875,8 @@ def test_addresses_of_the_model() -> None:
     """A model makes bytes: an address in its turn is a loss of content."""
     picture = ImageBlock(media("file_id", UPLOADED))
     assert [("content", "image (file_id, None)")] == lost(HELLO, say("assistant", picture), HELLO)
+    (loss,) = write(Prompt((HELLO, say("assistant", picture), HELLO)), OLDER)[1]
+    assert "what a model made is sent as bytes, never as an address" == loss.why
 
 
 def test_pictures_of_the_model() -> None:

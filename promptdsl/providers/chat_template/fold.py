@@ -136,7 +136,9 @@ class _Fold:
         calls = [param for param in content if param["type"] == "call"]
         reasoning = [param for param in content if param["type"] == "reasoning"]
         thoughts = [param["thought"] for param in reasoning]
-        with_text = bool(texts and calls and self.abilities.beside)
+        # Text alone is printed beside calls.
+        is_text = all(param["type"] == "text" for param in texts)
+        with_text = bool(texts and calls and is_text and self.abilities.beside)
         keys = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         # Some templates drop reasoning beside text, or once the user has answered.
         if keys and with_text and not self.abilities.reasoning_beside:

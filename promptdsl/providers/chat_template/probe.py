@@ -42,16 +42,8 @@ def probed(template: ChatTemplate) -> Abilities:
     system = {"role": "system", "content": SYSTEM}
     has_system = probe.shows([system, _user()], SYSTEM, QUESTION)
     has_system = has_system and probe.shows([system, _user(), _reply()], SYSTEM, QUESTION, ANSWER)
-    # A type of part is shown when the template prints something for it between two texts.
-    texts: list[Param] = [{"type": "text", "text": word} for word in (QUESTION, LAST)]
-    bare = probe.text([_user(texts)])
-    media = set[str]()
-    for kind, part in _MEDIA.items():
-        shown = probe.text([_user([texts[0], part, texts[1]])]) or ""
-        in_order = 0 <= shown.find(QUESTION) < shown.find(LAST)
-        is_longer = bare is not None and len(shown) > len(bare)
-        if is_longer and in_order and kind in template.source:
-            media.add(kind)
+    media = frozenset(kind for kind in _MEDIA if _shows_part(probe, "user", kind))
+    reply_media = frozenset(kind for kind in media if _shows_part(probe, "assistant", kind))
     # Conversations that do not begin with a user, or have none.
     assistant_first = probe.shows([_reply()], ANSWER) and probe.shows(
         [_reply(), _user()], ANSWER, QUESTION
@@ -66,7 +58,8 @@ def probed(template: ChatTemplate) -> Abilities:
         system=has_system,
         assistant_first=assistant_first,
         no_user=no_user,
-        media=frozenset(media),
+        media=media,
+        reply_media=reply_media,
         tools=tools or described,
         described=described,
     )
@@ -110,6 +103,19 @@ class _Probe:
             return render(self.template, entries, tools)
         except TemplateError:
             return None
+
+
+def _shows_part(probe: _Probe, role: str, kind: str) -> bool:
+    """Return whether a template prints something for a part between two texts of a turn."""
+    texts: list[Param] = [{"type": "text", "text": word} for word in (ANSWER, LAST)]
+    before, after = ([_user()], [_user(THOUGHT)]) if role == "assistant" else ([], [])
+    contents = (texts, [texts[0], _MEDIA[kind], texts[1]])
+    bare, shown = (
+        probe.text([*before, {"role": role, "content": content}, *after]) for content in contents
+    )
+    if bare is None or shown is None or len(shown) <= len(bare):
+        return False
+    return 0 <= shown.find(ANSWER) < shown.find(LAST) and kind in probe.template.source
 
 
 def _basis(template: ChatTemplate) -> _Probe:

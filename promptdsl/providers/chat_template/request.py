@@ -32,6 +32,8 @@ class Abilities:
     """Every content has to be a list of parts."""
     media: frozenset[str] = frozenset()
     """The types of parts that are printed between texts: ``image``, ``image_url``, ``audio``..."""
+    reply_media: frozenset[str] = frozenset()
+    """The types of parts that are printed between texts in the model's turn, too."""
     tools: bool = True
     """Tool definitions are printed."""
     tools_list: bool = False

@@ -110,9 +110,11 @@ def render_open(
     content: str | list[Param] = last["content"]
     if isinstance(content, str):
         content += _END
-    else:
+    elif content[-1]["type"] == "text":
         *parts, part = content
         content = [*parts, {**part, "text": part["text"] + _END}]
+    else:
+        content = [*content, {"type": "text", "text": _END}]
     marked = {**last, "content": content}
     text = render(template, [*before, marked], tools, add_generation_prompt=False)
     end = text.rfind(_END.strip())

@@ -109,11 +109,11 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                     reason = "of another provider, or the template shows none"
                     request.lose(place, "hint", "reasoning", reason)
                     continue
-            case b.UnknownBlock() if message.role == "user" and block.origin == ORIGIN:
+            case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, place):
                 # A mark for media in the program; any further key could be a file of the machine.
                 kind = block.data.get("type")
                 is_mark = isinstance(kind, str) and len(block.data) == 1 and kind in CLASSES
-                param = {"type": kind} if is_mark and kind in request.abilities.media else None
+                param = {"type": kind} if is_mark and kind in _shown(request, place) else None
                 if param is None:
                     _lose_block(request, place, block)
             case _:
@@ -153,9 +153,15 @@ def _lose_hints(request: Templated, place: Place, block: b.Block) -> None:
     lose_keys(request, place, block)
 
 
+def _shown(request: Templated, place: Place) -> frozenset[str]:
+    """Return the types of parts that the template prints in a turn."""
+    media = {"user": request.abilities.media, "assistant": request.abilities.reply_media}
+    return media.get(place.role, frozenset())
+
+
 def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param | None:
     _lose_mark(request, place, block)
-    written = media_part(block, request.abilities.media) if place.role == "user" else None
+    written = media_part(block, _shown(request, place))
     if written is None:
         _lose_block(request, place, block)
         return None

@@ -181,9 +181,10 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
 def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
     in_result = place.role == "media result"
     param = source_param(block.type, block.source)
-    # The attachments that a model made are sent as bytes, never as an address.
-    refused = param is not None and "file_data" in param and place.message.role == "assistant"
     reason = "not a source or a media type that is taken; an address has to tell its type"
+    refused = param is not None and "file_data" in param and place.message.role == "assistant"
+    if refused:
+        reason = "what a model made is sent as bytes, never as an address"
     location: Param = next(iter(param.values())) if param else {}
     if param and in_result and location.get("mime_type") not in RESULT_TYPES:
         refused, reason = True, "not a media type that a result may hold"

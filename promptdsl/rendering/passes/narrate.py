@@ -58,7 +58,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
 
 
 def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -> FenceNode:
-    """Return the fence of an event block, with the text of ``format_block`` or its template."""
+    """Return the fence of an event block: its fields, by ``format_block`` or template, and text."""
     block = node.block
     delimiter: Delimiter = getattr(config.delimiters, block.type)
     inside: Child | None = None
@@ -79,14 +79,18 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
             elif value is not ABSENT:
                 raw.append(_field_text(value))
         inside = make(VerbatimNode, mask=TEXT, at=node, text=text, raw_values=tuple(raw))
-    return fence(delimiter, (inside,), attributes=f' type="{block.type}"', at=node)
+    return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
 
 
-def _field_text(value: object) -> str:
+def _field_text(value: object, name: str = "") -> str:
     """Return the text of a field; nested data is JSON."""
     if isinstance(value, str):
         return value
-    return json_text(value) if is_mapping(value) or is_list(value) else data_text(value)
+    return json_text(value, name) if _is_nested(value) else data_text(value)
+
+
+def _is_nested(value: object) -> bool:
+    return is_mapping(value) or is_list(value)
 
 
 def _event_fields(
@@ -99,7 +103,9 @@ def _event_fields(
     """
 
     def encode(name: str, value: object) -> str:
-        return (title if name in trusted else line)(_field_text(value))
+        text = _field_text(value, name)
+        # JSON is one line without a tag, which it stays only with its own quotes.
+        return text if _is_nested(value) else (title if name in trusted else line)(text)
 
     texts: dict[str, object] = {}
     for attribute in attrs.fields(type(block)):
