@@ -1,6 +1,6 @@
 """The result of rendering: messages, losses, and each provider's payload."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -75,11 +75,17 @@ class Rendered:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, each with its line in the author's code."""
-        if not self._losses:
-            return ()
+        return self.located(self._losses) if self._losses else ()
+
+    def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
+        """Return losses with the address and the author's line of the place ``at`` of each.
+
+        For losses on the way to another library: with ``at=(0, 1)``, a loss is about the second
+        block of the first message.
+        """
         from promptdsl.rendering.losses import located_losses
 
-        return located_losses(self._losses, self._stages[-1][1], self.messages, self.config)
+        return located_losses(tuple(losses), self._stages[-1][1], self.messages, self.config)
 
     @cached_property
     def dropped(self) -> "tuple[Dropped, ...]":

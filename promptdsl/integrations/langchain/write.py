@@ -206,7 +206,12 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
                 parts.append({"type": "non_standard", "value": thawed(block.data)})
             case UnknownBlock():
                 kind = block.data.get("type", next(iter(block.data), None))
-                crossing.lose("content", f"a block of type {kind!r}", f"only {block.origin} has it")
+                crossing.lose(
+                    "content",
+                    f"a block of type {kind!r}",
+                    f"only {block.origin} has it",
+                    block=block,
+                )
             case _:
                 crossing.lose_block(block)
     if not parts:
