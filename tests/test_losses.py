@@ -244,19 +244,13 @@ def test_a_file_that_is_gone(tmp_path: Any) -> None:
 
 # Any prompt: the address of each attachment ends in the line that wrote it.
 
-PARTS = st.deferred(
-    lambda: st.lists(
-        st.one_of(
-            st.sampled_from(["text", "blank", "video", "mark"]),
-            st.tuples(st.just("section"), PARTS),
-        ),
-        min_size=1,
-        max_size=4,
-    )
+PART: st.SearchStrategy[Any] = st.recursive(
+    st.sampled_from(["text", "blank", "video", "mark"]),
+    lambda inner: st.tuples(st.just("section"), st.lists(inner, min_size=1, max_size=3)),
+    max_leaves=6,
 )
-TURNS = st.lists(
-    st.tuples(st.sampled_from(["user", "named", "tool", "results", "recorded"]), PARTS), max_size=6
-)
+KIND = st.sampled_from(["user", "named", "tool", "results", "recorded"])
+TURNS = st.lists(st.tuples(KIND, st.lists(PART, min_size=1, max_size=4)), max_size=6)
 
 
 def program(turns: list[tuple[str, list[Any]]]) -> str:
@@ -293,10 +287,9 @@ def write_parts(lines: list[str], parts: list[Any], indent: int) -> None:
 
 def block_of(rendered: Rendered, at: tuple[int, ...]) -> Any:
     """Return the block at a place."""
-    content: Any = rendered.messages[at[0]].content
+    block: Any = rendered.messages[at[0]]
     for index in at[1:]:
-        block = content[index]
-        content = getattr(block, "content", ())
+        block = block.content[index]
     return block
 
 

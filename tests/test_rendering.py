@@ -600,7 +600,7 @@ def test_losses_of_a_prompt() -> None:
     prompt = Prompt((Message("user", "x", name="Ada"),), tools, output=OutputSchema({}))
     losses, place = render(prompt, provider="anthropic").losses, f"{__file__}:{this_line()}"
     assert [
-        f"{place}: hint: key 'own' (tools/f): anthropic has none",
+        f"{place}: hint: key 'own' (tools/f): anthropic has no such key",
         f"{place}: hint: name 'Ada' (history[0]): a message has no speaker's name",
         f"{place}: content: output schema (output): name a model that takes one",
     ] == [str(loss) for loss in losses]
@@ -634,7 +634,7 @@ def test_a_role_that_was_asked_for_is_no_loss() -> None:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        (Timeline(User("u"), Developer("d")), "developer message cannot be sent"),
+        (Timeline(User("u"), Developer("d")), "developer message can only be sent in another form"),
         (Timeline(User("u\ud800")), "a lone surrogate cannot be sent"),
     ],
 )

@@ -23,32 +23,50 @@ class Crossing:
     def __init__(self, library: str, losses: tuple[Loss, ...] = ()) -> None:
         self.library = library
         self.losses = list(losses)
+        self.rendered: Rendered | None = None
+        self._places: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
         self.index: int | None = None
         self.message: Message | None = None
 
     @classmethod
     def of(cls, library: str, rendered: Rendered) -> Self:
         """Return a crossing that starts with the losses of a render without a target."""
-        return cls(library, rendered.losses if rendered.facts.provider is None else ())
+        crossing = cls(library, rendered.losses if rendered.facts.provider is None else ())
+        crossing.rendered = rendered
+        return crossing
 
     def located(self, error: DataError) -> DataError:
         """Return an error that names the current message."""
         return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
 
-    def lose(self, kind: LossKind, what: str, reason: str | None = None) -> None:
-        """Record a loss of the current message."""
+    def lose(
+        self, kind: LossKind, what: str, reason: str | None = None, *, block: Block | None = None
+    ) -> None:
+        """Record a loss of the current message, of a ``block`` in it if one is given."""
         reason = reason or f"{self.library} has no form for it"
-        origins = self.message.sources if self.message is not None else ()
-        path, source = (origins[0].address, origins[0].source) if origins else ("", None)
-        if not path and self.index is not None:
-            path = f"messages[{self.index}]"
-        self.losses.append(Loss(kind, what, reason, path, source, self.message))
+        if self.rendered is None or self.message is None or self.index is None:
+            path = "" if self.index is None else f"messages[{self.index}]"
+            self.losses.append(Loss(kind, what, reason, path, message=self.message))
+        else:
+            at = (self.index, *self._place_of(self.message, block))
+            self.losses.append(Loss(kind, what, reason, message=self.message, at=at))
+
+    def _place_of(self, message: Message, block: Block | None) -> tuple[int, ...]:
+        """Return the index of a block in a message, after that of its result, if any."""
+        if self._places[0] is not message:
+            places: dict[int, tuple[int, ...]] = {}
+            for index, outer in enumerate(message.content):
+                places.setdefault(id(outer), (index,))
+                for number, inner in enumerate(getattr(outer, "content", ())):
+                    places.setdefault(id(inner), (index, number))
+            self._places = message, places
+        return self._places[1].get(id(block), ())
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""
         name = str(block.to_dict().get("type", block.type))
         is_hint = isinstance(block, ReasoningBlock)
-        self.lose("hint" if is_hint else "content", f"a block of type {name!r}")
+        self.lose("hint" if is_hint else "content", f"a block of type {name!r}", block=block)
 
     def lose_hints(self, block: Block, *kept: str) -> None:
         """Record the fields of a block beside its content, except the fields ``kept``.
@@ -61,7 +79,7 @@ class Crossing:
                 continue
             is_signed = SIGNATURE in kept and signature_of(block) is not None
             if field != "extra" or not is_signed or len(entries_of(value)) > 1:
-                self.lose("hint", name)
+                self.lose("hint", name, block=block)
 
     def lose_settings(self, rendered: Rendered) -> None:
         """Record the settings of a prompt that belong to the call it is sent with."""
@@ -119,10 +137,13 @@ class Crossing:
 
     def checked(self, *, strict: bool) -> tuple[Loss, ...]:
         """Return the losses; with ``strict``, raise :class:`LossError` for more than hints."""
+        losses = tuple(self.losses)
+        if self.rendered is not None:
+            losses = self.rendered.located(losses)
         if strict:
             fix = "write it another way, or leave out strict=True"
-            Loss.refuse(self.losses, f"sent to {self.library}", fix=fix)
-        return tuple(self.losses)
+            Loss.refuse(losses, f"sent to {self.library}", fix=fix)
+        return losses
 
 
 _HINTS = {

@@ -85,7 +85,7 @@ def _media_content(crossing: Crossing, block: MediaBlock) -> "types.ContentBlock
     media_type = crossing.clean(media_type_of(block), "a media type")
     if kind == "file_id":
         reason = "MCP has no files that a provider stores"
-        crossing.lose("content", f"{block.type} {value!r}", reason)
+        crossing.lose("content", f"{block.type} {value!r}", reason, block=block)
         return None
     # A title with another scheme is the address that a resource was read from.
     title = block.title or ""

@@ -12,7 +12,8 @@ from promptdsl.messages.message import Message
 LossKind: TypeAlias = Literal["content", "role", "hint"]
 
 CACHE_MARK = "cache mark"
-"""The name of a lost cache mark, whose line may be another one than that of its block."""
+MARKS = (CACHE_MARK, "a cache mark", "an hour to live")
+"""The names of lost cache marks, whose line may be another one than that of their block."""
 
 
 @attrs.frozen
@@ -57,5 +58,8 @@ class Loss:
             return
         first = serious[0]
         more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
-        what = f"{first.what} cannot be {done}: {first.why}{more}"
+        verdict = f"cannot be {done}"
+        if first.kind == "role":
+            verdict = f"can only be {done} in another form"
+        what = f"{first.what} {verdict}: {first.why}{more}"
         raise LossError(what, fix=fix, at=(first.source or first.path or None,))

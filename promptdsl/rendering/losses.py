@@ -10,7 +10,7 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.source import Source
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.details import origin_of
-from promptdsl.messages.loss import CACHE_MARK, Loss
+from promptdsl.messages.loss import MARKS, Loss
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.lower import system_origins
 from promptdsl.rendering.text.traced import TracedPart, TracedTurn, lower_traced
@@ -72,7 +72,7 @@ class _Places:
         if index not in self.written:
             self._note_writers(number)
         turn, place = self.written[index][block[0]]
-        part = _writer(turn, [place, *block[1:]], is_mark=loss.what == CACHE_MARK)
+        part = _writer(turn, [place, *block[1:]], is_mark=loss.what in MARKS)
         if part is None:
             return turn.address, turn.node.source
         return part.path or self._system_address(turn, part), part.node.source or turn.node.source

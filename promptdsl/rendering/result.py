@@ -1,6 +1,6 @@
 """The result of rendering: messages, losses, and each provider's payload."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -81,12 +81,19 @@ class Rendered:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and hints, each with the line that wrote it."""
-        from promptdsl.rendering.losses import located_losses
         from promptdsl.rendering.outline_hints import outline_hints
 
-        tree = self._stages[-1][1]
-        located = located_losses(self._losses, tree, self.messages, self.config)
-        return (*located, *outline_hints(tree))
+        return (*self.located(self._losses), *outline_hints(self._stages[-1][1]))
+
+    def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
+        """Return losses with the address and the author's line of the place ``at`` of each.
+
+        For losses on the way to another library: with ``at=(0, 1)``, a loss is about the second
+        block of the first message.
+        """
+        from promptdsl.rendering.losses import located_losses
+
+        return located_losses(tuple(losses), self._stages[-1][1], self.messages, self.config)
 
     @cached_property
     @door

@@ -100,8 +100,7 @@ def test_losses_are_notes(cli: Command) -> None:
     done = cli("render", "support.py:corrected", "--for", "anthropic")
     note = (
         f"support.py:{LINES['corrected']}: role: developer message (developer[0]): "
-        "this model takes none here: "
-        "sent in the user turn\n"
+        "this model takes no instructions here, so the text is sent in a user turn\n"
     )
     assert (0, note) == (done.code, done.err)
 
@@ -113,8 +112,9 @@ def test_losses_are_data_for_programs(cli: Command) -> None:
     loss = {
         "kind": "role",
         "what": "developer message",
-        "why": "this model takes none here: sent in the user turn",
+        "why": "this model takes no instructions here, so the text is sent in a user turn",
         "path": "developer[0]",
+        "at": [1],
         "file": "support.py",
         "line": LINES["corrected"],
     }
@@ -203,7 +203,8 @@ def test_a_chat_template_that_is_not_there(cli: Command) -> None:
 def test_strict_fails_for_what_cannot_be_said(cli: Command) -> None:
     """With ``--strict`` a loss of text or of its voice is an error."""
     done = cli("render", "support.py:corrected", "--for", "anthropic", "--strict")
-    assert (1, "", f"support.py:{LINES['corrected']}: developer message cannot be sent") == (
+    problem = "developer message can only be sent in another form"
+    assert (1, "", f"support.py:{LINES['corrected']}: {problem}") == (
         done.code,
         done.out,
         done.err.split(": this")[0],

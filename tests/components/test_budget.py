@@ -920,11 +920,11 @@ def test_the_place_of_a_loss() -> None:
     [
         (
             Assistant(Reasoning("a"), HERE, "b"),
-            ("a cache breakpoint", "the block before it takes none"),
+            ("a cache breakpoint", "the block before it takes no cache mark"),
         ),
         (
             Assistant("b", Reasoning("a"), cache=True),
-            ("a cache mark", "a reasoning block takes none"),
+            ("a cache mark", "a reasoning block takes no cache mark"),
         ),
     ],
 )

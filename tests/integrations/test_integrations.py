@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     History,
+    Image,
     ImageBlock,
     Loss,
     LossError,
@@ -30,6 +31,7 @@ from promptdsl.integrations.litellm import from_litellm, to_litellm
 from promptdsl.integrations.mcp import from_mcp, to_mcp
 from promptdsl.integrations.openai_agents import from_openai_agents, to_openai_agents
 from promptdsl.integrations.pydantic_ai import from_pydantic_ai, to_pydantic_ai
+from tests.errors import this_line
 from tests.folding import failures, unequal
 from tests.integrations.crossings import any_messages, as_rendered, dumped, rendered, texts
 from tests.providers.conversations import CONVERSATIONS, PNG
@@ -316,6 +318,18 @@ def test_the_place_of_a_loss() -> None:
         other.path,
         other.source,
     )
+
+
+@mcp
+def test_the_line_of_a_block() -> None:
+    """A loss in a merged message names the line of its block."""
+    with Timeline() as tree:
+        User("a")
+        with User("b"):
+            line = this_line() + 1
+            Image.from_file_id("f")
+    (loss,) = to_mcp(render(tree)).losses
+    assert ((0, 2), "user[1]", f"{__file__}:{line}") == (loss.at, loss.path, str(loss.source))
 
 
 @mcp

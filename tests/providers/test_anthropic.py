@@ -1023,15 +1023,15 @@ UNTAKEN = "not a source or a media type that is taken"
             [say("user", TextBlock("x", extra={"own": 1, "citations": []}))],
             ABLE,
             [
-                "hint: key 'own': there is none on a text block here",
-                "hint: key 'citations': there is none on a text block here",
+                "hint: key 'own': the target takes no such key on a block of type text",
+                "hint: key 'citations': the target takes no such key on a block of type text",
             ],
             id="keys",
         ),
         pytest.param(
             [say("user", PICTURE, "x")],
             ModelFacts(provider="anthropic"),
-            ["content: image block: this model takes none"],
+            ["content: image block: this model takes no image"],
             id="a picture a model does not take",
         ),
         pytest.param(
@@ -1048,7 +1048,7 @@ UNTAKEN = "not a source or a media type that is taken"
             ],
             ABLE,
             [
-                "content: audio block: there is none in user content",
+                "content: audio block: the target takes no such block in a user message",
                 f"content: image (url, None): {UNTAKEN}",
                 f"content: document (base64, None): {UNTAKEN}",
                 f"content: document (base64, image/png): {UNTAKEN}",
@@ -1059,7 +1059,10 @@ UNTAKEN = "not a source or a media type that is taken"
         pytest.param(
             [say("user", ImageBlock(media("file_id", "f"), title="Dot", detail="low"))],
             ABLE,
-            ["hint: title: image blocks have none", "hint: detail: image blocks have none"],
+            [
+                "hint: title: image blocks have no title",
+                "hint: detail: image blocks have no detail",
+            ],
             id="the title and the detail of a picture",
         ),
         pytest.param(
@@ -1073,7 +1076,7 @@ UNTAKEN = "not a source or a media type that is taken"
             [
                 f"hint: a lone surrogate in the url of the document: {REPLACED}",
                 f"hint: a lone surrogate in a title: {REPLACED}",
-                "hint: detail: document blocks have none",
+                "hint: detail: document blocks have no detail",
             ],
             id="lone surrogates, and the detail of a document",
         ),
@@ -1091,8 +1094,9 @@ UNTAKEN = "not a source or a media type that is taken"
             ABLE,
             [
                 *[UNSIGNED] * 3,
-                "content: image block: there is none in assistant content",
-                "content: tool_result block: there is none in assistant content",
+                "content: image block: the target takes no such block in an assistant message",
+                "content: tool_result block: the target takes no such block in an assistant "
+                "message",
             ],
             id="what a model did not say",
         ),
@@ -1128,7 +1132,8 @@ UNTAKEN = "not a source or a media type that is taken"
             [say("assistant", call("a")), answer("a", PICTURE, is_error=True)],
             ABLE,
             [
-                "content: image block: there is none in error result content",
+                "content: image block: the target takes no such block in the result of a call "
+                "that failed",
                 "hint: there are no tools: calls in the conversation need tools beside them: "
                 "write them with Tool(...)",
             ],
@@ -1149,10 +1154,10 @@ def test_reasoning_behind_what_a_budget_took() -> None:
     ]
 
 
-NONE = "this model takes none here: sent in the user turn"
+NONE = "this model takes no instructions here, so the text is sent in a user turn"
 MISPLACED = (
-    "not at this place: it needs a user turn with every call answered before it, and an answer or "
-    "nothing next: sent in the user turn"
+    "this model takes instructions only after a user turn with every call answered, and before an "
+    "answer or at the end, so the text is sent in a user turn"
 )
 
 
@@ -1753,7 +1758,7 @@ def test_what_an_output_schema_loses_twice() -> None:
     ("facts", "why"),
     [
         (ModelFacts(provider="anthropic"), "name a model that takes one"),
-        (ModelFacts(provider="anthropic", known=True), "this model takes none"),
+        (ModelFacts(provider="anthropic", known=True), "this model takes no output schema"),
     ],
 )
 def test_a_model_without_structured_outputs(facts: ModelFacts, why: str) -> None:
@@ -1857,9 +1862,9 @@ def test_what_an_output_cannot_say() -> None:
     output = OutputSchema({"type": "string"}, "city", "Where.", strict=False)
     losses = write(Prompt((ASK,), output=output), FORMS)[1]
     assert [
-        "hint: output name 'city' (output): there is none here",
-        "hint: output description 'Where.' (output): there is none here",
-        "hint: output strict False (output): there is none here",
+        "hint: output name 'city' (output): the target has no place for it",
+        "hint: output description 'Where.' (output): the target has no place for it",
+        "hint: output strict False (output): the target has no place for it",
     ] == [str(loss) for loss in losses]
 
 
@@ -1880,7 +1885,8 @@ def test_what_an_output_cannot_say() -> None:
 def test_an_unknown_block_in_the_wrong_place(role: Any, block: Any) -> None:
     """What only one side may say is a loss in the turn of the other."""
     losses = write(whole([say(role, UnknownBlock(block, "anthropic"), "x")]), OLDER)[1]
-    why = f"there is none in {role} content"
+    where = {"user": "a user message", "assistant": "an assistant message"}[role]
+    why = f"the target takes no such block in {where}"
     assert [f"content: {block['type']} block: {why}"] == [str(loss) for loss in losses]
 
 

@@ -925,7 +925,7 @@ def test_media_that_are_not_taken(block: Any, reason: str) -> None:
 def test_media_the_model_does_not_take() -> None:
     """What the model is not known to take is a content loss."""
     sound = AudioBlock(media("base64", WAV, "audio/wav"))
-    assert ["this model takes none"] == why(say("user", "x", sound), facts=BARE)
+    assert ["this model takes no audio"] == why(say("user", "x", sound), facts=BARE)
 
 
 def test_limits_of_a_message() -> None:

@@ -166,7 +166,11 @@ def test_whose_mark_it_is() -> None:
                 UNSENT,
             ],
         ),
-        (ToolUseBlock("c", "t", "{}", "default"), [], ["there is none in user content", UNSENT]),
+        (
+            ToolUseBlock("c", "t", "{}", "default"),
+            [],
+            ["the target takes no such block in a user message", UNSENT],
+        ),
         (UnknownBlock({"type": "x", "cache": 1}, "gemini"), [], ["only gemini knows it"]),
         (UnknownBlock({"type": 1}, "anthropic"), [], ["'type' is a string, not int"]),
         (
@@ -202,12 +206,12 @@ def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> No
         (
             ToolResultBlock("c", (ToolUseBlock("d", "t", "{}", "5m"),), cache="5m"),
             [("c", "5m")],
-            ["there is none in result content", UNSENT],
+            ["the target takes no such block in a tool result", UNSENT],
         ),
         (
             ToolResultBlock("c", (ImageBlock(media("file_id", "f"), cache="5m"),), is_error=True),
             [],
-            ["there is none in error result content", UNSENT],
+            ["the target takes no such block in the result of a call that failed", UNSENT],
         ),
     ],
 )
@@ -220,6 +224,6 @@ def test_in_a_result(result: ToolResultBlock, kept: object, why: list[str]) -> N
 
 def test_no_marks() -> None:
     """A model that takes no marks gets none, and it is told of each."""
-    assert [("hint", "cache mark", "this model takes none")] * 3 == lost(
+    assert [("hint", "cache mark", "this model takes no cache marks")] * 3 == lost(
         "bedrock", text("a"), text("b", "5m"), FLEETING, text("c", "1h")
     )

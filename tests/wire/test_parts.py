@@ -14,7 +14,7 @@ MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 IMAGE = ImageBlock(media("url", "https://example.org/a.png"))
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
 NEWS = {"type": "news", "text": "x"}
-NONE = ("hint", "cache mark", "the target takes none here")
+NONE = ("hint", "cache mark", "the target takes no cache mark at this place")
 
 
 def text(said: str, cache: Any = "default") -> TextBlock:
@@ -183,8 +183,8 @@ ERRORS: list[tuple[tuple[Any, ...], str | None, str]] = [
 
 
 FLAGS = {
-    "openai": ("hint", "the error flag of a result", "Chat has none: the text says it"),
-    "openai_responses": ("hint", "error flag", "there is none: the text says it"),
+    "openai": ("hint", "the error flag of a result", "Chat has no such flag, so the text says it"),
+    "openai_responses": ("hint", "error flag", "the target has no such flag, so the text says it"),
 }
 
 
@@ -221,8 +221,8 @@ def test_further_keys(target: str) -> None:
     """A further key of a block is a hint, unless it says nothing or holds recorded ids."""
     extra = {"k": 1, "empty": "", "item": {"id": "i"}, "refusal": True, "j": [2]}
     assert [
-        ("hint", "key 'k'", "there is none on a text block here"),
-        ("hint", "key 'j'", "there is none on a text block here"),
+        ("hint", "key 'k'", "the target takes no such key on a block of type text"),
+        ("hint", "key 'j'", "the target takes no such key on a block of type text"),
     ] == lost(target, say("user", TextBlock("x", extra=extra)))
 
 

@@ -63,11 +63,11 @@ def test_a_tool_of_the_provider(target: str, raw: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        (OPENAI, "there is none after a tool"),
-        (RESPONSES, "there is none after a tool"),
-        (GEMINI, "a request has none: caching is implicit, or an object of its own"),
-        (BEDROCK, "this model takes none"),
-        (TEMPLATE, "a template has none"),
+        (OPENAI, "the target takes no cache mark after a tool"),
+        (RESPONSES, "the target takes no cache mark after a tool"),
+        (GEMINI, "Gemini takes no cache marks: it caches by itself, or in an object of its own"),
+        (BEDROCK, "this model takes no cache marks"),
+        (TEMPLATE, "a template has no cache marks"),
     ],
 )
 def test_marks_behind_tools(target: str, why: str) -> None:
@@ -122,7 +122,7 @@ def test_keys_of_a_tool(origin: str | None, target: str, keys: list[str]) -> Non
         key: found[key] for key in found if key in given
     }
     assert [
-        ("hint", f"key {key!r}", f"{target} has none", "tools/t", AT)
+        ("hint", f"key {key!r}", f"{target} has no such key", "tools/t", AT)
         for key in given
         if key not in keys
     ] == told(target, tools=(keyed,))

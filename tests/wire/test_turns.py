@@ -136,7 +136,7 @@ def test_who_speaks_first(target: str) -> None:
 @pytest.mark.parametrize("target", ALL)
 def test_nobody_speaks(target: str) -> None:
     """A request without a message is a hint, whatever system text it has."""
-    empty = [("hint", "messages", "there are none, a request needs one")]
+    empty = [("hint", "messages", "a request needs at least one: write a User turn")]
     assert (empty, empty, []) == (lost(target), lost(target, S), turns(target, S))
 
 
@@ -240,10 +240,10 @@ def test_the_name_in_a_result() -> None:
 # Instructions.
 
 ELSEWHERE = (
-    "not at this place: it needs a user turn with every call answered before it, "
-    "and an answer or nothing next: sent in the user turn"
+    "this model takes instructions only after a user turn with every call answered, and before an "
+    "answer or at the end, so the text is sent in a user turn"
 )
-NOT_HERE = "this model takes none here: sent in the user turn"
+NOT_HERE = "this model takes no instructions here, so the text is sent in a user turn"
 
 
 @pytest.mark.parametrize(
@@ -565,6 +565,6 @@ def test_a_call_without_a_turn() -> None:
     """What stands where it may not is a loss of its message, and no turn."""
     lonely = say("user", ToolUseBlock("c", "t", "{}"))
     assert [("user", "u")] == turns(NATIVE, lonely, U)
-    assert [("content", "tool_use block", "there is none in user content")] == lost(
-        NATIVE, lonely, U
-    )
+    assert [
+        ("content", "tool_use block", "the target takes no such block in a user message")
+    ] == lost(NATIVE, lonely, U)

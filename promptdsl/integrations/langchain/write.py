@@ -200,7 +200,8 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
             case UnknownBlock():
                 kind = block.data.get("type", next(iter(block.data), None))
                 known = "no known provider" if block.origin is None else f"only {block.origin}"
-                crossing.lose("content", f"a block of type {kind!r}", f"{known} has it")
+                what, reason = f"a block of type {kind!r}", f"{known} has it"
+                crossing.lose("content", what, reason, block=block)
             case _:
                 crossing.lose_block(block)
     if not parts:

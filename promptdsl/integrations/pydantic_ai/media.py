@@ -73,7 +73,7 @@ def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -
             data = b64decode(source.value, validate=True)
         except ValueError:
             name = f"a block of type {block.type!r}"
-            crossing.lose("content", name, "its text is not base64")
+            crossing.lose("content", name, "its text is not base64", block=block)
             return None
         # Pydantic AI reads a picture as a class of its own.
         content = ai.BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
@@ -81,7 +81,7 @@ def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -
     owner = _BUCKETS.get(value[:5].lower()) or PROVIDERS.get(provider or "")
     if owner is None:
         reason = "a file belongs to a provider there: render for the provider that stores it"
-        crossing.lose("content", f"{block.type} {value!r}", reason)
+        crossing.lose("content", f"{block.type} {value!r}", reason, block=block)
         return None
     media_type = crossing.clean(media_type_of(block), "a media type")
     return ai.UploadedFile(value, owner, media_type=media_type, vendor_metadata=metadata)

@@ -144,7 +144,7 @@ def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai
             if cache is not None:
                 yield ai.CachePoint(ttl="1h" if cache == "1h" else "5m")
         elif cache:
-            writer.lose("hint", "a cache mark", "there is nothing before it")
+            writer.lose("hint", "a cache mark", "there is nothing before it", block=block)
 
 
 def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
@@ -169,7 +169,7 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
         elif content is not None:
             files.append(content)
     if any(getattr(inner, "cache", None) for inner in block.content):
-        writer.lose("hint", "a cache mark", "a result has no cache points there")
+        writer.lose("hint", "a cache mark", "a result has no cache points there", block=block)
     text = "\n\n".join(texts)
     id = writer.clean_id(block.tool_use_id)
     outcome: Literal["success", "failed", "interrupted"] = "success"
@@ -215,7 +215,7 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
                     yield ai.FilePart(content)
                 elif content is not None:
                     reason = "a response takes files only as bytes"
-                    writer.lose("content", f"a block of type {block.type!r}", reason)
+                    writer.lose("content", f"a block of type {block.type!r}", reason, block=block)
             case _:
                 writer.lose_block(block)
 
@@ -238,7 +238,7 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
     text = writer.clean(block.text, "reasoning")
     signature = block.signature if block.encrypted is None else block.encrypted
     if block.signature not in (None, signature):
-        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it")
+        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it", block=block)
     if block.origin == "gemini" and signature is not None:
         # As a signature of the part, Pydantic AI would send it with the part after it.
         details = {SIGNATURE: writer.clean(signature, "a signature")}
@@ -257,9 +257,9 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
 def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
     """Yield a part for each summary of a reasoning item, all with the same id."""
     if further_keys(block, "id", "content", "status"):
-        writer.lose("hint", "further keys of a block")
+        writer.lose("hint", "further keys of a block", block=block)
     if block.signature is not None:
-        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it")
+        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it", block=block)
     id = block.extra.get("id")
     id = writer.clean(id, "an id") if isinstance(id, str) else None
     first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
@@ -268,7 +268,7 @@ def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.
     texts = [entries_of(part).get("text") for part in contents]
     raw = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
     if len(raw) < len(contents):
-        writer.lose("hint", "further keys of a block")
+        writer.lose("hint", "further keys of a block", block=block)
     yield ai.ThinkingPart(
         first,
         id=id,

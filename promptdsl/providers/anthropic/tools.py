@@ -33,7 +33,7 @@ def settings_of(request: Request) -> Param:
         named = {} if name is None else {"name": name}
         settings["tool_choice"] = {"type": _CHOICES[choice], **named}
     known = request.facts.known
-    reason = "this model takes none" if known else "name a model that takes one"
+    reason = "this model takes no output schema" if known else "name a model that takes one"
     if output := sendable_output(request, reason):
         schema, moved = supported(nameless_schema(request, output))
         for key in moved:

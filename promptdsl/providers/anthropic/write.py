@@ -12,7 +12,13 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.anthropic.media import needs_bytes, source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
 from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tool_param
-from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
+from promptdsl.providers.shared.blocks import (
+    BlockRules,
+    block_params,
+    further_keys,
+    lose_source,
+    misplaced,
+)
 from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import (
     arguments_of,
@@ -92,7 +98,7 @@ def _media_param(
     request: Turns, place: Place, block: b.ImageBlock | b.DocumentBlock
 ) -> Param | None:
     if block.type not in request.facts.media:
-        request.lose(place, "content", f"{block.type} block", "this model takes none")
+        request.lose(place, "content", f"{block.type} block", f"this model takes no {block.type}")
         return None
     request.clean(place, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
@@ -107,7 +113,7 @@ def _media_param(
             if title := sent_title(request, place, value, longest=_LONGEST_TITLE):
                 param["title"] = title
         elif value:
-            request.lose(place, "hint", key, f"{block.type} blocks have none")
+            request.lose(place, "hint", key, f"{block.type} blocks have no {key}")
     return _with_extra(request, place, param, block)
 
 
@@ -152,7 +158,7 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
     # The service refuses types in an answer that only a user gives.
     from_user = kind in ("image", "document", "search_result", "container_upload")
     if (place.message.role == "assistant") != answers and (answers or from_user):
-        reason = f"there is none in {place.message.role} content"
+        reason = misplaced(place)
         request.lose(place, "content", f"{kind} block", reason)
         return None
     param = json_copy(dict(block.data))

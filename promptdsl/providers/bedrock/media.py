@@ -97,7 +97,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
     """Return the format and the source of an attachment, or the reason why it is not sent."""
     kind, source = block.type, with_bytes(block.source)
     if kind not in request.facts.media:
-        return "this model takes none"
+        return f"this model takes no {kind}"
     if source.kind not in ("base64", "s3"):
         return "it takes bytes and objects in S3 only"
     form = _format_of(kind, source) or block.extra.get("format")

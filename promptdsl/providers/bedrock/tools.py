@@ -41,7 +41,7 @@ def tools_of(request: Converse) -> list[Param]:
         if tool.raw is not None:
             continue
         spec: Param = param["toolSpec"]
-        lost = dict.fromkeys(sorted(spec.keys() - _KEYS), "a toolSpec has none")
+        lost = dict.fromkeys(sorted(spec.keys() - _KEYS), "a toolSpec has no such key")
         # A tool that was recorded here was taken once, whatever its schema.
         strict = spec.get("strict") is True and tool.origin != "bedrock"
         if strict and not is_closed(spec["inputSchema"]["json"]):

@@ -179,9 +179,9 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
         name = document_name(request, place, block.title, value["format"])
         value = {"name": name, **value}
     elif block.title:
-        request.lose(place, "hint", "title", f"a {block.type} block has none")
+        request.lose(place, "hint", "title", f"{block.type} blocks have no title")
     if block.detail:
-        request.lose(place, "hint", "detail", f"a {block.type} block has none")
+        request.lose(place, "hint", "detail", f"{block.type} blocks have no detail")
     used = (*_SOURCE_KEYS, "text", "content") if block.is_document else _SOURCE_KEYS
     return _with_extra(request, place, {block.type: value}, block, used=used)
 

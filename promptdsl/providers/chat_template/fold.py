@@ -14,7 +14,7 @@ from promptdsl.providers.chat_template.run import call_entry
 from promptdsl.providers.shared.request import Param, Place, loss_about
 from promptdsl.providers.shared.two_sided import OPENING
 
-NO_FORM = "the template has no form for it here: sent as text"
+NO_FORM = "the template has no form for it here, so it is sent as text"
 
 
 def fenced(tag: str, name: str, text: str) -> Param:
@@ -44,7 +44,7 @@ def folded(request: Templated) -> list[Param]:
             for index, message in enumerate(request.messages)
             if message.role in ("system", "developer")
         )
-        reason = "the template has no such role: sent before the first words of the user"
+        reason = "the template has no such role, so it is sent before the first words of the user"
         request.lose(first, "role", "system message", reason)
     rounds = list(_rounds(request.entries, head))
     last_user = max((n for n, turns in enumerate(rounds) if turns.user), default=-1)

@@ -24,7 +24,7 @@ def tools_of(request: Templated) -> list[Param]:
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(request, ORIGIN, _write_tool, inside="function")
-    lose_tool_marks(request, "a template has none")
+    lose_tool_marks(request, "a template has no cache marks")
     return tools
 
 

@@ -145,7 +145,7 @@ def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
 
 def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
     if getattr(block, "cache", None) is not None:
-        request.lose(place, "hint", CACHE_MARK, "a template has none")
+        request.lose(place, "hint", CACHE_MARK, "a template has no cache marks")
 
 
 def _lose_hints(request: Templated, place: Place, block: b.Block) -> None:
@@ -173,7 +173,7 @@ def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param
     lose_keys(request, place, block, known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
-            request.lose(place, "hint", f"{key} {value!r}", "a part has none")
+            request.lose(place, "hint", f"{key} {value!r}", f"a part of a template has no {key}")
     return part
 
 
@@ -211,7 +211,7 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
     request.block, request.result = outer, None
     text = "\n\n".join(texts)
     if block.is_error:
-        reason = "a template has none: the text says it"
+        reason = "a template has no such flag, so the text says it"
         request.lose(place, "hint", "the error flag of a result", reason)
         text = text or utf8(block.error_type or "unknown")
         text = text if text.lower().startswith("error:") else f"Error: {text}"

@@ -22,7 +22,7 @@ from promptdsl.providers.shared.tools import (
     write_tools,
 )
 
-NO_MARKS = "a request has none: caching is implicit, or an object of its own"
+NO_MARKS = "Gemini takes no cache marks: it caches by itself, or in an object of its own"
 
 _MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 

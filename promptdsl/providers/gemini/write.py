@@ -195,9 +195,9 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
     if block.title and in_result:
         location["display_name"] = utf8(block.title)
     elif block.title:
-        request.lose(place, "hint", "title", f"there is none in {block.type} parts")
+        request.lose(place, "hint", "title", f"{block.type} parts have no title")
     if block.detail:
-        request.lose(place, "hint", "detail", f"there is none in {block.type} parts")
+        request.lose(place, "hint", "detail", f"{block.type} parts have no detail")
     return _with_extra(request, place, param, block)
 
 

@@ -53,7 +53,7 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = {"type": kind, kind: {"name": name}}
     elif choice:
         settings["tool_choice"] = choice
-    if output := sendable_output(request, "this target takes none"):
+    if output := sendable_output(request, "this target takes no output schema"):
         form = form_param(request, output)
         settings["response_format"] = {"type": "json_schema", "json_schema": form}
     return settings

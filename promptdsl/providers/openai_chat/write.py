@@ -22,7 +22,7 @@ from promptdsl.providers.openai_chat.parts import (
     needs_bytes,
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import LOADER, lose_block, lose_keys
+from promptdsl.providers.shared.blocks import LOADER, lose_block, lose_keys, misplaced
 from promptdsl.providers.shared.clean import json_copy, lose_title
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -36,7 +36,7 @@ from promptdsl.providers.shared.openai_parts import (
     tell_error,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import NO_MESSAGES, Param, Place, Request
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -73,7 +73,7 @@ def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[
 
 
 def _lose_type(request: ChatRequest, place: Place, block: Block) -> None:
-    lose_block(request, place, block, f"there is none in {place.role} content")
+    lose_block(request, place, block, misplaced(place))
 
 
 def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | None:
@@ -133,7 +133,12 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         return
     parts = _parts(request, place.inside("result"), block.content)
     if block.is_error:
-        request.lose(place, "hint", "the error flag of a result", "Chat has none: the text says it")
+        request.lose(
+            place,
+            "hint",
+            "the error flag of a result",
+            "Chat has no such flag, so the text says it",
+        )
         tell_error(parts, block.error_type or "unknown", kind="text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
@@ -146,7 +151,7 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     part = media_part(block) if able and place.role == "user" else None
     if part is None:
         refused = place.role == "user" and not able
-        reason = "this model takes none" if refused else f"there is none in {place.role} content"
+        reason = f"this model takes no {block.type}" if refused else misplaced(place)
         if able and place.role == "user" and needs_bytes(block, "user"):
             reason = f"Chat takes no address of one; {LOADER}"
         lose_block(request, place, block, reason)
@@ -207,7 +212,7 @@ def write(
         _write_messages(request, start, stop)
     entries = request.entries
     if not entries:
-        request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
+        request.losses.append(Loss("hint", "messages", NO_MESSAGES))
     if request.marks:
         marked_at = (n for n, entry in enumerate(entries) if is_marked(entry["content"]))
         settle_parts(request, [(index, "content") for index in marked_at])

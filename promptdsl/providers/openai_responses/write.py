@@ -24,7 +24,13 @@ from promptdsl.providers.openai_responses.items import (
 )
 from promptdsl.providers.openai_responses.media import media_part, needs_bytes
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import lose_block, lose_keys, lose_mark, lose_source
+from promptdsl.providers.shared.blocks import (
+    lose_block,
+    lose_keys,
+    lose_mark,
+    lose_source,
+    misplaced,
+)
 from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -38,7 +44,7 @@ from promptdsl.providers.shared.openai_parts import (
     tell_error,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Param, Place, loss_about
+from promptdsl.providers.shared.request import NO_MESSAGES, Param, Place, loss_about
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -92,7 +98,7 @@ def write(
             else:
                 _write_message(request, Place(index, message, role))
     if not request.entries:
-        request.losses.append(Loss("hint", "input", "there is none, a request needs one"))
+        request.losses.append(Loss("hint", "input", NO_MESSAGES))
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
         _settle_marks(request)
@@ -134,7 +140,7 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
         if block.type not in _TYPES[place.role]:
-            lose_block(request, place, block, f"there is none in {place.role} content")
+            lose_block(request, place, block, misplaced(place))
             continue
         match block:
             case b.TextBlock():
@@ -221,10 +227,10 @@ def _add_attachment(
 ) -> None:
     place = draft.place
     if place.role == "result" and not request.facts.result_media:
-        lose_block(request, place, block, "the result of a tool holds none for this model")
+        lose_block(request, place, block, f"this model takes no {block.type} in a tool result")
         return
     if block.type not in request.facts.media:
-        lose_block(request, place, block, "this model takes none")
+        lose_block(request, place, block, f"this model takes no {block.type}")
         return
     part = media_part(block)
     if part is None:
@@ -237,7 +243,7 @@ def _add_attachment(
     if block.title and "filename" in part:
         lose_title(request, place, block.title, part["filename"])
     elif block.title:
-        request.lose(place, "hint", "title", f"a part of type {part['type']} has none here")
+        request.lose(place, "hint", "title", f"a part of type {part['type']} has no title")
     if block.detail not in (None, "auto", part.get("detail")):
         reason = f"{block.detail!r} is not one of a part {part['type']}"
         request.lose(place, "hint", "detail", reason)
@@ -285,7 +291,12 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         _write_blocks(request, inside, block.content)
         parts = inside.parts
         if block.is_error:
-            request.lose(inside.place, "hint", "error flag", "there is none: the text says it")
+            request.lose(
+                inside.place,
+                "hint",
+                "error flag",
+                "the target has no such flag, so the text says it",
+            )
             tell_error(parts, block.error_type or "unknown", kind="input_text")
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
@@ -321,7 +332,7 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
         lose_block(request, place, block, reason)
         return
     if not is_own(data, as_item=as_item):
-        lose_block(request, place, block, f"there is none in {place.message.role} content")
+        lose_block(request, place, block, misplaced(place))
         return
     param: Param = json_copy(dict(data))
     if not as_item:

@@ -68,11 +68,24 @@ def _known_block(request: Request, place: Place, block: Block, rules: BlockRules
             except DataError as error:
                 reason = error.what
     if not reason and block.type not in rules.types[place.role]:
-        reason = f"there is none in {place.role} content"
+        reason = misplaced(place)
     if not reason:
         return block
     lose_block(request, place, block, reason)
     return None
+
+
+_WHERE = {
+    **{"system": "system text", "leading": "system text", "developer": "a developer message"},
+    **{"user": "a user message", "tool": "a tool message", "assistant": "an assistant message"},
+    **{"result": "a tool result", "media result": "a tool result"},
+    "error result": "the result of a call that failed",
+}
+
+
+def misplaced(place: Place) -> str:
+    """Return the reason why a block is not sent: its type is not taken in this place."""
+    return f"the target takes no such block in {_WHERE[place.role]}"
 
 
 def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:
@@ -104,7 +117,7 @@ def lose_keys(request: Request, place: Place, block: Block, known: Container[str
     """Lose the further keys of a block that are not sent; an empty value is no loss."""
     for key, value in getattr(block, "extra", {}).items():
         if value and key != ITEM and key not in known:
-            reason = f"there is none on a {block.type} block here"
+            reason = f"the target takes no such key on a block of type {block.type}"
             request.lose(place, "hint", f"key {key!r}", reason)
 
 
@@ -125,6 +138,6 @@ def further_keys(
         if value is not None and key in known:
             keys[key] = json_copy(value)
         elif value is not None and key not in (*used, ITEM):
-            reason = f"there is none on a {block.type} block here"
+            reason = f"the target takes no such key on a block of type {block.type}"
             request.lose(place, "hint", f"key {key!r}", reason)
     return keys

@@ -97,7 +97,7 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     end = _first_fleeting(request.messages)
     for mark in request.marks:
         if not request.facts.cache_marks:
-            lost[id(mark)] = "this model takes none"
+            lost[id(mark)] = "this model takes no cache marks"
         elif id(mark.param) not in order:
             lost[id(mark)] = "the block before it is not sent"
         elif mark.number >= end or _is_fleeting(mark):

@@ -30,7 +30,7 @@ def marked(request: Request, place: Place, cache: Cache | None, part: Param | No
     if cache is None:
         return part
     if part is None or place.message.role == "assistant" or not request.facts.cache_marks:
-        request.lose(place, "hint", CACHE_MARK, "the target takes none here")
+        request.lose(place, "hint", CACHE_MARK, "the target takes no cache mark at this place")
         return part
     if cache == "1h":
         request.lose(place, "hint", "an hour to live", "a mark lives as long as the request says")
@@ -132,7 +132,7 @@ def sent_role(request: Request, place: Place) -> str:
     if message.role == "user":
         return "user"
     if not facts.system:
-        reason = "this model takes neither system nor developer messages: sent as a user's"
+        reason = "this model takes neither system nor developer messages, so a user says it"
         request.lose(place, "role", f"{message.role} message", reason)
         return "user"
     # A recorded system message is a system message again, at its place.

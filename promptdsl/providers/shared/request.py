@@ -38,6 +38,9 @@ class Place(NamedTuple):
         return Place(self.number, self.message, role, self.leads)
 
 
+NO_MESSAGES = "a request needs at least one: write a User turn"
+"""The reason of the hint about a request without messages."""
+
 Subject: TypeAlias = Place | ToolDefinition | OutputSchema
 """The subject of a loss."""
 

@@ -51,7 +51,7 @@ def write_tools(
             extra = dict(tool.extra)
             for key in tool.extra if tool.origin not in (None, origin) else ():
                 if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
-                    request.lose(tool, "hint", f"key {key!r}", f"{origin} has none")
+                    request.lose(tool, "hint", f"key {key!r}", f"{origin} has no such key")
                     del extra[key]
             fields: Param = param.get(inside, param)
             fields.update(json_copy(extra))
@@ -67,7 +67,9 @@ def write_tools(
     return params
 
 
-def lose_tool_marks(request: Request, reason: str = "there is none after a tool") -> None:
+def lose_tool_marks(
+    request: Request, reason: str = "the target takes no cache mark after a tool"
+) -> None:
     """Lose the marks after tools, where there may be none: nothing else is marked yet."""
     for mark in request.marks:
         request.lose_mark(mark, reason)
@@ -104,7 +106,9 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     return None, None
 
 
-def sendable_output(request: Request, reason: str = "this model takes none") -> OutputSchema | None:
+def sendable_output(
+    request: Request, reason: str = "this model takes no output schema"
+) -> OutputSchema | None:
     """Return the form of the answer, ``None`` where there is none or the model takes none."""
     output = request.prompt.output
     if output is None or request.facts.schema_output:
@@ -130,7 +134,9 @@ def nameless_schema(request: Request, output: OutputSchema) -> Param:
     for key in ("name", "description", "strict"):
         value = getattr(output, key)
         if value != getattr(default, key):
-            request.lose(output, "hint", f"output {key} {value!r}", "there is none here")
+            request.lose(
+                output, "hint", f"output {key} {value!r}", "the target has no place for it"
+            )
     return form_schema(request, output)
 
 

@@ -23,7 +23,14 @@ from promptdsl.providers.shared.blocks import BlockRules, block_params
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import MISFIT
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
+from promptdsl.providers.shared.request import (
+    NO_MESSAGES,
+    Param,
+    Place,
+    Request,
+    new_dict,
+    new_list,
+)
 
 SIDES: Mapping[str, str | None] = {
     **dict.fromkeys(ROLES),
@@ -243,7 +250,7 @@ def _finish(request: Turns) -> None:
     if request.pending:
         _settle_instructions(request, "")
     if not request.entries:
-        request.losses.append(Loss("hint", "messages", "there are none, a request needs one"))
+        request.losses.append(Loss("hint", "messages", NO_MESSAGES))
     elif request.role == "assistant" and not request.calls:
         param = request.content[-1]
         text = str(param.get("text", ""))
@@ -320,8 +327,8 @@ def _settle_instructions(request: Turns, following: str) -> None:
 
 _CLOSING = re.compile(r"<(?=\s*/\s*developer\b)", re.IGNORECASE)
 _MISPLACED = (
-    "not at this place: it needs a user turn with every call answered before it, and an answer or "
-    "nothing next"
+    "this model takes instructions only after a user turn with every call answered, and before an "
+    "answer or at the end"
 )
 
 
@@ -333,8 +340,8 @@ def _fenced(
     ``fenced`` gets each param that replaces another one, by the id of this one.
     """
     message = place.message
-    reason = _MISPLACED if request.facts.instructions else "this model takes none here"
-    reason = f"{reason}: sent in the user turn"
+    reason = _MISPLACED if request.facts.instructions else "this model takes no instructions here"
+    reason = f"{reason}, so the text is sent in a user turn"
     if message.kind not in SPOKEN_KINDS:
         request.lose(place, "hint", f"{message.kind} turn as an instruction", reason)
         return params

@@ -210,7 +210,7 @@ def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: Open
     if not state.page.written:
         state.note(node, "hint", "a cache breakpoint", "there is nothing before it in its turn")
     elif not state.page.cache(node.ttl or "default"):
-        state.note(node, "hint", "a cache breakpoint", "the block before it takes none")
+        state.note(node, "hint", "a cache breakpoint", "the block before it takes no cache mark")
 
 
 WriteLeaf = Callable[[TextState, Any, OpenPart], None]  # Any: the class it is listed for

@@ -152,7 +152,7 @@ class Lowering:
         if mark and blocks and turn.role != "system":
             last = marked(blocks[-1], mark)
             if not isinstance(last, MARKABLE):
-                reason = f"a {last.type} block takes none"
+                reason = f"a {last.type} block takes no cache mark"
                 report(Loss("hint", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], last)
         details = _details_of(options)
