@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from inspect import unwrap
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,7 +19,7 @@ from promptdsl import Message, Node, Rendered, block_from_dict, render
 from tests.internals import registered, templates_root, walk
 
 STARTS = (render, block_from_dict, Message.from_dict.__func__)  # type: ignore[attr-defined]
-GUARDED = {start.__code__.co_filename for start in STARTS}
+GUARDED = {unwrap(start).__code__.co_filename for start in STARTS}
 """The files that rendering and reading start in, with the methods of what is rendered."""
 
 PROCESSES = {

@@ -10,6 +10,8 @@ import pytest
 
 from promptdsl import (
     ContentError,
+    DataError,
+    History,
     Message,
     Node,
     OptionError,
@@ -19,6 +21,8 @@ from promptdsl import (
     User,
     Value,
     arender,
+    block_from_dict,
+    read_response,
     render,
 )
 from tests.errors import lines_of, raised, this_line
@@ -179,3 +183,133 @@ def test_a_field_of_such_a_name() -> None:
     assert 5 == Reserve(5).tokens
     assert "a" == Value("a").text
     assert not hasattr(Node, "messages")
+
+
+# Data that is no message, block or reply.
+
+
+class LikeModel:
+    """A message as an SDK returns it."""
+
+    def model_dump(self) -> dict[str, object]:
+        """Return it as data."""
+        return {}
+
+
+HOW = 'write {"role": "user", "content": "..."}'
+IMAGE: Any = {"type": "image", "source": {"type": "file"}}
+FILE_ID = "did you mean 'file_id'?"
+RESULT: Any = {"type": "tool_result", "tool_use_id": "c", "content": ["a", IMAGE]}
+data: Any = Message
+WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
+    "a role of another library": (
+        lambda: data("human"),
+        "unknown role 'human'",
+        "did you mean 'user'?",
+    ),
+    "the role of a model": (
+        lambda: data.from_dict({"role": "AI", "content": "Hi."}),
+        "unknown role 'AI'",
+        "did you mean 'assistant'?",
+    ),
+    "a misspelt role": (
+        lambda: data("asistant"),
+        "unknown role 'asistant'",
+        "did you mean 'assistant'?",
+    ),
+    "a pair": (
+        lambda: data.from_dict(("user", "Hi.")),
+        "a message is a mapping, not tuple",
+        HOW,
+    ),
+    "a LangChain message": (
+        lambda: data.from_dict(LangChainMessage()),
+        "a message is a mapping, not LangChainMessage",
+        "read a list of these with from_langchain(messages), of promptdsl.integrations",
+    ),
+    "a message of an SDK": (
+        lambda: data.from_dict(LikeModel()),
+        "a message is a mapping, not LikeModel",
+        "read a list of these with History.from_openai(messages), or LikeModel.model_dump()",
+    ),
+    "a source in a message": (
+        lambda: data.from_dict({"role": "user", "content": ["a", "b", IMAGE]}),
+        "content[2].source: unknown source 'file'",
+        FILE_ID,
+    ),
+    "a source in a result in a message": (
+        lambda: data.from_dict({"role": "tool", "content": [RESULT]}),
+        "content[0].content[1].source: unknown source 'file'",
+        FILE_ID,
+    ),
+    "a source in a block": (
+        lambda: block_from_dict(IMAGE),
+        "source: unknown source 'file'",
+        FILE_ID,
+    ),
+    "a block without its source": (
+        lambda: block_from_dict({"type": "image"}),
+        "an 'image' block needs 'source'",
+        "or one of 'path', 'url', 'data', 'file_id'",
+    ),
+    "a reply that is empty": (
+        lambda: read_response({}),
+        "a response of no provider, it has nothing",
+        "give the object the client returned",
+    ),
+    "a reply without choices": (
+        lambda: read_response({"choices": []}),
+        "a response without choices",
+        "read its error, if it has one",
+    ),
+    "a reply that is a message": (
+        lambda: read_response(Message("assistant", "Hi.")),
+        "a response of no provider, it has role, content",
+        "it is a message already",
+    ),
+    "a reply that is a text": (
+        lambda: read_response("Hi."),
+        "a dictionary is needed, not str",
+        'a text alone is Message("assistant", text)',
+    ),
+    "a reply that is a stream": (
+        lambda: read_response(iter("ab")),
+        "a dictionary is needed, not str_ascii_iterator",
+        "read the stream to its end, and give its last response",
+    ),
+}
+
+
+@pytest.mark.parametrize("given", WRONG_DATA)
+def test_wrong_data(given: str) -> None:
+    """The error says where in the data it is, at which line it was given, and what to do."""
+    write, what, fix = WRONG_DATA[given]
+    error = raised(DataError, write)
+    assert (what, fix) == (error.what, error.fix)
+    first = write.__code__.co_firstlineno
+    assert error.at in [(f"{__file__}:{line}",) for line in (first, first + 1)]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "what"),
+    [
+        (5, "messages[1]: a message is a mapping, not int"),
+        ({"role": "human"}, "messages[1]: unknown role 'human'"),
+        (
+            {"role": "tool", "content": [RESULT]},
+            "messages[1]: content[0].content[1].source: unknown source 'file'",
+        ),
+    ],
+)
+def test_wrong_data_in_a_history(recorded: Any, what: str) -> None:
+    """An error in a recorded conversation names the message, and the line of its History."""
+    history, line = History([CHAT, recorded]), this_line()
+    error = raised(DataError, lambda: render(Timeline(history)))
+    assert (what, (f"{__file__}:{line}",)) == (error.what, error.at)
+
+
+def test_reading_data_inside_names_the_outermost_line() -> None:
+    """What the package reads for a render is no call of the author: the History is named."""
+    history, line = History.from_anthropic([{"role": "human", "content": "Hi."}]), this_line()
+    error = raised(DataError, lambda: render(Timeline(history)))
+    assert (f"{__file__}:{line}",) == error.at

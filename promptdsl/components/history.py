@@ -5,7 +5,7 @@ from typing import Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import retract, type_name
 from promptdsl.components.options import bad_option, check_count, check_priority, unknown_option
-from promptdsl.components.scope import Component, is_list, is_mapping, place, start
+from promptdsl.components.scope import Component, is_list, is_mapping, is_text, place, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
@@ -128,9 +128,16 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     elif _is_series(messages):
         component.items = _entries(component, messages)
     else:
+        fix = "give the list itself: History(messages)"
+        if messages is None:
+            fix = "did the function that loads them forget `return`? An empty list is History([])"
+        elif isinstance(messages, Message) or is_mapping(messages):
+            fix = "put it in a list: History([message])"
+        elif is_text(messages):
+            fix = "write User(text), or load the JSON of the file: History(json.loads(text))"
         raise ContentError(
             f"a History takes a list of messages, not {type_name(messages)}",
-            fix="give the list itself: History(messages)",
+            fix=fix,
             at=(component.source,),
         )
     place(component)

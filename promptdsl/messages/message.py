@@ -30,6 +30,7 @@ from promptdsl.messages.message_checks import (
     checked_details,
     checked_role,
     foreign_form,
+    no_message,
     refuse_unknown_keys,
 )
 from promptdsl.messages.read_blocks import attachments, contents
@@ -222,7 +223,7 @@ class Message:
         """
         try:
             if not is_mapping(data):
-                raise DataError(f"a message is a mapping, not {type(data).__name__}")
+                raise no_message(data)
             role, text = data.get("role"), data.get("content")
             # Most recorded messages are a role and a text.
             is_speaker = len(data) == 2 and type(role) is str and role in _SPEAKERS

@@ -72,6 +72,17 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
             raise DataError(f"unknown key {key[:60]!r} in a message", fix=fix)
 
 
+def no_message(data: object) -> DataError:
+    """Return the error for something that is no dictionary of a message."""
+    name = type(data).__name__
+    fix = 'write {"role": "user", "content": "..."}'
+    if type(data).__module__.startswith("langchain"):
+        fix = "read a list of these with from_langchain(messages), of promptdsl.integrations"
+    elif callable(getattr(data, "model_dump", None)):
+        fix = f"read a list of these with History.from_openai(messages), or {name}.model_dump()"
+    return DataError(f"a message is a mapping, not {name}", fix=fix)
+
+
 def foreign_form(data: Mapping[str, object]) -> str:
     """Return advice on reading a provider's message, if one of the keys shows the provider."""
     form = next((form for key, form in FORMS.items() if key in data), None)

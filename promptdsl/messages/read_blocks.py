@@ -214,7 +214,11 @@ def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
     # Only a few short keys are compared: a long one is no misspelling.
     close = nearest(key, [name for name in entries if len(name) <= 40][:20])
     fix = close if close.startswith("did") else f'write {{"type": "{kind}", "{key}": ...}}'
-    return _error(where, f"a {kind!r} block needs {key!r}", fix)
+    return _error(where, f"{_with_article(kind)} block needs {key!r}", fix)
+
+
+def _with_article(kind: str) -> str:
+    return f"an {kind!r}" if kind[0] in "aeiou" else f"a {kind!r}"
 
 
 def _contradiction(first: str, second: str, where: str) -> DataError:
@@ -256,9 +260,8 @@ def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Ent
     """Remove the source of an attachment from its entries; return it and its unknown keys."""
     short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}
     if "source" not in entries and not short:
-        raise _error(
-            where, f"a {kind!r} block needs 'source'", "or one of 'path', 'url', 'data', 'file_id'"
-        )
+        problem = f"{_with_article(kind)} block needs 'source'"
+        raise _error(where, problem, "or one of 'path', 'url', 'data', 'file_id'")
     if "source" not in entries:
         return _read_source(short, where)
     value = entries.pop("source")

@@ -1,6 +1,6 @@
 """Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from enum import Enum
 
 from promptdsl.foundation.errors import DataError
@@ -55,7 +55,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
         parsed = next((value for value in values if value is not None), None)
         parsed = plain(_as_data(parsed), "structured_output")
     except DataError as error:
-        fix = error.fix or "give the object the client returned: read_response(reply)"
+        fix = _advice(reply) or error.fix or "give the object the client returned"
         raise DataError(error.what, fix=fix, at=(author(),)) from None
     if not structured:
         return message if parsed is None else message.replace(structured_output=parsed)
@@ -70,6 +70,19 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
             at=(author(),),
         )
     return message.replace(structured_output=answer)
+
+
+def _advice(reply: object) -> str:
+    """Return what to give instead of something that is no reply, or nothing."""
+    if isinstance(reply, Message):
+        return "it is a message already"
+    if isinstance(reply, str):
+        return 'a text alone is Message("assistant", text)'
+    if isinstance(reply, Awaitable):
+        return "await the client: read_response(await client...)"
+    if isinstance(reply, Iterator | AsyncIterator):
+        return "read the stream to its end, and give its last response"
+    return ""
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:

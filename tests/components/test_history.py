@@ -138,8 +138,19 @@ def test_any_recorded_text_is_sent_to_the_byte(text: str) -> None:
     assert [("user", [text])] == said(History([{"role": "user", "content": text}]))
 
 
-@pytest.mark.parametrize("given", ["text", b"x", None, 3, {"role": "user", "content": "a"}, User])
-def test_what_is_no_list_is_refused_where_it_is_written(given: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ("text", "write User(text), or load the JSON of the file: History(json.loads(text))"),
+        (None, "did the function that loads them forget `return`? An empty list is History([])"),
+        ({"role": "user", "content": "a"}, "put it in a list: History([message])"),
+        (Message("user", "a"), "put it in a list: History([message])"),
+        (b"x", "give the list itself: History(messages)"),
+        (3, "give the list itself: History(messages)"),
+        (User, "give the list itself: History(messages)"),
+    ],
+)
+def test_what_is_no_list_is_refused_where_it_is_written(given: Any, fix: str) -> None:
     """What cannot be a recording is an error at the line of the History."""
 
     def write() -> None:
@@ -147,7 +158,7 @@ def test_what_is_no_list_is_refused_where_it_is_written(given: Any) -> None:
 
     error = raised(ContentError, write)
     assert lines_of(write, 1) == error.at
-    assert "give the list itself: History(messages)" == error.fix
+    assert fix == error.fix
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,9 @@ def read_response(data: object) -> Message:
     """
     response = mapping(data)
     choices = entry(response, "choices", list)
-    choice = mapping(choices[0] if choices else None)
+    if not choices:
+        raise DataError("a response without choices", fix="read its error, if it has one")
+    choice = mapping(choices[0])
     answer = located("choices[0]", partial(_read_message, []), choice.get("message"))
     counts = mapping(response.get("usage") or {})
     prompt_counts = mapping(counts.get("prompt_tokens_details") or {})
