@@ -76,7 +76,8 @@ BARE = 1 << 29
 FAILED = OPEN | CLOSED
 """An error left its own block."""
 HINTED = BARE | CLOSED
-"""A hint tells of it: nothing was written in its block. Such a node is hollow, too."""
+"""A hint tells of it: nothing was written in its block, or two sentences of its text touch. Such a
+node is hollow, too."""
 BUSY = PLACED | OPEN
 
 
