@@ -215,7 +215,8 @@ def test_a_counter_that_is_unsure_of_one_text_is_no_exact_one() -> None:
 def test_bytes_that_nobody_knows_are_no_exact_text() -> None:
     """A part of a kind of its own counts the bytes in it as a picture, and the label says so."""
     unknown = {"type": "odd", "data": f"data:image/png;base64,{'A' * 800}"}
-    prompt = Timeline(History([{"role": "user", "content": [unknown]}]), User("Hi."))
+    history = History.from_openai([{"role": "user", "content": [unknown]}])
+    prompt = Timeline(history, User("Hi."))
     label = render(prompt, model="gpt-5").tokens.label
     assert "estimate (exact text; attachments by published formulas)" == label
 
