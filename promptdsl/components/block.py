@@ -16,7 +16,7 @@ A component has the slots of its node. Its life, in order:
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
-from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, retract
+from promptdsl.components.arguments import TEXT_BITS, check_finished, gather
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import check_id, options_of, refuse_options
 from promptdsl.components.scope import (
@@ -29,10 +29,12 @@ from promptdsl.components.scope import (
     join,
     leave,
     misplaced,
+    retract,
     set_innermost,
 )
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError
 from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Source
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
@@ -187,7 +189,9 @@ def _checked_id(component: Component, id: object) -> str:
     problem = check_id(id)
     if problem or not isinstance(id, str):
         raise OptionError(
-            f"{id!r} is not the id of {named_label(component)}",
+            f"{id!r} is not the id of {named_label(component)}"
+            if id is not LEFT_OUT
+            else f"{named_label(component)} needs an id",
             fix=f'{problem}; it comes first: {label(component)}("rules", "...")',
             at=(component.source,),
         )
@@ -284,7 +288,7 @@ def turn_advice(node: Node, otherwise: str) -> str:
     if node.mask & masks.ITEM:
         return "an Item belongs in a List or a Checklist"
     if node.mask & masks.CALL:
-        return f"only an Assistant turn holds {named_label(node)}"
+        return f"only an Assistant turn holds {named_label(node)}: Assistant({label(node)}(...))"
     if node.mask & masks.RESULT:
         return "only a User or tool turn holds a ToolResult"
     if node.mask & masks.EVENT_BLOCK:

@@ -1,12 +1,14 @@
 """Event blocks: an action of a user, a change of a value, an event of the application."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Never, TypeAlias
 
+from promptdsl.components.options import too_many
 from promptdsl.components.scope import Component, place, start
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.escaping import data_text
 from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
@@ -40,8 +42,16 @@ class UserAction(Component, EventBlockNode):
     _own = _EVENT_BLOCK
 
     def __init__(
-        self, action: str, /, *, target: object = None, actor: object = None, **details: object
+        self,
+        action: str,
+        /,
+        *extra: Never,
+        target: object = None,
+        actor: object = None,
+        **details: object,
     ) -> None:
+        if extra:
+            raise too_many(self, action, *extra)
         fields = {"action": action, "target": target, "actor": actor}
         _write_event(self, UserActionBlock, fields, details)
 
@@ -69,12 +79,14 @@ class StateChange(Component, EventBlockNode):
         self,
         key: str,
         /,
-        *,
+        *extra: Never,
         old: object = ABSENT,
         new: object = ABSENT,
         trigger: object = None,
         **details: object,
     ) -> None:
+        if extra:
+            raise too_many(self, key, *extra)
         fields = {"key": key, "old": old, "new": new, "trigger": trigger}
         _write_event(self, StateChangeBlock, fields, details)
 
@@ -99,7 +111,9 @@ class SystemEvent(Component, EventBlockNode):
     __slots__ = ()
     _own = _EVENT_BLOCK
 
-    def __init__(self, event: str, /, *, source: object = None, **data: object) -> None:
+    def __init__(self, event: str, /, *extra: Never, source: object = None, **data: object) -> None:
+        if extra:
+            raise too_many(self, event, *extra)
         _write_event(self, SystemEventBlock, {"event": event, "source": source}, data)
 
 
@@ -111,7 +125,8 @@ def _write_event(
 ) -> None:
     """Fill a component with its block and place it; the names of its trusted fields are noted."""
     start(component, 3)
-    if next(iter(fields.values())) is None:
+    first = next(iter(fields.values()))
+    if first is None or first is LEFT_OUT:
         problem = f"{named_label(component)} needs a text"
         raise ContentError(problem, fix=f'{label(component)}("...")', at=(component.source,))
     # Every field needs a text.

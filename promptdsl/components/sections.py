@@ -12,7 +12,7 @@ from promptdsl.components.fast_path import (
 )
 from promptdsl.components.options import SectionOptions, check_choice
 from promptdsl.components.replacements import OVERRIDES, of_parts, placed, replaced
-from promptdsl.components.scope import getframe, innermost, join, put
+from promptdsl.components.scope import getframe, innermost, is_list, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
@@ -230,9 +230,20 @@ def include(*parts: Node) -> None:
     for part in parts:
         if not isinstance(part, Node):  # pyright: ignore[reportUnnecessaryIsInstance]
             problem = f"include() takes components, not {type(part).__name__}"
-            raise ContentError(problem, fix="write Text(...) for text", at=(line,))
+            raise ContentError(problem, fix=_part_of(part), at=(line,))
     # Together: parts written in the argument list are the newest entries of the block together.
     adopt(make(FragmentNode, at=line), [part for part in parts if part.mask & BUSY])
     finished = tuple(map(finish, parts))
     for part in placed(finished) if of_parts else finished:
-        put(part, top)
+        put(part, top, line)
+
+
+def _part_of(value: object) -> str:
+    """Return what to write instead of a value that is put into a block."""
+    if value is None:
+        return "return the part, or leave include() out: what is written in the block is in it"
+    if is_list(value):
+        return "unpack it: include(*parts)"
+    if callable(value):
+        return "call it: include(part(...))"
+    return "write Text(...) for text"

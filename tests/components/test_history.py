@@ -138,16 +138,37 @@ def test_any_recorded_text_is_sent_to_the_byte(text: str) -> None:
     assert [("user", [text])] == said(History([{"role": "user", "content": text}]))
 
 
-@pytest.mark.parametrize("given", ["text", b"x", None, 3, {"role": "user", "content": "a"}, User])
-def test_what_is_no_list_is_refused_where_it_is_written(given: Any) -> None:
-    """What cannot be a recording is an error at the line of the History."""
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ("text", "read it first: History(json.loads(text))"),
+        (b"x", "read it first: History(json.loads(text))"),
+        (None, "an empty conversation is History([])"),
+        ({"role": "user", "content": "a"}, "put it in a list: History([message])"),
+        (3, "give the list itself: History(messages)"),
+        (User, "give the list itself: History(messages)"),
+    ],
+)
+def test_what_is_no_list_is_refused_where_it_is_written(given: Any, fix: str) -> None:
+    """What cannot be a recording is an error at its line that says how to make one."""
 
     def write() -> None:
         History(given)
 
     error = raised(ContentError, write)
     assert lines_of(write, 1) == error.at
-    assert "give the list itself: History(messages)" == error.fix
+    assert fix == error.fix
+
+
+def test_an_entry_that_is_no_message_is_refused_where_it_is_written() -> None:
+    """An entry of another type has its number, at the line of the History."""
+
+    def write() -> None:
+        History([{"role": "user", "content": "a"}, "text"])  # type: ignore[list-item]
+
+    error = raised(ContentError, write)
+    assert lines_of(write, 1) == error.at
+    assert "messages[1] of this History is a str, no message" == error.what
 
 
 @pytest.mark.parametrize(
@@ -181,7 +202,6 @@ def test_a_component_in_a_list_is_in_no_block() -> None:
 @pytest.mark.parametrize(
     ("item", "what"),
     [
-        ("text", "messages[1]: a message is a mapping, not str"),
         ({"role": "usr", "content": "x"}, "messages[1]: unknown role 'usr'"),
         (
             {"role": "tool", "content": "x"},
