@@ -99,9 +99,11 @@ def usage(component: Node) -> str:
     for x in _parameters(component):
         if x.kind is Parameter.VAR_POSITIONAL:
             words.append('"..."')
+        elif x.kind is Parameter.VAR_KEYWORD or x.name in accepts:
+            continue
         elif x.default is Parameter.empty or x.kind is Parameter.POSITIONAL_ONLY:
             words.append(x.name)
-        elif x.kind is not Parameter.VAR_KEYWORD and x.name not in accepts:
+        else:
             words.append(f"{x.name}=...")
     return f"{label(component)}({', '.join(words)})"
 
