@@ -151,7 +151,7 @@ def test_a_pipe_is_refused_at_once(
 @pytest.mark.parametrize("name", ["", "sub"])
 def test_a_folder_is_refused(home: Path, name: str) -> None:
     """Neither a root nor a folder under it is read."""
-    assert "is not a regular file" in raised(MediaError, lambda: under(home, home / name)).what
+    assert "is a folder, not a file" in raised(MediaError, lambda: under(home, home / name)).what
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")

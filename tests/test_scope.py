@@ -431,14 +431,14 @@ def test_include_takes_components_only(part: Any) -> None:
 
 
 def test_include_is_checked_like_writing() -> None:
-    """A part that may not stand in the block is refused when it is included, with both lines."""
+    """A part that may not stand in the block is refused where it is included, with all lines."""
 
     def write() -> None:
         turn = User("q")
         with Timeline(), System():
             include(turn)
 
-    assert lines_of(write, 1, 2) == raised(PlacementError, write).at
+    assert lines_of(write, 3, 2, 1) == raised(PlacementError, write).at
 
 
 # Appending.

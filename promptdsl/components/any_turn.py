@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from promptdsl.components.arguments import Content, retract
+from promptdsl.components.arguments import Content
 from promptdsl.components.block import begin
 from promptdsl.components.request_only import Ephemeral
-from promptdsl.components.scope import is_text
+from promptdsl.components.scope import is_text, retract
 from promptdsl.components.turns import (
     Assistant,
     Developer,

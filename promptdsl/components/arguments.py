@@ -1,7 +1,8 @@
 """The arguments of a component: turned into content, and moved out of the block they joined."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
 from promptdsl.components.replacements import of_parts, placed
@@ -10,14 +11,13 @@ from promptdsl.components.scope import (
     check_owner,
     freeze,
     innermost,
-    is_list,
     is_mapping,
-    is_owner,
     is_text,
 )
-from promptdsl.foundation.errors import ContentError, ScopeError
+from promptdsl.foundation.errors import ContentError, PromptError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.notice import Notice
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages.blocks import AnyBlock, Block
 from promptdsl.messages.message import Message
@@ -68,7 +68,9 @@ def bare(component: Node) -> ContentError:
     """Return the error for a component written without content and without a block."""
     return ContentError(
         f"this {label(component)} was written with no content and no block",
-        fix=f"give it content, or open it: with {label(component)}(...):",
+        fix=f"give it content, or open it: with {label(component)}(...):"
+        if component.mask & BARE
+        else f'give it content: {label(component)}("...")',
         at=(component.source,),
     )
 
@@ -353,54 +355,36 @@ def check_finished(arg: Node, component: Node) -> None:
         raise bare(arg)
 
 
-def retract(args: Iterable[object]) -> None:
-    """Take the components of an argument list back out of the open block: the call failed.
-
-    Those are the last entries of the block. The components written before them stay.
-    """
-    flat: list[object] = []
-    for arg in args:
-        flat += arg if is_list(arg) else (arg,)
-    written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
-    top = innermost()
-    if not written or top is None or top[0] is None or not is_owner(top):
-        return
-    entries: list[Child] | tuple[Child, ...] = top[0].content
-    while isinstance(entries, list) and entries and id(entries[-1]) in written:
-        del entries[-1]
-
-
 def type_name(value: object) -> str:
     """Return the name of the type of an author's argument, for an error."""
     # A class may have a metaclass, whose name does not help an author.
     return "type" if isinstance(value, type) else type(value).__name__
 
 
-def refused(arg: object, component: Node) -> ContentError:
+def refused(arg: object, component: Node) -> PromptError:
     """Return the error for an argument that is not content, with the remedy for its type."""
-    name = type_name(arg)
-    if isinstance(arg, Message) or (type(arg) is dict and "role" in arg and "content" in arg):
+    from promptdsl.components.options import left_out
+    from promptdsl.foundation.remedies import content_remedy
+
+    if arg is LEFT_OUT:
+        return left_out(component)
+    if isinstance(arg, Message):
         fix = "write a recorded message in a History, directly in the Timeline: History([message])"
-    elif isinstance(arg, bool):
-        fix = "write str(flag) to print it; `flag and Text(...)` leaves something out"
-    elif arg is None:
-        fix = "leave it out, or write an empty string"
-    elif isinstance(arg, list | tuple | set | frozenset | Iterator):
-        fix = "unpack it: *items"
     elif isinstance(arg, AnyBlock):
         fix = "pass it to a turn, or to include() in the block of a turn"
-    elif isinstance(arg, Mapping):
-        fix = "write Json(value) to show it as JSON, or pass its items one by one"
-    elif name == "Rendered":
-        fix = "write History(rendered.messages) in the Timeline, or the part itself here"
-    elif isinstance(arg, bytes | bytearray):
-        fix = "decode it: Value(data.decode())"
-    elif callable(arg):
-        fix = "call it"
     else:
-        fix = f"write str(...) of the {name}, or Value(str(...)) when it comes from elsewhere"
-    return ContentError(
-        f"{'True' if arg is True else f'a {name}'} cannot be content of {named_label(component)}",
-        fix=fix,
-        at=(component.source,),
-    )
+        fix = content_remedy(arg)
+    if isinstance(arg, FunctionType) and label(component) == "Timeline":
+        fix += f", or write Tool({arg.__name__}) for a tool"
+    problem = f"{named_type(arg)} cannot be content of {named_label(component)}"
+    return ContentError(problem, fix=fix, at=(component.source,))
+
+
+def named_type(arg: object) -> str:
+    """Return the type of an author's argument with its article, for an error."""
+    if arg is None or isinstance(arg, bool):
+        return repr(arg)
+    kind = type_name(arg)
+    if type(arg) is bytes:
+        return kind
+    return f"an {kind}" if kind[0] in "aeioAEIO" else f"a {kind}"

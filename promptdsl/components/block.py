@@ -16,7 +16,7 @@ A component has the slots of its node. Its life, in order:
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
-from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, retract
+from promptdsl.components.arguments import TEXT_BITS, check_finished, gather
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import id_problem, options_of, refuse_options, shown
 from promptdsl.components.scope import (
@@ -28,15 +28,17 @@ from promptdsl.components.scope import (
     join,
     leave,
     misplaced,
+    retract,
     set_innermost,
 )
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError
 from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Position, Source, end_traceback
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
-from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, make, named_label
+from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
@@ -191,6 +193,9 @@ def _checked_id(component: Component, id: object) -> str:
     problem = id_problem(component, id)
     if problem or not isinstance(id, str):
         what = f"{shown(id)} is not the id of {named_label(component)}"
+        if id is LEFT_OUT:
+            what = f"{named_label(component)} needs an id"
+            problem = f'it comes first: {label(component)}("rules", "...")'
         raise OptionError(what, fix=problem, at=(component.source,))
     return str.__str__(id)
 
@@ -297,7 +302,7 @@ def turn_advice(node: Node, otherwise: str) -> str:
     if node.mask & masks.ITEM:
         return "an Item belongs in a List or a Checklist"
     if node.mask & masks.CALL:
-        return f"only an Assistant turn holds {named_label(node)}"
+        return f"only an Assistant turn holds {named_label(node)}: Assistant({label(node)}(...))"
     if node.mask & masks.RESULT:
         return "only a User or tool turn holds a ToolResult"
     if node.mask & masks.EVENT_BLOCK:

@@ -5,12 +5,12 @@ from typing import Literal, Never
 
 from promptdsl.components.arguments import Content, adopt, block_part, inline, is_data, one_text
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
-from promptdsl.components.options import check_choice, check_count, check_priority
+from promptdsl.components.options import check_choice, check_count, check_priority, too_many
 from promptdsl.components.scope import Component, misplaced
 from promptdsl.foundation.errors import OptionError
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.group_nodes import FirstFitNode, GroupNode, LimitNode, NoteNode, ReserveNode
-from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT
+from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT, TURN
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
@@ -135,8 +135,8 @@ class Limit(Container, LimitNode):
     def _advice(cls, node: Node) -> str:
         if isinstance(node, CacheBreakpointNode):
             return "a text that is cut has no place for it: write the breakpoint after the Limit"
-        if node.mask & SECTION:
-            return "write the Limit in the Section, around its text"
+        if node.mask & (SECTION | TURN):
+            return f"write the Limit in the {label(node)}, around its text"
         if isinstance(node, _UNCUT):
             return f"a Limit holds text only: write the {label(node)} around it, or beside it"
         return turn_advice(node, f"a Limit holds text only: write the {label(node)} beside it")
@@ -181,7 +181,9 @@ class Reserve(Component, ReserveNode):
     __slots__ = ()
     _own = HOLLOW
 
-    def __init__(self, tokens: int, **unknown: Never) -> None:
+    def __init__(self, tokens: int, *extra: Never, **unknown: Never) -> None:
+        if extra:
+            raise too_many(self, tokens, *extra)
         self.tokens = tokens
         begin_leaf(self, unknown)
 
@@ -206,7 +208,11 @@ class CacheBreakpoint(Component, CacheBreakpointNode):
     __slots__ = ()
     _own = CACHE
 
-    def __init__(self, ttl: Literal["5m", "1h"] | None = None, **unknown: Never) -> None:
+    def __init__(
+        self, ttl: Literal["5m", "1h"] | None = None, *extra: Never, **unknown: Never
+    ) -> None:
+        if extra:
+            raise too_many(self, ttl, *extra)
         self.ttl = ttl
         begin_leaf(self, unknown)
 

@@ -1,13 +1,13 @@
 """Components of an author's own: functions that get a name, children, and can be overridden."""
 
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, cast, overload
 
-from promptdsl.components.arguments import adopt, gather, retract, type_name
+from promptdsl.components.arguments import adopt, gather, type_name
 from promptdsl.components.block import Container, finish
 from promptdsl.components.options import is_name
 from promptdsl.components.overrides import COMPONENTS, difference, is_plain, qualified, unfit
@@ -29,8 +29,9 @@ from promptdsl.components.scope import (
     open_block,
     place,
     put,
+    retract,
 )
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError, nearest
 from promptdsl.foundation.source import author, door
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
@@ -185,6 +186,8 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             + ("an async def" if asynchronous else type_name(function)),
             fix="write a Lazy for a function that awaits"
             if asynchronous
+            else f'write @component(name="{function}") before a def'
+            if type(function) is str and is_name(function)
             else "write @component before a def",
             at=(author(),),
         )
@@ -221,11 +224,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise OptionError(
-                f"{component_name}(): {error}",
-                fix=f"it takes {component_name}{signature}",
-                at=(block.source,),
-            ) from None
+            raise _unfit_call(block, signature, kwargs, error) from None
         block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
         place(block)
         if inspect.isgeneratorfunction(function):
@@ -282,3 +281,18 @@ def _take(block: CustomComponent, returned: object) -> None:
         return
     if not any(returned is node for part in parts for node, _ in walk(part)):
         block.content += gather(block, (returned,))
+
+
+def _unfit_call(
+    block: CustomComponent,
+    signature: inspect.Signature,
+    options: Mapping[str, object],
+    error: TypeError,
+) -> OptionError:
+    """Return the error for arguments that a component does not take."""
+    problem, fix = f"{block.name}(): {error}", f"it takes {block.name}{signature}"
+    unknown = [option for option in options if option not in signature.parameters]
+    near = nearest(unknown[0], signature.parameters) if unknown else ""
+    if near.startswith("did"):
+        problem, fix = f"{block.name}() takes no {unknown[0]!r}", f"{near} {fix}"
+    return OptionError(problem, fix=fix, at=(block.source,))

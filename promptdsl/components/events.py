@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from promptdsl.components.arguments import Content, retract
+from promptdsl.components.arguments import Content
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
-from promptdsl.components.scope import start
+from promptdsl.components.scope import retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import data_text
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
@@ -157,7 +158,8 @@ def _block(
     details: Mapping[str, object],
 ) -> _Block:
     """Return the block of an event; its fields have a text, and nested data in them is JSON."""
-    if next(iter(fields.values())) is None:
+    first = next(iter(fields.values()))
+    if first is None or first is LEFT_OUT:
         problem = f"{named_label(component)} needs a text"
         raise ContentError(problem, fix=f'{label(component)}("...")')
     for name, value in (*fields.items(), *details.items()):

@@ -1,11 +1,18 @@
 """Recorded conversations."""
 
+import os
 from collections.abc import Iterable, Mapping
-from typing import Self, TypedDict, TypeGuard, TypeVar, Unpack
+from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
-from promptdsl.components.arguments import retract, type_name
-from promptdsl.components.options import bad_option, check_count, check_priority, unknown_option
-from promptdsl.components.scope import Component, is_list, is_mapping, is_text, place, start
+from promptdsl.components.arguments import named_type, type_name
+from promptdsl.components.options import (
+    bad_option,
+    check_count,
+    check_priority,
+    too_many,
+    unknown_option,
+)
+from promptdsl.components.scope import Component, is_list, is_mapping, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
@@ -57,8 +64,11 @@ class History(Component, RecordedNode):
         self,
         messages: Iterable[Message | Mapping[str, object]],
         /,
+        *extra: Never,
         **options: Unpack[HistoryOptions],
     ) -> None:
+        if extra:
+            raise too_many(self, messages, *extra)
         _begin_history(self, messages, "messages", options)
 
     @classmethod
@@ -128,20 +138,26 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     elif _is_series(messages):
         component.items = _entries(component, messages)
     else:
-        fix = "give the list itself: History(messages)"
-        if messages is None:
-            fix = "did the function that loads them forget `return`? An empty list is History([])"
-        elif isinstance(messages, Message) or is_mapping(messages):
-            fix = "put it in a list: History([message])"
-        elif is_text(messages):
-            fix = "write User(text), or load the JSON of the file: History(json.loads(text))"
         raise ContentError(
             f"a History takes a list of messages, not {type_name(messages)}",
-            fix=fix,
+            fix=_list_of(messages),
             at=(component.source,),
         )
     place(component)
     return component
+
+
+def _list_of(value: object) -> str:
+    """Return how a list of messages is made of a value that is none."""
+    if value is None:
+        return "an empty conversation is History([])"
+    if is_mapping(value):
+        return "put it in a list: History([message])"
+    if isinstance(value, str | bytes):
+        return "read it first: History(json.loads(text))"
+    if isinstance(value, os.PathLike):
+        return "read it first: History(json.loads(path.read_text()))"
+    return "give the list itself: History(messages)"
 
 
 def _is_series(value: object) -> TypeGuard[Iterable[object]]:
@@ -157,7 +173,8 @@ def _entries(component: History, messages: Iterable[object]) -> tuple[object, ..
     component.known = known
     # A recording may be long, but has few types; the part that is known has one.
     new = entries if known is None else entries[len(known.given) :]
-    if any(issubclass(kind, Node) for kind in set(map(type, new))):
+    kinds = set(map(type, new))
+    if any(issubclass(kind, Node) for kind in kinds):
         parts = [entry for entry in entries if isinstance(entry, Node)]
         retract(parts)
         raise ContentError(
@@ -165,4 +182,16 @@ def _entries(component: History, messages: Iterable[object]) -> tuple[object, ..
             fix="write it after the History, directly in the Timeline",
             at=(component.source, parts[0].source),
         )
+    if component.form == "messages" and not all(issubclass(x, Message | Mapping) for x in kinds):
+        raise _no_message(component, entries)
     return entries
+
+
+def _no_message(component: History, entries: tuple[object, ...]) -> ContentError:
+    """Return the error for the first entry of a list that is no message."""
+    from promptdsl.foundation.remedies import message_remedy
+
+    wrong = ((n, x) for n, x in enumerate(entries) if not isinstance(x, Message | Mapping))
+    number, entry = next(wrong)
+    problem = f"messages[{number}] of this History is {named_type(entry)}, no message"
+    return ContentError(problem, fix=message_remedy(entry), at=(component.source,))

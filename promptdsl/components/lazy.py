@@ -1,7 +1,7 @@
 """Parts that a function returns when the prompt is rendered."""
 
 from collections.abc import Awaitable, Callable
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutine
 from math import inf
 from typing import Never
 
@@ -9,9 +9,9 @@ import attrs
 
 from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_node
 from promptdsl.components.block import begin_leaf, finish
-from promptdsl.components.options import bad_option, is_real
+from promptdsl.components.options import bad_option, is_real, too_many
 from promptdsl.components.replacements import kept_overrides, replacing, restored
-from promptdsl.components.scope import Component, detached, open_block, wrote_detached
+from promptdsl.components.scope import Component, detached, is_list, open_block, wrote_detached
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
 from promptdsl.foundation.source import note_caller
@@ -64,8 +64,11 @@ class Lazy(Component, LazyNode):
         function: Callable[[LazyContext], object],
         /,
         weight: float = 1,
+        *extra: Never,
         **unknown: Never,
     ) -> None:
+        if extra:
+            raise too_many(self, function, weight, *extra)
         self.function = function
         self.weight = weight
         self.overrides = kept_overrides()
@@ -74,9 +77,13 @@ class Lazy(Component, LazyNode):
     def _check_fields(self) -> None:
         function: object = self.function
         if not callable(function):
+            if iscoroutine(function):
+                function.close()
             raise ContentError(
                 f"a Lazy takes a function, not {type_name(function)}",
-                fix="Lazy(lambda context: ...)",
+                fix="give the function itself, which is called later: Lazy(function)"
+                if iscoroutine(function)
+                else "Lazy(lambda context: ...)",
                 at=(self.source,),
             )
         if not is_real(self.weight) or not 0 < self.weight < inf:
@@ -89,11 +96,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
     Raises :class:`ContentError` when it has to be awaited.
     """
     with detached(), replacing(restored(lazy.overrides)):
-        try:
-            result = lazy.function(context)
-        except Exception as error:
-            note_caller(error, lazy.source, "the function of this Lazy")
-            raise
+        result = _called(lazy, context)
         _refuse_open(lazy)
         result = _or_hint(result, lazy)
     if isawaitable(result):
@@ -108,16 +111,33 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
     return result
 
 
+def _called(lazy: LazyNode, context: LazyContext) -> object:
+    """Return what the function of a lazy returns, or raise when it takes other arguments."""
+    try:
+        return lazy.function(context)
+    except Exception as error:
+        trace = error.__traceback__
+        if not isinstance(error, TypeError) or (trace is not None and trace.tb_next is not None):
+            # Raised by the function itself.
+            note_caller(error, lazy.source, "the function of this Lazy")
+            raise
+        raise ContentError(
+            f"the function of this Lazy cannot be called with the context alone: {error}",
+            fix="give it one parameter: lambda context: ...",
+            at=(lazy.source,),
+        ) from None
+
+
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
     """Return the result of the function of a lazy, awaited if it has to be."""
     with detached(), replacing(restored(lazy.overrides)):
-        try:
-            result: object | Awaitable[object] = lazy.function(context)
-            if isawaitable(result):
+        result: object | Awaitable[object] = _called(lazy, context)
+        if isawaitable(result):
+            try:
                 result = await result
-        except Exception as error:
-            note_caller(error, lazy.source, "the function of this Lazy")
-            raise
+            except Exception as error:
+                note_caller(error, lazy.source, "the function of this Lazy")
+                raise
         _refuse_open(lazy)
         return _or_hint(result, lazy)
 
@@ -152,5 +172,8 @@ def part_of(result: object, lazy: LazyNode) -> Node | None:
     if is_number(result) or (isinstance(result, str) and not isinstance(result, Trusted)):
         value = value_node(result, lazy)
         return value if value.text else None
+    if is_list(result):
+        problem = f"a {type_name(result)} cannot be content of a Lazy"
+        raise ContentError(problem, fix="return Fragment(*parts)", at=(lazy.source,))
     parts = tuple(inline(result, lazy))
     return make(TextNode, parts, mask=TEXT_BITS, at=lazy.at) if parts else None

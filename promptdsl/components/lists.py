@@ -14,7 +14,7 @@ from promptdsl.components.arguments import (
     refused,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
-from promptdsl.components.options import check_flag
+from promptdsl.components.options import check_flag, too_many
 from promptdsl.components.scope import freeze
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION
 from promptdsl.tree.node import DEFAULTS, Child, Node
@@ -157,7 +157,11 @@ class Example(TextContainer, ExampleNode):
 
     __slots__ = ()
 
-    def __init__(self, input: Content, output: Content, **unknown: Never) -> None:
+    _twice = "both its sides are arguments: Example(input, output)"
+
+    def __init__(self, input: Content, output: Content, *extra: Never, **unknown: Never) -> None:
+        if extra:
+            raise too_many(self, input, output, *extra)
         begin(self, (input, output), unknown)
 
     def _check_fields(self) -> None:

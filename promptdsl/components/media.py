@@ -173,6 +173,9 @@ _DATA: Mapping[Callable[..., MediaSource], str] = {
 """The data that the source of an attachment is made of."""
 
 
+_ADDRESSES = ("http://", "https://", "data:", "gs://", "s3://")
+
+
 @door
 def _write_media(
     cls: type[M], read: Callable[..., MediaSource], data: object, options: Mapping[str, object]
@@ -202,6 +205,9 @@ def _checked_data(
     cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
 ) -> str | bytes:
     """Return the data of an attachment as plain data, or raise :class:`ContentError`."""
+    if isinstance(data, str) and read is of_path and data.startswith(_ADDRESSES):
+        problem = f"{data[:60]!r} is an address, no path"
+        raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:
         return exact(data)
     if is_binary(data) and read in (of_bytes, of_base64):

@@ -1,16 +1,16 @@
 """The options of components: their types, and the checks of their values."""
 
-import inspect
 import re
 from collections.abc import Collection, Iterable, Mapping
+from inspect import Parameter, signature
 from math import inf, isnan
 from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_args
 
 from promptdsl.components.fast_path import BY_PRIORITY, MOST
-from promptdsl.components.scope import Component
+from promptdsl.components.scope import Component, retract
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
-from promptdsl.foundation.source import door, end_traceback
+from promptdsl.foundation.source import author, door, end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
 from promptdsl.tree.node import DEFAULTS, NAME, Node, Options, implied, label
@@ -73,7 +73,50 @@ class SectionOptions(TypedDict, total=False):
 def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
     """Return the error for a keyword that a component does not take."""
     problem = f"{label(component)}() takes no {name!r}"
-    return OptionError(problem, fix=nearest(name, known), at=(component.source,))
+    fix = nearest(name, known)
+    by_position = [x.name for x in _parameters(component) if x.kind in _BY_POSITION]
+    if not fix.startswith("did") and name in (*by_position, "content", "text"):
+        fix = f"write it without its name: {usage(component)}"
+    return OptionError(problem, fix=fix, at=(component.source,))
+
+
+def too_many(component: Node, *given: object) -> OptionError:
+    """Return the error for more positional arguments than a component takes."""
+    retract(given)
+    takes = [x.kind for x in _parameters(component)]
+    number = takes.count(_BY_POSITION[0]) + takes.count(Parameter.POSITIONAL_OR_KEYWORD)
+    several = "argument" if number == 1 else "arguments"
+    problem = f"{label(component)}() takes {number} {several} by position, not {len(given)}"
+    return OptionError(problem, fix=f"write {usage(component)}", at=(author(),))
+
+
+def left_out(component: Node) -> OptionError:
+    """Return the error for a required argument that was left out."""
+    problem = f"an argument of {label(component)}() is missing"
+    return OptionError(problem, fix=f"write {usage(component)}", at=(component.source,))
+
+
+def usage(component: Node) -> str:
+    """Return how a component is called: ``ToolUse(name, input, id)``."""
+    accepts: frozenset[str] = getattr(component, "accepts", frozenset())
+    words: list[str] = []
+    for x in _parameters(component):
+        if x.kind is Parameter.VAR_POSITIONAL:
+            words.append('"..."')
+        elif x.kind is Parameter.VAR_KEYWORD or x.name in accepts:
+            continue
+        elif x.default is Parameter.empty or x.kind is Parameter.POSITIONAL_ONLY:
+            words.append(x.name)
+        else:
+            words.append(f"{x.name}=...")
+    return f"{label(component)}({', '.join(words)})"
+
+
+_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
+
+
+def _parameters(component: Node) -> list[Parameter]:
+    return [*signature(type(component)).parameters.values()]
 
 
 def bad_option(component: Node, name: str, value: object, fix: str) -> OptionError:
@@ -91,9 +134,8 @@ def refuse_options(component: Component, options: Iterable[str]) -> None:
 
 def keywords(component: Component) -> set[str]:
     """Return the keywords that the class of a component takes."""
-    parameters = inspect.signature(type(component)).parameters.values()
-    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return {x.name for x in parameters if x.kind in kinds} | component.accepts
+    kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return {x.name for x in _parameters(component) if x.kind in kinds} | component.accepts
 
 
 def options_of(

@@ -9,18 +9,20 @@ error instead of writing into the wrong block.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
 from threading import enumerate as threads
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 import attrs
 
 from promptdsl.foundation.errors import PlacementError, PromptError, ScopeError
-from promptdsl.foundation.signatures import ListedSignature
+from promptdsl.foundation.signatures import LEFT_OUT, ListedSignature
 from promptdsl.foundation.source import Source, author, door, end_traceback
 from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
@@ -45,12 +47,15 @@ class Component(Node):
     """The names of these options."""
     _own: ClassVar[int] = 0
     """The bits of its mask that do not depend on its content."""
+    _twice: ClassVar[str] = "write a new component for a second block"
+    """What to do instead of opening it once more."""
     _forbids_at_once: ClassVar[int] = 0
     """The bits that are refused the moment a child is written in its block."""
 
     content: Any  # Any: a list of children while its block is open, a tuple at other times
 
     def __init_subclass__(cls) -> None:
+        _refuse_what_is_left_out(cls)
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
         cls.accepts = getattr(cls.options_type, "__optional_keys__", cls.accepts)
@@ -65,6 +70,15 @@ class Component(Node):
     def _advice(cls, node: Node) -> str:  # noqa: ARG003 (its subclasses read it)
         """Return where a node belongs that may not be in this block."""
         return "write it outside of this block"
+
+
+def _refuse_what_is_left_out(cls: type[Component]) -> None:
+    """Give required arguments a default that is no value, as Python's own error has no advice."""
+    init: object = vars(cls).get("__init__")
+    if isinstance(init, FunctionType):
+        defaults = init.__defaults__ or ()
+        required = init.__code__.co_argcount - 1 - len(defaults)
+        init.__defaults__ = (LEFT_OUT,) * required + defaults
 
 
 def freeze(part: Node) -> Node:
@@ -176,14 +190,14 @@ def place(component: Node) -> None:
         join(component, top, component.mask)
 
 
-def put(node: Node, opened: OpenBlock) -> None:
-    """Put a finished node into the block that is open; it may be in others, too."""
+def put(node: Node, opened: OpenBlock, at: Source | None = None) -> None:
+    """Put a finished node into the block that is open, at a line; it may be in others, too."""
     check_owner(node, opened)
     block = opened[0]
     if block is None:
         return
     if node.mask & opened[4]:
-        raise misplaced(node, block)
+        raise misplaced(node, block, at)
     entries: list[Child] | tuple[Child, ...] = block.content
     if not isinstance(entries, list):
         raise _closed(node, block)
@@ -204,7 +218,7 @@ def enter(component: C) -> C:
         state = "closed" if mask & CLOSED else "open already"
         raise ScopeError(
             f"this {label(component)} is {state}, a block is entered once",
-            fix="write a new component for a second block",
+            fix=component._twice,
             at=(author(), component.source),
         )
     opened: OpenBlock
@@ -346,15 +360,39 @@ def open_block() -> Component | None:
     return None if opened is None else opened[0]
 
 
+def retract(args: Iterable[object]) -> None:
+    """Take the components of an argument list back out of the open block: the call failed.
+
+    Those are the last entries of the block. The components written before them stay.
+    """
+    flat: list[object] = []
+    for arg in args:
+        flat += arg if is_list(arg) else (arg,)
+    written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
+    top = innermost()
+    if not written or top is None or top[0] is None or not is_owner(top):
+        return
+    entries: list[Child] | tuple[Child, ...] = top[0].content
+    while isinstance(entries, list) and entries and id(entries[-1]) in written:
+        del entries[-1]
+
+
 # Errors.
 
 
-def misplaced(node: Node, block: Node) -> PlacementError:
-    """Return the error for a node that may not be in a block."""
+def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementError:
+    """Return the error for a node that may not be in a block; ``at`` is where it was put there.
+
+    A part that was written before, elsewhere, is named after the block.
+    """
+    written, opened = lines = (node.source, block.source)
+    is_older = written and opened and written.file == opened.file and written.line < opened.line
+    if is_older and not node.mask & PLACED:
+        lines = (opened, written)
     return PlacementError(
         f"{named_label(node)} cannot be in {named_label(block)}",
         fix=block._advice(node) if isinstance(block, Component) else "",
-        at=(node.source, block.source),
+        at=(at, *lines),
     )
 
 
@@ -416,8 +454,17 @@ def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
         f"this {label(component)} is written in {here}, but the open {name} belongs to {there}",
         fix="build the part under `with detached():` there, "
         "and include() it where the block is open",
-        at=(component.source, None if block is None else block.source),
+        at=(_own_line(component), None if block is None else block.source),
     )
+
+
+def _own_line(component: Node) -> Source | None:
+    """Return the line of a component, unless the standard library called it, as a thread does."""
+    source = component.source
+    library = os.path.dirname(os.__file__)
+    if source is None or source.file.startswith(os.path.join(library, "site-packages")):
+        return source
+    return None if source.file.startswith(library) else source
 
 
 def _task_name(task: Task[object] | None) -> str:

@@ -13,7 +13,7 @@ from promptdsl.components.fast_path import (
 )
 from promptdsl.components.options import SectionOptions, check_choice
 from promptdsl.components.replacements import OVERRIDES, of_parts, placed, replaced
-from promptdsl.components.scope import Component, getframe, innermost, join, put
+from promptdsl.components.scope import Component, getframe, innermost, is_list, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
@@ -247,14 +247,25 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
     adopt(make(FragmentNode, at=line), [node for node in nodes if node.mask & BUSY])
     finished = tuple(map(finish, nodes))
     for part in placed(finished) if of_parts else finished:
-        put(part, top)
+        put(part, top, line)
 
 
 def _block_node(given: object, block: Component, line: Source) -> Node:
     """Return the node of a content block, or of its dictionary, that is included in a block."""
     if not is_data(given):
         problem = f"include() takes components and content blocks, not {type_name(given)}"
-        raise ContentError(problem, fix="write Text(...) for text", at=(line,))
+        raise ContentError(problem, fix=_part_of(given), at=(line,))
     here = object.__new__(type(block))
     here.code, here.offset = line, -1
     return block_part(given, here)
+
+
+def _part_of(value: object) -> str:
+    """Return what to write instead of a value that is put into a block."""
+    if value is None:
+        return "return the part, or leave include() out: what is written in the block is in it"
+    if is_list(value):
+        return "unpack it: include(*parts)"
+    if callable(value):
+        return "call it: include(part(...))"
+    return "write Text(...) for text"

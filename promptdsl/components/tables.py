@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, Never, TypeAlias, TypeGuard
 
-from promptdsl.components.arguments import TEXT_BITS, retract, type_name
-from promptdsl.components.options import check_choice, refuse_options
-from promptdsl.components.scope import Component, is_mapping, place, start
+from promptdsl.components.arguments import TEXT_BITS, type_name
+from promptdsl.components.options import check_choice, refuse_options, too_many
+from promptdsl.components.scope import Component, is_mapping, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, nearest
 from promptdsl.foundation.escaping import data_text, text_of
 from promptdsl.foundation.source import end_traceback
@@ -50,8 +50,11 @@ class Table(Component, TableNode):
         rows_or_frame: object,
         columns: Iterable[str] | None = None,
         format: TableFormat | None = None,
+        *extra: Never,
         **unknown: Never,
     ) -> None:
+        if extra:
+            raise too_many(self, rows_or_frame, columns, format, *extra)
         start(self)
         data = rows_or_frame
         if _is_ordered(data) and isinstance(data, Iterator):

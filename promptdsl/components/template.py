@@ -5,13 +5,12 @@ from functools import partial
 from os import PathLike
 from typing import Self
 
-from promptdsl.components.arguments import retract
-from promptdsl.components.scope import Component, place, start
+from promptdsl.components.scope import Component, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.source import door
 from promptdsl.templates import TemplateSource, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
-from promptdsl.tree.node import found_in
+from promptdsl.tree.node import found_in, named_label
 from promptdsl.tree.part_nodes import TemplateNode
 
 
@@ -77,6 +76,13 @@ def _begin_template(
                 )
         component.variables = check_variables({**variables, **inputs})
     except PromptError as error:
-        retract(found_in(mapping, inputs))
+        parts = found_in(mapping, inputs)
+        retract(parts)
+        if parts:
+            raise ContentError(
+                f"{named_label(parts[0])} cannot be a variable of a template",
+                fix="write it beside the Template, as a part of its own",
+                at=(component.source,),
+            ) from None
         raise error.located(component.source) from None
     place(component)

@@ -15,10 +15,9 @@ from promptdsl.components.arguments import (
     inline,
     one_text,
     refused,
-    retract,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import bad_option, refuse_options
+from promptdsl.components.options import bad_option, left_out, refuse_options, too_many
 from promptdsl.components.scope import (
     Component,
     freeze,
@@ -27,11 +26,13 @@ from promptdsl.components.scope import (
     is_text,
     join,
     place,
+    retract,
     start,
 )
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import BUSY, HOLLOW
@@ -118,7 +119,9 @@ class Heading(Component, HeadingNode):
     __slots__ = ()
     _own = TEXT_BITS
 
-    def __init__(self, text: Content, level: int = 1, **unknown: Never) -> None:
+    def __init__(self, text: Content, level: int = 1, *extra: Never, **unknown: Never) -> None:
+        if extra:
+            raise too_many(self, text, level, *extra)
         self.level = level
         begin_text(self, (text,), unknown)
 
@@ -145,14 +148,18 @@ class Code(Component, CodeNode):
     __slots__ = ()
     _own = TEXT_BITS
 
-    def __init__(self, text: Content, language: str | None = None, **unknown: Never) -> None:
+    def __init__(
+        self, text: Content, language: str | None = None, *extra: Never, **unknown: Never
+    ) -> None:
+        if extra:
+            raise too_many(self, text, language, *extra)
         self.language = language
         begin_text(self, (text,), unknown)
 
     def _check_fields(self) -> None:
         language = self.language
         if language is not None and not (is_text(language) and _LANGUAGE.match(language)):
-            fix = "write the name of a language: letters, digits, _ + # . -"
+            fix = "write the name of a language: letters, digits, _ + # . -; the code comes first"
             raise bad_option(self, "language", language, fix)
         self.language = exact(self.language)
 
@@ -234,7 +241,9 @@ class Value(Component, ValueNode):
 
     __slots__ = ()
 
-    def __init__(self, value: object, **unknown: Never) -> None:
+    def __init__(self, value: object, *extra: Never, **unknown: Never) -> None:
+        if extra:
+            raise too_many(self, value, *extra)
         self.label = None
         _begin_value(self, value, unknown)
         top = innermost()
@@ -257,12 +266,17 @@ class Volatile(Component, VolatileNode):
 
     __slots__ = ()
 
-    def __init__(self, value: object, /, label: str, **unknown: Never) -> None:
+    def __init__(self, value: object, /, label: str, *extra: Never, **unknown: Never) -> None:
+        if extra:
+            raise too_many(self, value, label, *extra)
         self.label = exact(label)
         start(self)
         if not is_text(label):
+            given: object = label
             retract(found_in(value, label))
-            raise bad_option(self, "label", label, "write its name, a string")
+            if given is LEFT_OUT:
+                raise left_out(self)
+            raise bad_option(self, "label", given, "write its name, a string")
         _begin_value(self, value, unknown)
         place(self)
 
@@ -284,7 +298,11 @@ class Untrusted(Component, UntrustedNode):
 
     __slots__ = ()
 
-    def __init__(self, text: object, /, source: object = None, **unknown: Never) -> None:
+    def __init__(
+        self, text: object, /, source: object = None, *extra: Never, **unknown: Never
+    ) -> None:
+        if extra:
+            raise too_many(self, text, source, *extra)
         _begin_value(self, text, unknown)
         try:
             self.origin = None if source is None else text_of(source)
@@ -310,7 +328,9 @@ class Json(Component, JsonNode):
     __slots__ = ()
     _own = TEXT_BITS
 
-    def __init__(self, value: object, **unknown: Never) -> None:
+    def __init__(self, value: object, *extra: Never, **unknown: Never) -> None:
+        if extra:
+            raise too_many(self, value, *extra)
         start(self)
         try:
             refuse_options(self, unknown)
@@ -344,8 +364,9 @@ def _begin_value(
         component.text = text_of(value)
     except PromptError as error:
         retract(found_in(value))
-        end_traceback(error.located(component.source))
-        raise
+        problem = left_out(component) if value is LEFT_OUT else error.located(component.source)
+        end_traceback(problem)
+        raise problem from None
 
 
 def dedent(text: str) -> str:

@@ -39,6 +39,7 @@ class Timeline(Container, RootNode):
 
     __slots__ = ()
     _own = ROOT
+    _forbids_at_once = ROOT
     _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | EVENT_BLOCK
 
     def __init__(
@@ -83,6 +84,8 @@ class Timeline(Container, RootNode):
             return "write ToolMessage(tool_use_id, ...), or put it in a User"
         if node.mask & EVENT_BLOCK:
             return f"put it in an Event: Event({name}(...))"
+        if node.mask & MEDIA:
+            return "put it in a User"
         return "put it in a System for instructions, or in a User"
 
 

@@ -18,6 +18,7 @@ from promptdsl.components.options import (
     check_choice,
     check_flag,
     refuse_options,
+    too_many,
 )
 from promptdsl.components.scope import (
     Component,
@@ -30,6 +31,7 @@ from promptdsl.components.scope import (
     start,
 )
 from promptdsl.foundation.errors import ContentError, DataError, PromptError
+from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import JsonValue, write_json
 from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.unicode import exact
@@ -66,8 +68,16 @@ class ToolUse(Component, ToolUseNode):
     __slots__ = ()
 
     def __init__(
-        self, name: str, input: Mapping[str, JsonValue] | str, /, id: str, **unknown: Never
+        self,
+        name: str,
+        input: Mapping[str, JsonValue] | str,
+        /,
+        id: str,
+        *extra: Never,
+        **unknown: Never,
     ) -> None:
+        if extra:
+            raise too_many(self, name, input, id, *extra)
         frame = getframe(1)
         self.code = frame.f_code
         self.offset = frame.f_lasti
@@ -103,7 +113,12 @@ def _input_text(component: ToolUse, name: object, input: object, id: object) -> 
         raise ContentError(problem, fix=fix, at=(component.source,))
     try:
         return write_json(dict(input))
-    except DataError as error:
+    except DataError as unnamed:
+        error = unnamed
+        try:
+            plain(input, "input")  # its error names the key
+        except DataError as named:
+            error = named
         raise ContentError(error.what, fix=error.fix, at=(component.source,)) from None
 
 
@@ -128,11 +143,13 @@ class Reasoning(Component, ReasoningNode):
         self,
         text: str,
         signature: str | None = None,
-        *,
+        *extra: Never,
         encrypted: str | None = None,
         origin: str | None = None,
         **unknown: Never,
     ) -> None:
+        if extra:
+            raise too_many(self, text, signature, *extra)
         start(self)
         refuse_options(self, unknown)
         fields: dict[str, object] = {"text": text, "signature": signature}

@@ -7,12 +7,13 @@ from functools import partial
 from types import NoneType
 from typing import Never, cast
 
-from promptdsl.components.arguments import retract, type_name
-from promptdsl.components.options import refuse_options
-from promptdsl.components.scope import Component, is_mapping, place, start
+from promptdsl.components.arguments import type_name
+from promptdsl.components.options import refuse_options, too_many
+from promptdsl.components.scope import Component, is_list, is_mapping, place, retract, start
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.json import JsonObject
+from promptdsl.foundation.signatures import nothing
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
@@ -21,7 +22,7 @@ from promptdsl.tree.node import found_in
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 _NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
-_NO_TYPES = (NoneType, partial, str, int, float, list, tuple)
+_NO_TYPES = (NoneType, nothing, partial, str, int, float, list, tuple)
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
@@ -51,17 +52,21 @@ class Tool(Component, ToolNode):
         self,
         function: Callable[..., object] | ToolDefinition | None = None,
         /,
-        *,
+        *extra: Never,
         name: str | None = None,
         description: str | None = None,
         input_schema: Mapping[str, object] | None = None,
         **unknown: Never,
     ) -> None:
+        if extra:
+            raise too_many(self, function, *extra)
         start(self)
         try:
             refuse_options(self, unknown)
             if isinstance(function, ToolDefinition):
                 _refuse_beside(function, (name, description, input_schema))
+                if function.input_schema:
+                    _refuse_no_object(function.input_schema)
                 self.definition = function
             else:
                 own_name, own_description = _text("name", name), _text("description", description)
@@ -101,12 +106,14 @@ class Output(Component, OutputNode):
         self,
         schema: object,
         /,
-        *,
+        *extra: Never,
         name: str | None = None,
         description: str | None = None,
         strict: bool = True,
         **unknown: Never,
     ) -> None:
+        if extra:
+            raise too_many(self, schema, *extra)
         start(self)
         try:
             refuse_options(self, unknown)
@@ -134,10 +141,12 @@ def _definition(
     """Return the definition of a tool, from a function or from its parts."""
     if function is not None:
         if not callable(function):
-            raise ContentError(
-                f"a Tool takes a function, not {type_name(function)}",
-                fix="Tool(search), or Tool(name=..., description=..., input_schema=...)",
-            )
+            fix = "Tool(search), or Tool(name=..., description=..., input_schema=...)"
+            if is_list(function):
+                fix = "write a Tool for each function: *map(Tool, functions)"
+            elif callable(getattr(function, "func", None)):
+                fix = "give the function in it: Tool(tool.func)"
+            raise ContentError(f"a Tool takes a function, not {type_name(function)}", fix=fix)
         if schema is not None:
             raise OptionError(
                 "the schema of a function is its own", fix="leave the function or input_schema out"
@@ -155,13 +164,18 @@ def _definition(
             "a Tool needs a function or a name", fix='Tool(search), or Tool(name="search", ...)'
         )
     data = _plain_schema(_NO_ARGUMENTS if schema is None else schema, "input_schema")
-    if data.get("type") != "object":
-        raise ContentError(
-            f"input_schema is of type {data.get('type')!r}, a tool takes an object",
-            fix='{"type": "object", "properties": {...}}',
-        )
+    _refuse_no_object(data)
     check_shape(data, "input_schema")
     return ToolDefinition(name, description, data)
+
+
+def _refuse_no_object(schema: JsonObject) -> None:
+    """Raise :class:`ContentError` for the schema of a tool that is not of type object."""
+    if schema.get("type") != "object":
+        raise ContentError(
+            f"input_schema is of type {schema.get('type')!r}, a tool takes an object",
+            fix='{"type": "object", "properties": {...}}',
+        )
 
 
 def _output_schema(
@@ -181,6 +195,9 @@ def _output_schema(
     else:
         from promptdsl.components.type_schemas import type_schema
 
+        if hasattr(type(schema), "__pydantic_fields__"):
+            problem = f"an Output takes a type or a JSON schema, not {kind}"
+            raise ContentError(problem, fix=f"give its class: Output({type(schema).__name__})")
         made = type_schema(schema, getattr(schema, "__name__", repr(schema)))
         data = _plain_schema(closed(made) if strict else made, "schema")
     if strict and at_root(data).get("type") != "object":

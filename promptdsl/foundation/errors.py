@@ -51,7 +51,7 @@ class PromptError(ValueError):
 
     def _full_text(self) -> str:
         first = f"{self.at[0]}: {self.what}" if self.at else self.what
-        also = [f"  see also {place}" for place in self.at[1:]]
+        also = [f"  see also {place}" for place in dict.fromkeys(self.at) if place != self.at[0]]
         advice = [f"  {self.fix}"] if self.fix else []
         return "\n".join([first, *also, *advice])
 

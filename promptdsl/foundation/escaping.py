@@ -261,13 +261,10 @@ def text_of(value: object) -> str:
             except ValueError as error:  # a number with more digits than Python prints
                 what = f"{kind.__name__} is not text: {error}"
                 raise ContentError(what, fix="give its text, as a string") from None
-    fix = "write str(value), or json.dumps(value) for its structure"
-    if kind.__name__ == "Rendered":
-        fix = "write its messages in the Timeline, History(rendered.messages), or the part itself"
-    raise ContentError(
-        f"{kind.__name__} is not text" if value is not None else "None is not text",
-        fix=fix,
-    )
+    from promptdsl.foundation.remedies import text_remedy
+
+    name = "None" if value is None else kind.__name__
+    raise ContentError(f"{name} is not text", fix=text_remedy(value))
 
 
 def data_text(value: object) -> str:

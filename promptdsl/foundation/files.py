@@ -44,6 +44,8 @@ def read_file(
         raise _unreadable(name, error) from None
     try:
         status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise MediaError(f"{name!r} is a folder, not a file", fix="write the path of one file")
         if not stat.S_ISREG(status.st_mode):
             raise MediaError(f"{name!r} is not a regular file", fix=CHECK)
         if status.st_size > limit:
@@ -60,7 +62,12 @@ def read_file(
 
 def _unreadable(name: str, error: Exception) -> MediaError:
     reason = getattr(error, "strerror", None) or error
-    return MediaError(f"cannot read {name!r}: {reason}", fix=CHECK)
+    fix = CHECK
+    if isinstance(error, FileNotFoundError) and name.startswith("~"):
+        fix = "write Path(...).expanduser()"
+    elif isinstance(error, FileNotFoundError) and not os.path.isabs(name):
+        fix = f"it was looked for in {os.getcwd()!r}: Path(__file__).parent is the folder of a file"
+    return MediaError(f"cannot read {name!r}: {reason}", fix=fix)
 
 
 def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:

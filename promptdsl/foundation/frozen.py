@@ -150,8 +150,11 @@ def json_leaf(item: object, around: Around, key: object) -> JsonValue:
     if isinstance(item, float) and isfinite(item):
         return float.__float__(item)
     if not isinstance(item, int):
+        from promptdsl.foundation.remedies import json_remedy
+
         shown = float.__repr__(item) if isinstance(item, float) else type(item).__name__
-        raise DataError(f"{_path(around, key)!r} is not a JSON value: {shown}", fix=PLAIN)
+        problem = f"{_path(around, key)!r} is not a JSON value: {shown}"
+        raise DataError(problem, fix=json_remedy(item, PLAIN))
     number = int.__int__(item)
     if number.bit_length() > 2_000:
         try:

@@ -1,10 +1,20 @@
-"""Signatures that list each option, for ``inspect``, ``help()`` and editors."""
+"""Signatures that list each option, for ``inspect``, ``help()`` and editors; what is left out."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never
 
 if TYPE_CHECKING:
     from inspect import Signature
+
+
+class nothing:  # noqa: N801 (errors name a type)
+    """A required argument that was left out: refused by each component, as any wrong value is."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+LEFT_OUT = nothing()
 
 
 class ListedSignature:
@@ -31,7 +41,13 @@ def listed_signature(
     from inspect import Parameter, signature
 
     full = signature(function)
-    _, *kept = full.parameters.values()
+    _, *given = full.parameters.values()
+    # Positional arguments beside those that it takes are declared to be refused, too: Never.
+    kept = [
+        x.replace(default=Parameter.empty) if x.default is LEFT_OUT else x
+        for x in given
+        if x.kind is not Parameter.VAR_POSITIONAL or x.annotation not in (Never, "Never")
+    ]
     # Keywords that nobody knows are declared as well, to refuse them: Never.
     refused = options is not None or (kept and kept[-1].annotation in (Never, "Never"))
     if refused and kept[-1].kind is Parameter.VAR_KEYWORD:

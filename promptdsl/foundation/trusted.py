@@ -1,7 +1,7 @@
 """The mark of a string as author text, in a place where a string would be a value."""
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import author, door
 
 
 class Trusted(str):
@@ -40,7 +40,6 @@ def trusted(text: str) -> Trusted:
     </event>
     """
     if not issubclass(type(text), str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ContentError(
-            f"trusted() takes a string, not {type(text).__name__}", fix="give it the text itself"
-        )
+        problem = f"trusted() takes a string, not {type(text).__name__}"
+        raise ContentError(problem, fix="give it the text itself", at=(author(),))
     return Trusted(str.__str__(text))

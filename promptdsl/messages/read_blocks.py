@@ -212,8 +212,10 @@ def _error(where: str, what: str, fix: str = "") -> DataError:
 
 def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
     # Only a few short keys are compared: a long one is no misspelling.
-    close = nearest(key, [name for name in entries if len(name) <= 40][:20])
-    fix = close if close.startswith("did") else f'write {{"type": "{kind}", "{key}": ...}}'
+    given = nearest(key, [name for name in entries if len(name) <= 40][:20])
+    fix = f'write {{"type": "{kind}", "{key}": ...}}'
+    if given.startswith("did"):
+        fix = f"{given.removeprefix('did you mean ').removesuffix('?')} should be {key!r}"
     return _error(where, f"{_with_article(kind)} block needs {key!r}", fix)
 
 

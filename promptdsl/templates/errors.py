@@ -59,7 +59,9 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
     elif holder is None:
         if name in variables:
             return "it is not known there: import the template with context, or pass it on"
-        return nearest(name, variables) if variables else "the template is given no variables"
+        if not variables:
+            return f"the template is given no variables: write {name}=... beside it"
+        return nearest(name, variables)
     elif is_mapping(holder):
         # Data may have any number of keys.
         known = [key for key in islice(holder, 100) if isinstance(key, str)]

@@ -192,4 +192,15 @@ def missing_template(name: str, folders: tuple[str, ...]) -> TemplateError:
             for file in files
         )
         known.update(islice(names, 1_000))  # of any number
-    return TemplateError(f"there is no {label(name)}", fix=nearest(name, known))
+    return TemplateError(f"there is no {label(name)}", fix=_template_fix(name, known))
+
+
+def _template_fix(name: str, known: set[str]) -> str:
+    """Return what to write instead of the name of a template that no folder has."""
+    if {"{", "\n", " "} & {*name}:
+        return "a template that is given as text is Template.from_string(text)"
+    if os.path.isfile(name):
+        return f"a file is given as a path: Template(Path({name!r}))"
+    if not registered():
+        return "register the folder that it is in: register_templates(folder)"
+    return nearest(name, known)

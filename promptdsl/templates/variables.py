@@ -50,10 +50,11 @@ def _plain_leaf(item: object, around: Around, key: object) -> object:
         if isinstance(item, kind):
             return exactly(item)
     path = ".".join(str(part)[:60] for part in [*around.values(), key][-6:])
-    raise ContentError(
-        f"{path} is no plain data but a live object: {type(item).__name__}",
-        fix="give what the template needs of it: a string, a number, a list, a dictionary",
-    )
+    from promptdsl.foundation.remedies import json_remedy
+
+    fix = "give what the template needs of it: a string, a number, a list, a dictionary"
+    problem = f"{path} is no plain data but a live object: {type(item).__name__}"
+    raise ContentError(problem, fix=json_remedy(item, fix))
 
 
 def _plain_datetime(value: datetime) -> datetime:

@@ -148,7 +148,8 @@ def given_tokens(given: GivenCounter) -> Tokens:
     if not counts or isinstance(given, Sequence):
         raise OptionError(
             f"counter={given!r} cannot count",
-            fix="give a function from a text to how many tokens it is, or counter('a-model')",
+            fix="give a function from a text to how many tokens it is, or the counter of a model: "
+            'promptdsl.tokens.counter("gpt-5")',
             at=(author(),),
         )
     key = (id(given), 0)

@@ -17,7 +17,7 @@ from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.source import Position, Source, author, source_of
+from promptdsl.foundation.source import Position, Source, author, door, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
 
@@ -103,6 +103,10 @@ class Node:
     """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
     """The class in the tree: the class itself, or for a component the class of its node."""
+    _second_block: ClassVar[str] = (
+        "write a new one, or put the finished one in place with include(...)"
+    )
+    """What to do instead of opening a finished one as a block."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 
@@ -179,10 +183,22 @@ class Node:
         """Return the name of its component."""
         return type(self).__name__.removesuffix("Node")
 
+    @door
+    def _no_sum(self, other: object) -> "Node":
+        raise ContentError(
+            f"{named_label(self)} cannot be added to a text or to another component",
+            fix='write them side by side, as arguments: User("I am ", name)',
+            at=(author(),),
+        )
+
+    __add__ = __radd__ = _no_sum
+
     def __enter__(self) -> "Node":
+        finished = type(self) is self._node
+        problem = "finished, it cannot be opened as a block" if finished else "no block"
         raise ScopeError(
-            f"this {label(self)} is finished, it cannot be opened as a block",
-            fix="write a new one, or put the finished one in place with include(...)",
+            f"this {label(self)} is {problem}",
+            fix=self._second_block if finished else "give it its content as arguments",
             at=(author(), self.source),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
@@ -23,6 +23,9 @@ class RootNode(Node):
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     transformation: Any  # Any: a layer of ``config``, which this room may not import
     equipment: tuple[Node, ...]
+    _second_block: ClassVar[str] = (
+        "write all turns in one block, or include() a Fragment of shared turns in each Timeline"
+    )
 
     def _name(self) -> str:
         return "Timeline"

@@ -179,7 +179,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     ),
     "list": (["x"], "a list", "unpack it: *items"),
     "tuple": (("x",), "a tuple", "unpack it: *items"),
-    "set": ({"x"}, "a set", "unpack it: *items"),
+    "set": ({"x"}, "a set", "unpack it in an order of its own: *sorted(items)"),
     "generator": ((x for x in "ab"), "a generator", "unpack it: *items"),
     "map": (map(str, [1]), "a map", "unpack it: *items"),
     "dict": (
@@ -189,12 +189,12 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     ),
     "bytes": (
         b"x",
-        "a bytes",
+        "bytes",
         "decode it: Value(data.decode())",
     ),
     "object": (
         object(),
-        "a object",
+        "an object",
         "write str(...) of the object, or Value(str(...)) when it comes from elsewhere",
     ),
     "complex": (
@@ -212,8 +212,8 @@ WRONG: dict[str, tuple[Any, str, str]] = {
         "a dict",
         "write a recorded message in a History, directly in the Timeline: History([message])",
     ),
-    "class": (Section, "a type", "call it"),
-    "function": (len, "a builtin_function_or_method", "call it"),
+    "class": (Section, "a type", "call it: Section(...)"),
+    "function": (len, "a builtin_function_or_method", "call it: len(...)"),
 }
 
 

@@ -553,7 +553,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "a Limit holds text only: write the Image beside it",
     ),
     "Item": (lambda: Item("x"), "an Item belongs in a List or a Checklist"),
-    "ToolUse": (lambda: ToolUse("t", {}, id="1"), "only an Assistant turn holds a ToolUse"),
+    "ToolUse": (
+        lambda: ToolUse("t", {}, id="1"),
+        "only an Assistant turn holds a ToolUse: Assistant(ToolUse(...))",
+    ),
     "ToolResult": (
         lambda: ToolResult("1", "x"),
         "only a User or tool turn holds a ToolResult",
@@ -561,7 +564,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "UserAction": (lambda: UserAction("x"), "only an Event holds a UserAction"),
     "User": (
         lambda: User("x"),
-        "a turn is never inside a turn: write it beside it, directly in the Timeline",
+        "write the Limit in the User, around its text",
     ),
     "CacheBreakpoint": (
         CacheBreakpoint,
@@ -595,7 +598,8 @@ def test_a_limit_holds_nothing_else(part: Any, fix: str, around: Any) -> None:
         )
 
     error = raised(PlacementError, write)
-    assert (fix, lines_of(write, 1)) == (error.fix, error.at[1:])
+    assert (fix, 2) == (error.fix, len(error.at))
+    assert lines_of(write, 1)[0] in error.at
 
 
 @pytest.mark.parametrize("part", [Group("x"), Reserve(5), FirstFit("x"), Note("x")])
@@ -645,7 +649,7 @@ def test_what_is_no_reserve(tokens: Any) -> None:
 
 def test_a_reserve_is_no_block() -> None:
     """There is nothing to write in a reserve."""
-    with pytest.raises(ScopeError, match="this Reserve is finished"):
+    with pytest.raises(ScopeError, match="this Reserve is no block"):
         Reserve(5).__enter__()
 
 

@@ -143,7 +143,7 @@ def test_a_component_may_come_to_nothing(nothing: Any) -> None:
         ((Text("a"),), "back returned a tuple", "return Fragment(*parts)"),
         (True, "True cannot be content of a back", "write str(flag) to print it"),
         ({"a": 1}, "a dict cannot be content of a back", "write Json(value)"),
-        (b"a", "a bytes cannot be content of a back", "decode it: Value(data.decode())"),
+        (b"a", "bytes cannot be content of a back", "decode it: Value(data.decode())"),
         (str, "a type cannot be content of a back", "call it"),
     ],
 )
@@ -456,7 +456,7 @@ async def yielding() -> Any:
         (functools.partial(other, "x"), "not partial", "write @component before a def"),
         (staticmethod(other), "not staticmethod", "write @component before a def"),
         (int, "not type", "write @component before a def"),
-        ("persona", "not str", "write @component before a def"),
+        ("persona", "not str", 'write @component(name="persona") before a def'),
         (print, "not builtin_function_or_method", "write @component before a def"),
     ],
 )

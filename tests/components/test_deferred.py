@@ -122,11 +122,11 @@ def test_any_text_a_lazy_returns_is_a_value(text: str) -> None:
     ("wrong", "what"),
     [
         (True, "True cannot be content of a Lazy"),
-        (False, "a bool cannot be content of a Lazy"),
+        (False, "False cannot be content of a Lazy"),
         (["a"], "a list cannot be content of a Lazy"),
         (("a",), "a tuple cannot be content of a Lazy"),
         ({"a": 1}, "a dict cannot be content of a Lazy"),
-        (b"a", "a bytes cannot be content of a Lazy"),
+        (b"a", "bytes cannot be content of a Lazy"),
         (iter(["a"]), "a list_iterator cannot be content of a Lazy"),
         (print, "a builtin_function_or_method cannot be content of a Lazy"),
         (KeyError("a"), "a KeyError cannot be content of a Lazy"),

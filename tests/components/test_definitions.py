@@ -306,7 +306,7 @@ WITHOUT = "attrs.evolve(definition, name=...)"
         ),
         (
             lambda: Tool(name="x", input_schema={"type": "object", "x": {1}}),
-            refusal(ContentError, "give plain data: dict, list, str, int, float"),
+            refusal(ContentError, "write sorted(values)"),
         ),
         (
             lambda: Tool(unbound),

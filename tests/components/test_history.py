@@ -141,17 +141,17 @@ def test_any_recorded_text_is_sent_to_the_byte(text: str) -> None:
 @pytest.mark.parametrize(
     ("given", "fix"),
     [
-        ("text", "write User(text), or load the JSON of the file: History(json.loads(text))"),
-        (None, "did the function that loads them forget `return`? An empty list is History([])"),
+        ("text", "read it first: History(json.loads(text))"),
+        (b"x", "read it first: History(json.loads(text))"),
+        (None, "an empty conversation is History([])"),
         ({"role": "user", "content": "a"}, "put it in a list: History([message])"),
         (Message("user", "a"), "put it in a list: History([message])"),
-        (b"x", "give the list itself: History(messages)"),
         (3, "give the list itself: History(messages)"),
         (User, "give the list itself: History(messages)"),
     ],
 )
 def test_what_is_no_list_is_refused_where_it_is_written(given: Any, fix: str) -> None:
-    """What cannot be a recording is an error at the line of the History."""
+    """What cannot be a recording is an error at its line that says how to make one."""
 
     def write() -> None:
         History(given)
@@ -159,6 +159,17 @@ def test_what_is_no_list_is_refused_where_it_is_written(given: Any, fix: str) ->
     error = raised(ContentError, write)
     assert lines_of(write, 1) == error.at
     assert fix == error.fix
+
+
+def test_an_entry_that_is_no_message_is_refused_where_it_is_written() -> None:
+    """An entry of another type has its number, at the line of the History."""
+
+    def write() -> None:
+        History([{"role": "user", "content": "a"}, "text"])  # type: ignore[list-item]
+
+    error = raised(ContentError, write)
+    assert lines_of(write, 1) == error.at
+    assert "messages[1] of this History is a str, no message" == error.what
 
 
 @pytest.mark.parametrize(
@@ -192,7 +203,6 @@ def test_a_component_in_a_list_is_in_no_block() -> None:
 @pytest.mark.parametrize(
     ("item", "what"),
     [
-        ("text", "messages[1]: a message is a mapping, not str"),
         ({"role": "usr", "content": "x"}, "messages[1]: unknown role 'usr'"),
         (
             {"role": "tool", "content": "x"},

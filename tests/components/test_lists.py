@@ -478,7 +478,7 @@ every_list = pytest.mark.parametrize("holder", LISTS.values(), ids=LISTS)
         (("a",), "unpack it: *items"),
         (iter("a"), "unpack it: *items"),
         ({"a": 1}, "write Json(value) to show it as JSON, or pass its items one by one"),
-        (str, "call it"),
+        (str, "call it: str(...)"),
         (b"a", "decode it: Value(data.decode())"),
     ],
 )
@@ -509,6 +509,7 @@ def test_nothing_in_an_item(holder: Callable[..., Node], given: Any) -> None:
 ONLY_TEXT = "{1} {0} holds text only: write it beside the {0}"
 NO_SECTION = "a Section holds lists, a list holds no Section"
 TURN = "a turn is never inside a turn: write it beside it, directly in the Timeline"
+CALL = "only an Assistant turn holds a ToolUse: Assistant(ToolUse(...))"
 ITEM = "an Item belongs in a List or a Checklist"
 URL = "https://example.org/a.png"
 
@@ -555,7 +556,10 @@ def test_bad_input(kind: type[PromptError], fix: str, write: Write) -> None:
         (TURN, lambda: Quote(User("a"))),
         (TURN, lambda: List(Ephemeral("a"))),
         ("only an Event holds a UserAction", lambda: List(UserAction("a"))),
-        ("only an Assistant turn holds a ToolUse", lambda: Item(ToolUse("t", {}, id="1"))),
+        (
+            "only an Assistant turn holds a ToolUse: Assistant(ToolUse(...))",
+            lambda: Item(ToolUse("t", {}, id="1")),
+        ),
     ],
 )
 def test_what_no_turn_holds(fix: str, write: Write) -> None:

@@ -408,9 +408,10 @@ def test_only_text_is_trusted(given: Any) -> None:
 
 NO_TEXT = "write str(value), or json.dumps(value) for its structure"
 TO_SIX = "a number from 1 to 6"
-LANGUAGE = "write the name of a language: letters, digits, _ + # . -"
+LANGUAGE = "write the name of a language: letters, digits, _ + # . -; the code comes first"
 LEAVE = "leave it out, or write an empty string"
 FLAG = "write str(flag) to print it; `flag and Text(...)` leaves something out"
+NUMBER = "write None for a missing number, or a string"
 PLAIN = "give plain data: dict, list, str, int, float"
 
 
@@ -434,16 +435,16 @@ PLAIN = "give plain data: dict, list, str, int, float"
         (OptionError, LANGUAGE, lambda: Code("a", 3)),  # type: ignore[arg-type]
         (OptionError, "did you mean 'language'?", lambda: Code(Value("a"), lang="py")),  # type: ignore[arg-type]
         (ContentError, LEAVE, lambda: Code(None)),
-        (ContentError, PLAIN, lambda: Json(float("nan"))),
+        (ContentError, NUMBER, lambda: Json(float("nan"))),
         (ContentError, PLAIN, lambda: Json({"a": [Text("b")], "c": (Text("d"),)})),
-        (ContentError, PLAIN, lambda: Json({1, 2})),
+        (ContentError, "write sorted(values)", lambda: Json({1, 2})),
         (OptionError, "known: value", lambda: Json(Text("a"), indent=2)),  # type: ignore[arg-type]
         (ContentError, "give the text itself", lambda: Value(Text("a"))),
         (ContentError, "give the text itself", lambda: Volatile(Text("a"), "b")),
         (ContentError, "give the text itself", lambda: Untrusted(Section("s", "a"))),
         (ContentError, NO_TEXT, lambda: Value([Text("a")])),
-        (ContentError, NO_TEXT, lambda: Untrusted(None)),
-        (ContentError, NO_TEXT, lambda: Untrusted("a", source=b"b")),
+        (ContentError, LEAVE, lambda: Untrusted(None)),
+        (ContentError, "write data.decode()", lambda: Untrusted("a", source=b"b")),
         (ContentError, NO_TEXT, lambda: Untrusted("a", source=Text("b"))),
         (OptionError, "did you mean 'source'?", lambda: Untrusted(Text("a"), sorce="b")),  # type: ignore[arg-type]
         (OptionError, "write its name, a string", lambda: Volatile(Text("a"), 3)),  # type: ignore[arg-type]

@@ -181,10 +181,8 @@ def test_placement_errors_at_the_end_of_a_block_have_both_lines() -> None:
 
     error = raised(PlacementError, write)
     assert lines_of(write, 3, 1) == error.at
-    assert ("a ToolUse cannot be in a User", "only an Assistant turn holds a ToolUse") == (
-        error.what,
-        error.fix,
-    )
+    assert "a ToolUse cannot be in a User" == error.what
+    assert "only an Assistant turn holds a ToolUse: Assistant(ToolUse(...))" == error.fix
 
 
 def test_placement_errors_have_the_right_article() -> None:
@@ -211,7 +209,7 @@ def test_placement_errors_of_calls_have_both_lines() -> None:
 
 
 def test_placement_errors_of_parts_have_both_lines() -> None:
-    """A part that was written elsewhere is found where it was written, in fragments, too."""
+    """A part that was written elsewhere has the line of the block, then its own."""
 
     def write() -> None:
         inner = Fragment(ToolResult("1", "x"))
@@ -220,7 +218,7 @@ def test_placement_errors_of_parts_have_both_lines() -> None:
             include(part)
 
     error = raised(PlacementError, write)
-    assert lines_of(write, 1, 3) == error.at
+    assert lines_of(write, 3, 1) == error.at
     assert "only a User or tool turn holds a ToolResult" == error.fix
 
 
@@ -248,7 +246,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         (lambda: Timeline(Value("x")), "put it in a System for instructions, or in a User"),
         (
             lambda: Timeline(Image.from_url(URL)),
-            "put it in a System for instructions, or in a User",
+            "put it in a User",
         ),
         (
             lambda: Timeline(ToolUse("t", {}, id="1")),

@@ -210,7 +210,7 @@ def test_an_empty_file_is_refused(picture: Path) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     """A folder is not read."""
     error = raised(MediaError, lambda: render(User(Image.from_path(tmp_path))))
-    assert f"{str(tmp_path)!r} is not a regular file" == error.what
+    assert f"{str(tmp_path)!r} is a folder, not a file" == error.what
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

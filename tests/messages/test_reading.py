@@ -438,7 +438,10 @@ def test_a_missing_key_with_a_near_miss() -> None:
     """A key that is missing, and one that may be meant, is named; else an example is given."""
     whole = {"type": "tool_result", "tool_use_idd": "1"}
     fixes = [caught_fix(data) for data in (whole, {"type": "code", "language": "py"})]
-    assert ["did you mean 'tool_use_idd'?", 'write {"type": "code", "text": ...}'] == fixes
+    assert [
+        "'tool_use_idd' should be 'tool_use_id'",
+        'write {"type": "code", "text": ...}',
+    ] == fixes
 
 
 def caught_fix(data: object) -> str:

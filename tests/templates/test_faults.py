@@ -53,7 +53,8 @@ def test_what_is_undefined(template: str, expected: str) -> None:
 
 def test_no_variables() -> None:
     """Where there are no variables, the error says so."""
-    expected = "the template, line 1: 'x' is undefined\n  the template is given no variables"
+    fix = "the template is given no variables: write x=... beside it"
+    expected = f"the template, line 1: 'x' is undefined\n  {fix}"
     assert expected == fault("{{ x }}")
 
 

@@ -115,7 +115,8 @@ def test_a_run_of_letters_is_split(run: str) -> None:
             ("text", None, 5, "gpt-4o"),
             OptionError,
             "counter='gpt-4o' cannot count\n"
-            "  give a function from a text to how many tokens it is, or counter('a-model')",
+            "  give a function from a text to how many tokens it is, or the counter of a model: "
+            'promptdsl.tokens.counter("gpt-5")',
         ),
     ],
 )

@@ -32,7 +32,7 @@ def ranked(messages: list[Message]) -> None:
     assert_type(History.from_openai(messages, step=None), History)
     User("x", priority="high")  # type: ignore[arg-type]
     History(messages, keep=1.5)  # type: ignore[arg-type]
-    History(messages, 3)  # type: ignore[call-arg]
+    History(messages, 3)  # type: ignore[arg-type]
     Group("x", id="g")  # type: ignore[arg-type]
     Text("x", priority=1)  # type: ignore[arg-type]
 
@@ -46,4 +46,4 @@ def limited() -> None:
     assert_type(Reserve(500), Reserve)
     Limit(500, "x", keep="middle")  # type: ignore[arg-type]
     Limit("x")  # type: ignore[arg-type]
-    Reserve(500, "x")  # type: ignore[call-arg]
+    Reserve(500, "x")  # type: ignore[arg-type]

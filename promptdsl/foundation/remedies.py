@@ -1,0 +1,232 @@
+"""What to write instead of a value that is no content, no text or no JSON.
+
+Imported with the first error. A library is recognised by the names in its types: none is imported,
+and no code of the value runs.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from inspect import isasyncgen, iscoroutine, isroutine
+from pathlib import PurePath
+from types import NoneType
+from typing import Any, NamedTuple, TypeGuard
+from uuid import UUID
+
+from promptdsl.foundation.signatures import LEFT_OUT
+
+LANGCHAIN = "with from_langchain of promptdsl.integrations.langchain"
+UNPACK = "unpack it: *items"
+JSON = "write Json(value) to show it as JSON, or pass its items one by one"
+RENDERED = "write History(rendered.messages) in the Timeline, or the part itself here"
+NO_TEXT = "leave it out, or write an empty string"
+CONVERSATION = "write History.from_openai(messages), directly in the Timeline"
+TURN_OF_ROLE = {"human": "User", "ai": "Assistant"} | {
+    name.lower(): name for name in ("System", "Developer", "User", "Assistant")
+}
+"""The turns of the roles in a pair of role and text."""
+BINARY = (bytes, bytearray)
+
+
+class Form(NamedTuple):
+    """Code that gives the plain form of a value: its text, or data such as a dictionary."""
+
+    code: str
+    is_text: bool = True
+
+
+def has(value: object, *names: str) -> bool:
+    """Return whether the type of a value defines some names; its own code does not run."""
+    defined = {name for base in type.mro(type(value)) for name in vars(base)}
+    return not isinstance(value, type) and defined.issuperset(names)
+
+
+def _is(*kinds: type) -> Callable[[object], bool]:
+    return lambda value: issubclass(type(value), kinds)
+
+
+_KNOWN: tuple[tuple[Callable[[object], bool], Form], ...] = (
+    (_is(*BINARY), Form("data.decode()")),
+    (_is(memoryview), Form("bytes(data).decode()")),
+    (iscoroutine, Form("await function()")),
+    (_is(Enum), Form("member.value")),
+    (_is(PurePath), Form("str(path)")),
+    (_is(date, time), Form("value.isoformat()")),
+    (_is(UUID, Decimal, Fraction), Form("str(value)")),
+    (_is(BaseException), Form("str(error)")),
+    (lambda value: has(value, "read", "close"), Form("file.read()")),
+    (lambda value: has(value, "model_dump"), Form('model.model_dump(mode="json")', False)),
+    (lambda value: has(value, "__attrs_attrs__"), Form("attrs.asdict(value)", False)),
+    (lambda value: is_dataclass(type(value)), Form("dataclasses.asdict(value)", False)),
+    (_is(set, frozenset), Form("sorted(values)", False)),
+    (lambda value: has(value, "tolist", "shape"), Form("array.tolist()", False)),
+)
+
+
+def form_of(value: object) -> Form | None:
+    """Return the code that gives the plain form of a value of a known type."""
+    return next((form for knows, form in _KNOWN if knows(value)), None)
+
+
+def text_remedy(value: object) -> str:
+    """Return what to write where a text belongs; a coroutine is closed, as nobody will await it."""
+    form = form_of(value)
+    close(value)
+    if _is_left_out(value):
+        return "give it a text"
+    if value is None:
+        return NO_TEXT
+    if _is_rendered(value):
+        return RENDERED
+    if form is None or issubclass(type(value), set | frozenset):
+        return "write str(value), or json.dumps(value) for its structure"
+    return f"write {form.code}" if form.is_text else f"write json.dumps({form.code})"
+
+
+def json_remedy(value: object, otherwise: str) -> str:
+    """Return what to write where JSON belongs, if the type of the value tells."""
+    form = form_of(value)
+    close(value)
+    if _is_left_out(value):
+        return "give it a value"
+    if isinstance(value, float):
+        return "write None for a missing number, or a string"
+    return otherwise if form is None else f"write {form.code}"
+
+
+def content_remedy(value: object) -> str:
+    """Return what to write where content belongs."""
+    advice = next(advice for knows, advice in _CONTENT if knows(value))
+    close(value)
+    return advice if isinstance(advice, str) else advice(value)
+
+
+def message_remedy(value: object) -> str:
+    """Return what to write where a message in dictionary form belongs."""
+    if _module(value).startswith("langchain"):
+        return _langchain_remedy([value])
+    if has(value, "model_dump"):
+        return "write History.from_openai(messages), or from_ and the name of its provider"
+    return 'write a message as {"role": "user", "content": "..."}, or as Message("user", "...")'
+
+
+def _is_left_out(value: object) -> bool:
+    """Return whether a value stands for an argument that was not given."""
+    return value is LEFT_OUT
+
+
+def _is_rendered(value: object) -> bool:
+    return type(value).__name__ == "Rendered" and _module(value).startswith("promptdsl")
+
+
+def _has_rows(value: object) -> bool:
+    return has(value, "itertuples") or has(value, "iter_rows")
+
+
+def close(value: object) -> None:
+    """Close a coroutine, so that Python does not warn that it was never awaited."""
+    if iscoroutine(value):
+        value.close()
+
+
+def _module(value: object) -> str:
+    kind = value if isinstance(value, type) else type(value)
+    module: object = vars(kind).get("__module__")
+    return module if isinstance(module, str) else ""
+
+
+def _is_series(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    """Return whether a value is a list or a tuple, and no subclass with code of its own."""
+    return type(value) in (list, tuple)
+
+
+def _is_dict(value: object) -> TypeGuard[dict[object, object]]:
+    return type(value) is dict
+
+
+def _series_remedy(value: object) -> str:
+    """Return the advice for a list: of messages, of pairs of role and text, or of parts."""
+    if not _is_series(value) or not value:
+        return UNPACK
+    first = value[0]
+    if _is_dict(first) and "role" in first:
+        return CONVERSATION
+    if _module(first).startswith("langchain"):
+        return _langchain_remedy(value)
+    pair = first if _is_series(first) else value
+    role = pair[0] if len(pair) == 2 else None
+    turn = TURN_OF_ROLE.get(role) if type(role) is str else None
+    return f'write a turn for each pair: {turn}("...")' if turn else UNPACK
+
+
+def _mapping_remedy(value: object) -> str:
+    if not _is_dict(value):
+        return JSON
+    if "role" in value and "content" in value:
+        return "write a recorded message in a History, directly in the Timeline: History([message])"
+    if value.get("type") == "function" or "input_schema" in value:
+        return "write Tool(name=..., description=..., input_schema=...), directly in the Timeline"
+    return JSON
+
+
+def _langchain_remedy(value: object) -> str:
+    """Return the way over the bridge for an object of LangChain, by the module of its type."""
+    module = _module(value)
+    if ".documents" in module:
+        return "write Value(document.page_content)"
+    if ".tools" in module:
+        return "write Tool(tool.func), directly in the Timeline"
+    if has(value, "format_prompt") and not has(value, "format_messages"):
+        return "write Template.from_string(...), with {{ name }} for each variable"
+    messages = "[message]"
+    if isinstance(value, list | tuple):
+        messages = "messages"
+    elif has(value, "to_messages"):
+        messages = "value.to_messages()"
+    elif has(value, "format_messages"):
+        messages = "template.format_messages(...)"
+    return f"write History(from_langchain({messages}).messages), {LANGCHAIN}"
+
+
+def _callable_remedy(value: object) -> str:
+    if not isroutine(value) and not isinstance(value, type):
+        return "call it"
+    name = value.__name__
+    if isinstance(value, type) and hasattr(value, "model_json_schema"):
+        return f"call it; for the form of an answer write Output({name}) in the Timeline"
+    return f"call it: {name}(...)" if name.isidentifier() else "call it"
+
+
+def _form_remedy(value: object) -> str:
+    form = form_of(value) or Form("value")
+    return f"write Value({form.code})" if form.is_text else f"write Json({form.code})"
+
+
+def _text_of_kind(value: object) -> str:
+    kind = type(value).__name__
+    return f"write str(...) of the {kind}, or Value(str(...)) when it comes from elsewhere"
+
+
+_CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], ...] = (
+    (_is_left_out, "give it a text"),
+    (_is(*BINARY), "decode it: Value(data.decode())"),
+    (_is(bool), "write str(flag) to print it; `flag and Text(...)` leaves something out"),
+    (_is(NoneType), NO_TEXT),
+    (_is(list, tuple), _series_remedy),
+    (lambda value: isinstance(value, Mapping), _mapping_remedy),
+    (_is_rendered, RENDERED),
+    (lambda value: _module(value).startswith("langchain"), _langchain_remedy),
+    (lambda value: has(value, "columns") and _has_rows(value), "write Table(frame)"),
+    (isasyncgen, "gather it first: parts = [part async for part in parts], then *parts"),
+    (iscoroutine, "await it first, or write Lazy(function) and arender()"),
+    (_is(set, frozenset), "unpack it in an order of its own: *sorted(items)"),
+    (_is(PurePath), "write Value(path.read_text()) for what is in the file, or str(path)"),
+    (form_of, _form_remedy),
+    (lambda value: isinstance(value, Iterator), UNPACK),
+    (callable, _callable_remedy),
+    (_is(object), _text_of_kind),
+)
+"""The advice where content belongs, for the first kind that knows a value."""
