@@ -277,7 +277,7 @@ def write_parts(lines: list[str], parts: list[Any], indent: int) -> None:
     """Add the lines of parts."""
     for part in parts:
         margin = " " * indent
-        if isinstance(part, tuple):
+        if type(part) is not str:
             lines.append(f"{margin}with Section('s{len(lines)}', title='T'):")
             write_parts(lines, part[1], indent + 4)
         else:
