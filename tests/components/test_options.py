@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from enum import Enum, IntEnum
 from functools import partial
+from inspect import Parameter, signature
 from math import inf, nan
 from typing import Any
 from uuid import UUID
@@ -11,19 +12,25 @@ import pytest
 
 from promptdsl import (
     Assistant,
+    Code,
     Developer,
     Ephemeral,
     Event,
+    Example,
     FirstFit,
     Format,
     Fragment,
     Grounding,
     Group,
+    Heading,
     History,
     Image,
+    Json,
+    Lazy,
     Limit,
     Note,
     OptionError,
+    PromptError,
     Reserve,
     Section,
     System,
@@ -33,8 +40,10 @@ from promptdsl import (
     ToolResult,
     ToolUse,
     Turn,
+    Untrusted,
     User,
     Value,
+    Volatile,
     render,
 )
 from tests.errors import lines_of, raised
@@ -371,3 +380,61 @@ def test_a_section_remembered_without_its_priority() -> None:
     nodes = [Section("remembered", "a", priority=n) for n in given]
     assert repr(given) == repr([node.options.priority for node in nodes])
     assert {NAMED} == {node.mask & NAMED for node in nodes}
+
+
+# Arguments by position.
+
+FIXED: dict[str, tuple[Callable[..., Any], int, str]] = {
+    "Code": (Code, 2, "write Code(text, language=...)"),
+    "Example": (Example, 2, "write Example(input, output)"),
+    "Heading": (Heading, 2, "write Heading(text, level=...)"),
+    "History": (History, 1, "write History(messages)"),
+    "Json": (Json, 1, "write Json(value)"),
+    "Lazy": (Lazy, 2, "write Lazy(function, weight=...)"),
+    "Reserve": (Reserve, 1, "write Reserve(tokens)"),
+    "ToolUse": (ToolUse, 3, "write ToolUse(name, input, id)"),
+    "Untrusted": (Untrusted, 2, "write Untrusted(text, source=...)"),
+    "Value": (Value, 1, "write Value(value)"),
+    "Volatile": (Volatile, 2, "write Volatile(value, label)"),
+}
+"""Components that take so many arguments by position, and how they are written."""
+
+
+@pytest.mark.parametrize(("write", "most", "fix"), FIXED.values(), ids=FIXED)
+def test_an_argument_too_many(write: Callable[..., Any], most: int, fix: str) -> None:
+    """One argument too many is a TypeError at the author's line that shows how it is written."""
+
+    def call() -> None:
+        write(*["x"] * (most + 1))
+
+    error = raised(OptionError, call)
+    assert lines_of(call, 1) == error.at
+    assert error.what.endswith(f"by position, not {most + 1}")
+    assert fix == error.fix
+
+
+@pytest.mark.parametrize("write", [write for write, _, _ in FIXED.values()], ids=FIXED)
+def test_an_argument_too_few(write: Callable[..., Any]) -> None:
+    """A required argument that is left out is a TypeError at the author's line, with advice."""
+
+    def call() -> None:
+        write()
+
+    with pytest.raises(TypeError) as caught:
+        call()
+    error = caught.value
+    assert isinstance(error, PromptError)
+    assert lines_of(call, 1) == error.at
+    assert error.fix
+
+
+@pytest.mark.parametrize(("write", "most", "fix"), FIXED.values(), ids=FIXED)
+def test_the_signature_shows_what_is_required(
+    write: Callable[..., Any], most: int, fix: str
+) -> None:
+    """A signature lists the arguments that a component takes, the required ones as required."""
+    parameters = [*signature(write).parameters.values()]
+    assert Parameter.VAR_POSITIONAL not in [each.kind for each in parameters]
+    required = [each.name for each in parameters if each.default is Parameter.empty]
+    assert 1 <= len(required) <= most
+    assert fix.startswith(f"write {write.__name__}({required[0]}")
