@@ -37,7 +37,7 @@ from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.fast_path import tool_use_block
-from promptdsl.messages.field_checks import ERROR_TYPES
+from promptdsl.messages.field_checks import ERROR_TYPES, ErrorType
 from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode
@@ -191,7 +191,7 @@ class ToolResult(Container, ToolResultNode):
         /,
         *content: Content,
         is_error: bool = False,
-        error_type: str | None = None,
+        error_type: ErrorType | None = None,
         **unknown: Never,
     ) -> None:
         self.tool_use_id = tool_use_id
@@ -234,7 +234,7 @@ class ToolMessage(Container, ToolTurnNode):
         /,
         *content: Content,
         is_error: bool = False,
-        error_type: str | None = None,
+        error_type: ErrorType | None = None,
         **options: Unpack[NamedTurnOptions],
     ) -> None:
         self.role = "tool"

@@ -36,6 +36,18 @@ class TokenFactors(NamedTuple):
     other_must_fit: float
 
 
+ProviderName: TypeAlias = Literal[
+    "openai",
+    "openai_responses",
+    "openai_compatible",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "chat_template",
+]
+"""The providers. A name in a variable is a ``str``, which is checked at run time."""
+
+
 class Facts(TypedDict, total=False):
     """The facts about a model that can be registered; :class:`ModelFacts` explains each."""
 

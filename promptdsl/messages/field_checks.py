@@ -22,13 +22,10 @@ Cache: TypeAlias = Literal["default", "5m", "1h"]
 
 CACHES: tuple[Cache, ...] = get_args(Cache)
 
-ERROR_TYPES: tuple[str, ...] = (
-    "unknown_tool",
-    "validation_error",
-    "execution_error",
-    "timeout_error",
-    "interrupted",
-)
+ErrorType: TypeAlias = Literal[
+    "unknown_tool", "validation_error", "execution_error", "timeout_error", "interrupted"
+]
+ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 
 def checks(**by_field: Check) -> Mapping[str, Check]:

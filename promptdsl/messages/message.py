@@ -22,8 +22,8 @@ from promptdsl.messages.details import (
     origin_of,
 )
 from promptdsl.messages.fast_path import draft_of, text_block
+from promptdsl.messages.field_checks import ErrorType, one_of
 from promptdsl.messages.field_checks import error_type as checked_error_type
-from promptdsl.messages.field_checks import one_of
 from promptdsl.messages.message_checks import (
     KEYS,
     check_results,
@@ -250,7 +250,7 @@ class Message:
         *,
         name: str | None = None,
         is_error: bool = False,
-        error_type: str | None = None,
+        error_type: ErrorType | None = None,
     ) -> "Message":
         """Return the tool message with the result of a call: a text, or a list of blocks.
 
@@ -259,8 +259,8 @@ class Message:
         ``is_error``. Raises :class:`DataError` for a wrong value.
         """
         blocks = contents(content, "content")
-        error_type = checked_error_type(error_type, "error_type")
-        return Message("tool", (ToolResultBlock(tool_use_id, blocks, name, is_error, error_type),))
+        error = checked_error_type(error_type, "error_type")
+        return Message("tool", (ToolResultBlock(tool_use_id, blocks, name, is_error, error),))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):

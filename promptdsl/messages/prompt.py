@@ -1,6 +1,6 @@
 """A whole prompt as values; adapters write payloads from it and read payloads into it."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 
@@ -63,10 +63,11 @@ class OutputSchema:
         return looked_up(self.at)
 
 
-ToolChoice: TypeAlias = str
+_Choice: TypeAlias = Literal["auto", "none", "required"]
+ToolChoice: TypeAlias = _Choice | str
 """``auto``, ``none``, ``required``, or the name of the tool to be called."""
 
-CHOICES = ("auto", "none", "required")
+CHOICES: tuple[_Choice, ...] = get_args(_Choice)
 """The choices that name no tool."""
 
 

@@ -22,7 +22,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import NamedTuple, TypeAlias
 
-from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.foundation.errors import DataError, TargetError, nearest
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import MediaBlock
@@ -107,7 +107,7 @@ READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
 
 
 @door
-def read_payload(payload: object, provider: str) -> Prompt:
+def read_payload(payload: object, provider: ProviderName | str) -> Prompt:
     """Return the prompt of a provider's payload, or of a list of its messages.
 
     The prompt has the messages, the tools, the choice of a tool and the form of the answer; other

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal, Never, TypeAlias, cast
 import attrs
 
 from promptdsl.components.block import finish
+from promptdsl.config.model_facts import ProviderName
 from promptdsl.config.transformation import Transformation
 from promptdsl.foundation.errors import OptionError, PromptError, nearest
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Prompt
+from promptdsl.messages.prompt import CHOICES, Prompt, ToolChoice
 from promptdsl.rendering.losses import unread_losses
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
@@ -59,15 +60,15 @@ def render(
     tree: Node | Prompt,
     *surplus: Never,
     model: str | None = None,
-    provider: str | None = None,
+    provider: ProviderName | str | None = None,
     budget: int | Literal["window"] | None = None,
     reserve: int = 0,
     counter: TokenCounter | Callable[[str], int] | None = None,
     transformation: Transformation | None = None,
-    audience: str = "model",
+    audience: Literal["model", "people"] = "model",
     strict: bool = False,
-    cache: str | None = None,
-    tool_choice: str | None = None,
+    cache: Literal["auto"] | None = None,
+    tool_choice: ToolChoice | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
     media_loader: Callable[[str], bytes | bytearray] | None = None,
     chat_template: object = None,
@@ -134,15 +135,15 @@ def arender(
     tree: Node | Prompt,
     *surplus: Never,
     model: str | None = None,
-    provider: str | None = None,
+    provider: ProviderName | str | None = None,
     budget: int | Literal["window"] | None = None,
     reserve: int = 0,
     counter: TokenCounter | Callable[[str], int] | None = None,
     transformation: Transformation | None = None,
-    audience: str = "model",
+    audience: Literal["model", "people"] = "model",
     strict: bool = False,
-    cache: str | None = None,
-    tool_choice: str | None = None,
+    cache: Literal["auto"] | None = None,
+    tool_choice: ToolChoice | None = None,
     media_roots: Iterable[str | os.PathLike[str]] = (),
     media_loader: MediaLoader | None = None,
     chat_template: object = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
-from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import ContentError, PendingToolCalls, TargetError
@@ -246,7 +246,7 @@ class Rendered:
         return cast("ChatTemplatePayload", self._to("chat_template"))
 
     @door
-    def for_target(self, provider: str) -> "Rendered":
+    def for_target(self, provider: ProviderName | str) -> "Rendered":
         """Return the same prompt rendered for another provider, with the losses there.
 
         Without a model it uses careful defaults of that provider. Lazies are not called again.
