@@ -64,7 +64,7 @@ class PromptError(ValueError):
 
 
 class OptionError(PromptError, TypeError):
-    """An unknown keyword, or a keyword with a wrong value.
+    """An unknown keyword, a wrong value for one, or an argument too many or too few.
 
     >>> from promptdsl import OptionError, System
     >>> try:
