@@ -276,7 +276,7 @@ def test_a_timeline_in_which_nothing_is_written_is_a_hint() -> None:
         return prompt
 
     hint = ("hint", "an empty Timeline", TURNS, *lines_of(write, 1))
-    for_target = ("hint", "messages", "there are none, a request needs one", "None")
+    for_target = ("hint", "messages", "a request needs at least one: write a User turn", "None")
     assert ([hint], [hint, for_target]) == (told(write()), told(write(), model="gpt-5"))
 
 

@@ -47,7 +47,6 @@ from promptdsl import (
     ToolUse,
     Turn,
     User,
-    UserAction,
     Value,
     detached,
     include,
@@ -223,7 +222,6 @@ def test_a_refused_argument_stays_where_it_was() -> None:
         lambda: Section("not an id", Text("x")),
         lambda: Section("s", Text("x"), id="t"),
         lambda: Section("s", Text("x"), title=Text("y")),
-        lambda: Grounding("not an id", Text("x")),
         lambda: Ephemeral(Text("x"), position="nowhere"),
         lambda: Ephemeral(Text("x"), order="first"),
         lambda: Ephemeral(Text("x"), title=Value("t"), position="nowhere"),
@@ -1216,7 +1214,6 @@ def test_a_timeline_inside_a_timeline_is_the_same_error() -> None:
     [
         lambda: Text("x"),
         lambda: Value("x"),
-        lambda: UserAction("x"),
         lambda: ToolUse("x", {}, id="1"),
         lambda: Image.from_url("https://example.com/x.png"),
     ],

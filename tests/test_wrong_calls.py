@@ -293,7 +293,6 @@ def test_wrong_data(given: str) -> None:
 @pytest.mark.parametrize(
     ("recorded", "what"),
     [
-        (5, "messages[1]: a message is a mapping, not int"),
         ({"role": "human"}, "messages[1]: unknown role 'human'"),
         (
             {"role": "tool", "content": [RESULT]},

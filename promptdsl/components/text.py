@@ -361,12 +361,13 @@ def _begin_value(
                 fix="give the text itself",
                 at=(component.source, value.source),
             )
+        if value is LEFT_OUT:
+            raise left_out(component)
         component.text = text_of(value)
     except PromptError as error:
         retract(found_in(value))
-        problem = left_out(component) if value is LEFT_OUT else error.located(component.source)
-        end_traceback(problem)
-        raise problem from None
+        end_traceback(error.located(component.source))
+        raise
 
 
 def dedent(text: str) -> str:

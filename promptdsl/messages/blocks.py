@@ -240,7 +240,11 @@ class ToolResultBlock(AnyBlock):
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
     def __attrs_post_init__(self) -> None:
-        AnyBlock.__attrs_post_init__(self)
+        try:
+            AnyBlock.__attrs_post_init__(self)
+        except DataError as error:
+            end_traceback(error)
+            raise
         if self.error_type is not None and not self.is_error:
             _set(self, "is_error", True)
 

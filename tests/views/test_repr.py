@@ -64,8 +64,8 @@ def digest(*content: Any, **options: Any) -> str:
             "<Rendered for no target: 1 message, 9 tokens, 1 dropped, ",
         ),
         (
-            lambda: render(User("Hi."), model="gpt\n5"),
-            "<Rendered for no target gpt\\n5: 1 message, 11 tokens, ",
+            lambda: render(User("Hi."), model="no\nname"),
+            "<Rendered for no target no\\nname: 1 message, 11 tokens, ",
         ),
     ],
 )
