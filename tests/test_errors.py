@@ -227,7 +227,7 @@ MISTAKES: dict[str, tuple[type[PromptError], Callable[[], object]]] = {
         DataError,
         lambda: render(History([{"role": "usr", "content": "x"}])),
     ),
-    "an event field that is no text": (ContentError, lambda: UserAction("x", target=[object()])),
+    "an event field that is no text": (DataError, lambda: UserAction("x", target=[object()])),
     "a tool input that is none": (ContentError, lambda: ToolUse("t", 3, id="1")),  # type: ignore[arg-type]
     "a result for no call": (ContentError, lambda: ToolResult(1, "x")),  # type: ignore[arg-type]
     "an unknown error type": (OptionError, lambda: ToolMessage("1", "x", error_type="bad")),

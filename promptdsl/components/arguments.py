@@ -134,7 +134,7 @@ def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Nod
 
     Raises :class:`ContentError` for a mapping that does not describe a known block.
     """
-    if is_mapping(data) and not is_text(data.get("type")):
+    if is_mapping(data) and (not is_text(data.get("type")) or data["type"] == "function"):
         raise refused(data, component)
     from promptdsl.components.blocks import block_node
 

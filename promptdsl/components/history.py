@@ -151,7 +151,7 @@ def _list_of(value: object) -> str:
     """Return how a list of messages is made of a value that is none."""
     if value is None:
         return "an empty conversation is History([])"
-    if is_mapping(value):
+    if is_mapping(value) or isinstance(value, Message):
         return "put it in a list: History([message])"
     if isinstance(value, str | bytes):
         return "read it first: History(json.loads(text))"

@@ -307,7 +307,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "a missing key": (
         {"type": "text", "txt": "a"},
         "a 'text' block needs 'text'",
-        "did you mean 'txt'?",
+        "'txt' should be 'text'",
     ),
     "a message": (
         {"role": "user", "content": "x"},

@@ -373,7 +373,7 @@ def test_pictures_of_the_model_are_told(provider: str) -> None:
         return Timeline(User("Draw."), Assistant("Here:", Image.from_bytes(PNG)), User("Thanks."))
 
     (loss,) = render(write(), provider=provider).losses
-    why = "there is none in assistant content"
+    why = "the target takes no such block in an assistant message"
     assert ("content", why, lines_of(write, 1)[0]) == (loss.kind, loss.why, str(loss.source))
 
 

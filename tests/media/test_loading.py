@@ -277,7 +277,7 @@ def test_no_other_address_reaches_the_function(provider: str, url: str) -> None:
             f"not a source or a media type that is taken; {LOADER}",
         ),
         ("bedrock", Image.from_file_id("f"), "it takes bytes and objects in S3 only"),
-        ("bedrock", Audio.from_url(WEB + "a.wav"), "this model takes none"),
+        ("bedrock", Audio.from_url(WEB + "a.wav"), "this model takes no audio"),
     ],
 )
 def test_a_loss_says_that_a_function_would_help(provider: str, part: Node, why: str) -> None:

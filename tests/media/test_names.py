@@ -92,7 +92,7 @@ def test_a_target_without_names_tells_it(report: Path) -> None:
         return User("Sum it up.", Document.from_path(report))
 
     (loss,) = render(write(), provider="gemini").losses
-    assert ("hint", "title", "there is none in document parts") == (loss.kind, loss.what, loss.why)
+    assert ("hint", "title", "document parts have no title") == (loss.kind, loss.what, loss.why)
     assert lines_of(write, 1) == (str(loss.source),)
 
 
