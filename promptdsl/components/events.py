@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from promptdsl.components.arguments import Content
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
-from promptdsl.components.scope import retract, start
+from promptdsl.components.scope import place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import data_text
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
@@ -148,7 +148,10 @@ def _begin_event(
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
     component.trusted = frozenset(trusted) if trusted else _NO_FIELDS
-    begin(component, content, {}, at=component.at)
+    if content:
+        begin(component, content, {}, at=component.at)
+    else:
+        place(component)
 
 
 def _block(
