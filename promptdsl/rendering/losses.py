@@ -1,7 +1,7 @@
 """The losses of messages get the address and the line of the block that each is about."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import attrs
@@ -117,12 +117,3 @@ def _writer(turn: TracedTurn, block: Sequence[int], *, is_mark: bool) -> TracedP
         part = (page.marks.get(index) if is_mark else None) or page.writers[index]
         page = page.results.get(index)
     return part
-
-
-def unread_losses(node: RecordedNode) -> Iterator[Loss]:
-    """Yield a hint for each key in a recording of a provider's form that its reader passes over."""
-    from promptdsl.providers.unread import unread_keys
-
-    why = f"History.from_{node.form} does not read it, so it is not sent"
-    for key, place in unread_keys(node.items, node.form):
-        yield Loss("hint", f"key {key!r}", why, place, node.source)

@@ -81,9 +81,11 @@ class Rendered:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and hints, each with the line that wrote it."""
-        from promptdsl.rendering.outline_hints import outline_hints
+        from promptdsl.rendering.hints import hints_in, outline_hints
 
-        return (*self.located(self._losses), *outline_hints(self._stages[-1][1]))
+        stages = dict(self._stages)
+        located = self.located(self._losses)
+        return (*hints_in(stages["read"]), *located, *outline_hints(stages["merge"]))
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses with the address and the author's line of the place ``at`` of each.
