@@ -9,7 +9,7 @@ import attrs
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.source import Source
 from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.details import origin_of
+from promptdsl.messages.details import Origin, origin_of
 from promptdsl.messages.loss import MARKS, Loss
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.lower import system_origins
@@ -51,7 +51,9 @@ class _Places:
     def __init__(self, tree: RootNode, messages: Sequence[Message], config: Resolved) -> None:
         self.nodes = tree.content
         self.messages = messages
-        self.entries = lower_traced(tree, config=config, media_roots=None)[1]
+        again, self.entries = lower_traced(tree, config=config, media_roots=None)
+        # An author's format_block may return other texts now: then lines are those of turns.
+        self.is_same = _types_in(again) == _types_in(messages)
         self.ends = [entry.messages for entry in self.entries]
         self.written: dict[int, Written] = {}
         """The writers of the blocks of messages, by the index of the message, once asked for."""
@@ -61,8 +63,12 @@ class _Places:
     def of(self, loss: Loss) -> Located:
         """Return the place of a loss in a message."""
         index, *block = loss.at
+        origins = self.messages[index].origins
+        if not self.is_same:
+            origin = origin_of(origins[0]) if origins else Origin("history", None)
+            return origin.address, origin.source
         number = bisect_right(self.ends, index)
-        node, origins = self.nodes[number], self.messages[index].origins
+        node = self.nodes[number]
         if isinstance(node, RecordedNode) and not origins:
             first = self.ends[number - 1] if number else 0
             return f"history[{node.start + index - first}]", node.source
@@ -103,6 +109,11 @@ class _Places:
         while part.around is not None:
             part = part.around
         return self.addresses[id(part.node)]
+
+
+def _types_in(messages: Sequence[Message]) -> list[object]:
+    """Return the types of the blocks of each message; text alone needs no list."""
+    return [m.plain is None and [block.type for block in m.content] for m in messages]
 
 
 def _writer(turn: TracedTurn, block: Sequence[int], *, is_mark: bool) -> TracedPart | None:
