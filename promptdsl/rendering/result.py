@@ -299,7 +299,8 @@ class Rendered:
     def _readable(self) -> "Readable":
         from promptdsl.rendering.reports.readable import Readable
 
-        return Readable(self._marked, self.facts, self.losses, self.dropped, lambda: self.tokens)
+        dropped, tokens = (lambda: self.dropped), (lambda: self.tokens)
+        return Readable(self._marked, self.facts, self.losses, dropped, tokens)
 
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
