@@ -21,6 +21,7 @@ from promptdsl import (
     Grounding,
     History,
     Image,
+    Json,
     LossError,
     Message,
     Node,
@@ -86,6 +87,18 @@ def test_a_block_in_a_merged_message(merged: bool) -> None:
         (7, "audio block", "user[1]"),
         (10, "document (s3, None)", "user[1]/more"),
     ] == told(found, attachments)
+
+
+def test_a_format_block_that_changes_its_mind() -> None:
+    """A function that returns something else at each call moves no line, and breaks nothing."""
+    texts = iter(["x", "", "", ""])
+    found = render(
+        Timeline(User(Json([1]), Audio.from_bytes(b"ID3...", "audio/mpeg"))),
+        provider="anthropic",
+        transformation={"format_block": lambda _: next(texts)},
+    )
+    ((_, what, path),) = told(found, test_a_format_block_that_changes_its_mind)
+    assert ("audio block", "user[0]") == (what, path)
 
 
 def test_where_a_loss_is() -> None:

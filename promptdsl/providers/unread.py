@@ -18,7 +18,6 @@ Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], "Shape | None"] | None
 REST = "*"
 """In a shape: all further keys are kept."""
 
-
 Place: TypeAlias = tuple[Any, str | int]  # Any: the place around it, or None
 """The place of a value: the one around it, and its key or index there."""
 
@@ -36,8 +35,9 @@ def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
     search = _Search(form)
     search.find(data, {**shapes, REST: None}, None)
     for (*_, key), places in search.found.items():
+        steps = (f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(places[0]))
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
-        yield key, _path(places[0]) + more
+        yield key, "".join(steps).removeprefix(".") + more
 
 
 class _Search:
@@ -56,9 +56,14 @@ class _Search:
 
     def find(self, value: object, inner: Inner, place: Place | None) -> None:
         """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
-        if is_list(value):
+        if isinstance(value, list | tuple):
             for number, item in enumerate(value):
-                if not _is_plain(item):
+                # Most items are messages of a role and a text.
+                if (
+                    type(item) is not dict
+                    or item.keys() != _PLAIN
+                    or type(item["content"]) is not str
+                ):
                     self.find(item, inner, (place, number))
             return
         if isinstance(value, str) or not value:
@@ -67,30 +72,28 @@ class _Search:
         shape = inner(entries) if callable(inner) else inner
         if shape is None:
             return
-        is_open = REST in shape
         for key, content in entries.items():
             if key in shape:
                 deeper = shape[key]
-                if deeper is not None and content and type(content) is not str:
+                if deeper is not None and type(content) is not str:
                     self.find(content, deeper, (place, key))
-            elif not is_open and content not in _NOTHING:
+            elif REST not in shape and _is_a_value(content):
                 name = exact(str(key))[:60]
                 names = [step for step in _steps(place) if isinstance(step, str)]
                 self.found.setdefault((*names, name), []).append(place)
 
 
-_NOTHING: tuple[object, ...] = (None, "", [], (), {})
+_PLAIN = {"role", "content"}
+
+
+def _is_a_value(content: object) -> bool:
+    """Return whether content is more than ``None`` or an empty text, list or mapping."""
+    is_json = content is None or isinstance(content, str) or is_list(content) or is_mapping(content)
+    return not is_json or bool(content)
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
     return value if is_mapping(value) else mapping(value)
-
-
-def _is_plain(item: object) -> bool:
-    """Return whether an item is a message of a role and a text, as most are."""
-    if not is_mapping(item) or len(item) != 2:
-        return False
-    return "role" in item and isinstance(item.get("content"), str)
 
 
 def _steps(place: Place | None) -> list[str | int]:
@@ -99,11 +102,6 @@ def _steps(place: Place | None) -> list[str | int]:
         place, step = place
         steps.append(step)
     return steps[::-1]
-
-
-def _path(place: Place | None) -> str:
-    steps = [f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(place)]
-    return "".join(steps).removeprefix(".")
 
 
 def _keys(*names: str, **inner: Inner) -> Shape:

@@ -1,14 +1,32 @@
-"""Hints about what an author wrote: an empty block, and sentences without a space between them."""
+"""Hints about what an author wrote: what may be a mistake, though it can be rendered."""
 
-from itertools import pairwise
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
+from typing import Any
 
 from promptdsl.components.arguments import sentences_touch
 from promptdsl.messages.loss import Loss
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, HOLLOW
-from promptdsl.tree.node import Child, Node, label
+from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import ParagraphNode, TextNode, TrustedTextNode, ValueNode
-from promptdsl.tree.turn_nodes import RootNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
+
+# Recordings in a provider's form.
+
+
+def unread_hints(recordings: Iterable[RecordedNode]) -> Iterator[Loss]:
+    """Yield a hint for each key of recorded messages that the reader of their form passes over."""
+    from promptdsl.providers.unread import unread_keys
+
+    for node in recordings:
+        why = f"History.from_{node.form} does not read it, so it is not sent"
+        for key, place in unread_keys(node.items, node.form):
+            yield Loss("hint", f"key {key!r}", why, place, node.source)
+
+
+# Empty blocks, and sentences without a space between them.
 
 
 def hints_in(root: Node) -> list[Loss]:
@@ -62,3 +80,38 @@ def _touching(node: Node) -> Loss:
 
 def _text_of(part: Child) -> str:
     return part.text if isinstance(part, ValueNode | TrustedTextNode) else str(part)
+
+
+# Parts that were made text too early.
+
+_START = re.compile(r"<\w+ (?:at|'|\")")
+_END = ": not rendered>"
+LONGEST = 500
+"""The characters before the end of an outline's first line that are searched for its beginning."""
+
+
+def outline_hints(tree: Node) -> Iterator[Loss]:
+    """Yield a hint for each part of a tree whose text contains the first line of an outline.
+
+    The texts are those before they were encoded. Recorded messages are not searched.
+    """
+    why = "str() or %s of a part is its outline: pass the part itself"
+    for walked, _ in walk(tree):
+        node: Any = walked  # Any: a node of any class, of which some have these texts
+        texts = (getattr(node, "text", ""), *getattr(node, "raw_values", ()))
+        for text in chain(node.content, texts, *getattr(node, "rows", ())):
+            line = _first_line(text) if isinstance(text, str) else None
+            if line is not None:
+                yield Loss("hint", f"the text {line!r}", why, source=node.source)
+
+
+def _first_line(text: str) -> str | None:
+    """Return the first line of an outline that a text contains."""
+    end = text.find(_END)
+    while end >= 0:
+        line = text[max(end - LONGEST, 0) : end].rpartition("\n")[2]
+        start = _START.search(line)
+        if start and line[-1].isdigit():
+            return line[start.start() :] + _END
+        end = text.find(_END, end + 1)
+    return None

@@ -1,7 +1,7 @@
 """The losses of messages get the address and the line of the block that each is about."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import attrs
@@ -9,7 +9,7 @@ import attrs
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.source import Source
 from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.details import origin_of
+from promptdsl.messages.details import Origin, origin_of
 from promptdsl.messages.loss import MARKS, Loss
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.lower import system_origins
@@ -51,7 +51,9 @@ class _Places:
     def __init__(self, tree: RootNode, messages: Sequence[Message], config: Resolved) -> None:
         self.nodes = tree.content
         self.messages = messages
-        self.entries = lower_traced(tree, config=config, media_roots=None)[1]
+        again, self.entries = lower_traced(tree, config=config, media_roots=None)
+        # An author's format_block may return other texts now: then lines are those of turns.
+        self.is_same = _types_in(again) == _types_in(messages)
         self.ends = [entry.messages for entry in self.entries]
         self.written: dict[int, Written] = {}
         """The writers of the blocks of messages, by the index of the message, once asked for."""
@@ -61,8 +63,12 @@ class _Places:
     def of(self, loss: Loss) -> Located:
         """Return the place of a loss in a message."""
         index, *block = loss.at
+        origins = self.messages[index].origins
+        if not self.is_same:
+            origin = origin_of(origins[0]) if origins else Origin("history", None)
+            return origin.address, origin.source
         number = bisect_right(self.ends, index)
-        node, origins = self.nodes[number], self.messages[index].origins
+        node = self.nodes[number]
         if isinstance(node, RecordedNode) and not origins:
             first = self.ends[number - 1] if number else 0
             return f"history[{node.start + index - first}]", node.source
@@ -105,6 +111,11 @@ class _Places:
         return self.addresses[id(part.node)]
 
 
+def _types_in(messages: Sequence[Message]) -> list[object]:
+    """Return the types of the blocks of each message; text alone needs no list."""
+    return [m.plain is None and [block.type for block in m.content] for m in messages]
+
+
 def _writer(turn: TracedTurn, block: Sequence[int], *, is_mark: bool) -> TracedPart | None:
     """Return the part that wrote a block, or with ``is_mark`` its mark; ``None`` for the turn."""
     page, part, node = turn.page, None, turn.node
@@ -117,12 +128,3 @@ def _writer(turn: TracedTurn, block: Sequence[int], *, is_mark: bool) -> TracedP
         part = (page.marks.get(index) if is_mark else None) or page.writers[index]
         page = page.results.get(index)
     return part
-
-
-def unread_losses(node: RecordedNode) -> Iterator[Loss]:
-    """Yield a hint for each key in a recording of a provider's form that its reader passes over."""
-    from promptdsl.providers.unread import unread_keys
-
-    why = f"History.from_{node.form} does not read it, so it is not sent"
-    for key, place in unread_keys(node.items, node.form):
-        yield Loss("hint", f"key {key!r}", why, place, node.source)

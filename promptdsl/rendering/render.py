@@ -15,7 +15,6 @@ from promptdsl.foundation.source import AWAITED, Source, author, door, end_trace
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Prompt, ToolChoice
-from promptdsl.rendering.losses import unread_losses
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -45,7 +44,7 @@ from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import hollow, is_hinted, is_settled
+from promptdsl.tree.rewrite import hollow, is_settled
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 if TYPE_CHECKING:
@@ -238,13 +237,12 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
             tree = run(tree)
         stages.append((name, tree))
     losses = [Loss(*LONE_SURROGATE, f"history[{index}]", node.source) for node, index in lost]
-    losses += [loss for node in read for loss in unread_losses(node)]
-    nodes = hollow(tree) if tree.mask & HOLLOW else []
-    if is_hinted(nodes):
-        from promptdsl.rendering.hints import hints_in
+    if read:
+        from promptdsl.rendering.hints import unread_hints
 
-        losses += hints_in(tree)
-    return _for_target(request, tuple(stages), tuple(losses), settled=is_settled(nodes))
+        losses += unread_hints(read)
+    settled = not tree.mask & HOLLOW or is_settled(hollow(tree))
+    return _for_target(request, tuple(stages), tuple(losses), settled=settled)
 
 
 def _for_target(

@@ -81,9 +81,11 @@ class Rendered:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and hints, each with the line that wrote it."""
-        from promptdsl.rendering.outline_hints import outline_hints
+        from promptdsl.rendering.hints import hints_in, outline_hints
 
-        return (*self.located(self._losses), *outline_hints(self._stages[-1][1]))
+        stages = dict(self._stages)
+        located = self.located(self._losses)
+        return (*hints_in(stages["read"]), *located, *outline_hints(stages["merge"]))
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses with the address and the author's line of the place ``at`` of each.
@@ -297,7 +299,8 @@ class Rendered:
     def _readable(self) -> "Readable":
         from promptdsl.rendering.reports.readable import Readable
 
-        return Readable(self._marked, self.facts, self.losses, self.dropped, lambda: self.tokens)
+        dropped, tokens = (lambda: self.dropped), (lambda: self.tokens)
+        return Readable(self._marked, self.facts, self.losses, dropped, tokens)
 
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view

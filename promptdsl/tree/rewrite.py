@@ -22,7 +22,6 @@ from promptdsl.tree.group_nodes import (
 from promptdsl.tree.masks import (
     AUDIENCE,
     DEEP,
-    HINTED,
     HOLLOW,
     LIFTED,
     NAMED,
@@ -316,11 +315,6 @@ def hollow(root: Node) -> list[Node]:
         nodes.append(node)
         waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
     return nodes
-
-
-def is_hinted(nodes: Iterable[Node]) -> bool:
-    """Return whether a hint tells of one of the hollow nodes of a tree."""
-    return any(node.mask & HINTED == HINTED for node in nodes)
 
 
 def is_settled(nodes: Iterable[Node]) -> bool:

@@ -275,6 +275,25 @@ def test_nothing_is_no_loss(form: str, place: str, value: object) -> None:
     assert ([], False) == told(form, place, value)
 
 
+class Vector:
+    """A value that compares item by item, and is neither true nor false, as an array is."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise ValueError("ambiguous")
+
+
+def test_an_array_is_a_value() -> None:
+    """An unknown key may have any object as its value: it is told, and never compared."""
+    entries = [{"role": "user", "content": "a", "embedding": Vector()}]
+    losses = render(History.from_openai(entries), provider="openai").losses
+    assert [("key 'embedding'", "messages[0]")] == [(loss.what, loss.path) for loss in losses]
+
+
 @pytest.mark.parametrize("form", RECORDED)
 def test_what_readers_know_is_no_loss(form: str) -> None:
     """A conversation without unknown keys has none that are not read."""

@@ -88,6 +88,16 @@ def test_its_repr_is_there_when_nothing_can_be_counted() -> None:
     assert "tokens" not in rendered._repr_html_() + rendered._repr_markdown_()
 
 
+def test_its_repr_is_there_when_a_file_is_gone(tmp_path: Path) -> None:
+    """An attachment of a result that pairing removed may be deleted after the render."""
+    file = tmp_path / "a.png"
+    file.write_bytes(PNG)
+    prompt = Timeline(ToolMessage("a", Image.from_path(file)), User("Hi."))
+    rendered = render(prompt, transformation={"tool_pairing": "prune"})
+    file.unlink()
+    assert repr(rendered).startswith("<Rendered for no target: 1 message, 9 tokens, ")
+
+
 CALL = Assistant(ToolUse("a", {}, id="1"))
 VARIANTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "text": lambda: (User("Hello"),),

@@ -49,20 +49,30 @@ class Card(NamedTuple):
 
 @attrs.frozen(eq=False, slots=False)
 class Readable:
-    """The content of the views of a request; ``report`` counts its tokens, and may raise."""
+    """The content of the views of a request.
+
+    ``report`` and ``find_dropped`` count tokens, and may raise: a view is there, too, when a
+    counter fails or the file of an attachment is gone.
+    """
 
     prompt: Prompt
     facts: ModelFacts
     losses: tuple[Loss, ...]
-    dropped: tuple[Dropped, ...]
+    find_dropped: Callable[[], tuple[Dropped, ...]]
     report: Callable[[], TokenReport]
+
+    @cached_property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """What was dropped, nothing where that cannot be counted."""
+        with suppress(Exception):
+            return self.find_dropped()
+        return ()
 
     @cached_property
     def summary(self) -> str:
         """The target of the request, its size and its digest, on one line."""
         target = " ".join(filter(None, (self.facts.provider or "no target", self.facts.model)))
         sizes = [_counted("message", self.prompt.messages)]
-        # A view is there, too, when a counter fails or the file of an attachment is gone.
         with suppress(Exception):
             sizes.append(f"{self.report().total:,} tokens")
         sizes += [_counted("loss", self.losses)] if self.losses else []
