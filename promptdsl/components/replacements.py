@@ -100,16 +100,26 @@ class Replacements:
         waiting = [part]
         while waiting:
             node = waiting.pop()
+            if self._stands_in(node):
+                self.searched[id(node)] = node
             if id(node) not in self.searched:
                 seen.append(node)
                 found = found or self.of_part(node) is not None
                 waiting += [child for child in node.content if not isinstance(child, str)]
         if found:
-            return rewrite(part, self._replaced, within=-1)
+            return rewrite(part, self._replaced, within=-1, leave=self.searched)
         self.searched.update((id(node), node) for node in seen)
         return part
 
+    def _stands_in(self, node: Node) -> bool:
+        """Return whether a node is a replacement already, in which nothing is replaced again."""
+        is_replacement = isinstance(node, ComponentNode) and written_as(node) is not node
+        return is_replacement and any(entry.line == node.source for entry in self.entries)
+
     def _replaced(self, part: Node) -> Node:
+        from promptdsl.components.lazy_results import check_replaced
+
+        check_replaced(part)
         replacement = self.of_part(part)
         return part if replacement is None else replaced(part, replacement)
 
@@ -128,6 +138,8 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     A section takes the place of a section; any other part becomes its content. The outline names
     the replacement.
     """
+    from promptdsl.components.lazy_results import check_replaced
+
     replacement.used = True
     by = replacement.by
     assert isinstance(by, Node)
@@ -142,9 +154,11 @@ def replaced(part: Node, replacement: Replacement) -> Node:
         return note
     source = by if isinstance(by, SectionNode) else part
     mask = bits(SECTION | NAMED, covering((note,))) | implied(source.options)
-    return make(
+    made = make(
         SectionNode, (note,), mask=mask, at=part, options=source.options, title=source.title
     )
+    check_replaced(made, replacement.line)
+    return made
 
 
 def written_as(part: Node) -> Node:

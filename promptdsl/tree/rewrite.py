@@ -2,7 +2,7 @@
 
 # pyright: reportPrivateUsage=false
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping
 from operator import is_
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -12,6 +12,7 @@ from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.source import Position, Source
 from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import (
+    ComponentNode,
     FirstFitNode,
     FragmentNode,
     LazyNode,
@@ -104,7 +105,10 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     if isinstance(node, ToolTurnNode):
         own |= RESULT << SHIFT  # the turn itself is the result
     below = covering(content) if content else HOLLOW
-    return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
+    copy = copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
+    if isinstance(node, ComponentNode):
+        _set(copy, "running", getattr(node, "running", None))
+    return copy
 
 
 def make_turn(
@@ -146,11 +150,18 @@ _NEVER_EMPTY = (
 )
 
 
-def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
+def rewrite(
+    root: N,
+    change: Callable[[Node], Node | None],
+    *,
+    within: int,
+    leave: Container[int] = (),
+) -> N:
     """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
     ``change`` returns the node itself, another node, or ``None`` to leave it out; for the root, a
-    node of its class. Where nothing below a node changed, the node stays the same object.
+    node of its class. Where nothing below a node changed, the node stays the same object. Nodes
+    whose identity is in ``leave`` stay as they are.
     """
     open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
     while True:
@@ -163,7 +174,7 @@ def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N
                 return root if changed is None else cast("N", changed)
             if changed is not None:
                 open_nodes[-1][1].append(changed)
-        elif isinstance(child, str) or not child.mask & within:
+        elif isinstance(child, str) or not child.mask & within or id(child) in leave:
             done.append(child)
         else:
             open_nodes.append((child, [], iter(child.content)))
