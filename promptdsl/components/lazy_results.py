@@ -1,4 +1,4 @@
-"""Check that the result of a Lazy may be where the Lazy was written."""
+"""Check that the result of a Lazy, and what replaces a part, may be where it is placed."""
 
 # The rules of a place belong to the classes of components: their private names are read here.
 # pyright: reportPrivateUsage=false
@@ -14,6 +14,7 @@ from promptdsl.components.sections import Note, Section
 from promptdsl.components.timeline import Timeline, refuse_loose_media
 from promptdsl.components.tool_calls import ToolMessage, ToolResult
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import LazyNode, NoteNode
 from promptdsl.tree.masks import DEEP
 from promptdsl.tree.node import Node, named_label
@@ -53,6 +54,26 @@ def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
         except PlacementError as error:
             raise PlacementError(error.what, fix=error.fix, at=(lazy.source, *error.at)) from None
     return part
+
+
+def check_replaced(holder: Node, line: Source | None = None) -> None:
+    """Raise :class:`PlacementError` for a child of a node that may not be there.
+
+    The node was checked when it was written, and a child of it replaced since, at ``line``.
+    """
+    if type(holder) not in _CONTAINERS and type(holder) is not TurnNode:
+        return
+    rules = _rules(holder)
+    whole = uncut(holder.content) if rules is Limit else None
+    for child in holder.content:
+        if not isinstance(child, str) and child.mask & rules._forbids:
+            whole = whole or culprit(child, rules._forbids)
+    if whole is not None:
+        raise PlacementError(
+            f"{named_label(whole)} cannot be in {named_label(holder)}",
+            fix=rules._advice(whole),
+            at=(line, whole.source, holder.source),
+        )
 
 
 def _rules(holder: Node) -> type[Container]:

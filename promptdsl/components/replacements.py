@@ -21,17 +21,28 @@ KeptOverrides: TypeAlias = tuple[tuple[Key, Function | Node], ...]
 """Replacements as plain data: keys and what replaces them, the innermost first."""
 
 
+Check: TypeAlias = Callable[[Node, Source | None], None]
+"""A function that raises for a child that may not be in a node; the line is that of its
+``override()``."""
+
+
+def _no_check(node: Node, line: Source | None) -> None:
+    """Check nothing: a Lazy checks its result by itself."""
+
+
 @attrs.define(eq=False)
 class Replacement:
     """A function or a part, what it replaces, and the line of its ``override()``.
 
-    ``used`` is whether it replaced anything, or may still do so.
+    ``check`` is called with each node in which a part was replaced. ``used`` is whether it replaced
+    anything, or may still do so.
     """
 
     key: Key
     by: Function | Node
     line: Source | None = None
     used: bool = False
+    check: Check = _no_check
 
 
 class Replacements:
@@ -86,6 +97,7 @@ class Replacements:
     def placed(self, part: Node) -> Node:
         """Return a part with its sections and constants replaced; it may be one itself."""
         stand_ins: dict[int, Node] = {}
+        check: Check = _no_check
         seen: list[Node] = []
         waiting = [part]
         while waiting:
@@ -99,10 +111,18 @@ class Replacements:
                 waiting += [child for child in node.content if not isinstance(child, str)]
             else:
                 stand_ins[id(node)] = replaced(node, replacement)
-        if stand_ins:
-            return rewrite(part, lambda node: stand_ins.get(id(node), node), within=-1)
-        self.searched.update((id(node), node) for node in seen)
-        return part
+                check = replacement.check
+        if not stand_ins:
+            self.searched.update((id(node), node) for node in seen)
+            return part
+
+        def change(node: Node) -> Node:
+            if id(node) in stand_ins:
+                return stand_ins[id(node)]
+            check(node, None)
+            return node
+
+        return rewrite(part, change, within=-1)
 
 
 OVERRIDES: ContextVar[Replacements | None] = ContextVar("promptdsl_overrides", default=None)
@@ -133,9 +153,11 @@ def replaced(part: Node, replacement: Replacement) -> Node:
         return note
     source = by if isinstance(by, SectionNode) else part
     mask = bits(SECTION | NAMED, covering((note,))) | implied(source.options)
-    return make(
+    made = make(
         SectionNode, (note,), mask=mask, at=part, options=source.options, title=source.title
     )
+    replacement.check(made, replacement.line)
+    return made
 
 
 def written_as(part: Node) -> Node:

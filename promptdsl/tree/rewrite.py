@@ -12,6 +12,7 @@ from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.source import Position, Source
 from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import (
+    ComponentNode,
     FirstFitNode,
     FragmentNode,
     LazyNode,
@@ -103,7 +104,10 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     if isinstance(node, ToolTurnNode):
         own |= RESULT << SHIFT  # the turn itself is the result
     below = covering(content) if content else HOLLOW
-    return copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
+    copy = copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
+    if isinstance(node, ComponentNode):
+        _set(copy, "running", getattr(node, "running", None))
+    return copy
 
 
 def make_turn(

@@ -9,15 +9,24 @@ from typing import Any
 import pytest
 
 from promptdsl import (
+    Event,
     Fragment,
+    Group,
+    Image,
+    Item,
     Lazy,
+    Limit,
+    List,
     Node,
     OptionError,
+    PlacementError,
+    Reasoning,
     Section,
     System,
     Text,
     Timeline,
     User,
+    UserAction,
     component,
     include,
     override,
@@ -294,6 +303,41 @@ def test_replaced_sections_are_compared_and_saved() -> None:
         one, two = System(Section("pace", "Walk.")), System(Section("pace", "Stroll."))
     assert one == two == pickle.loads(pickle.dumps(one))
     assert [("system", ["Run."])] == said(pickle.loads(pickle.dumps(one)))
+
+
+@pytest.mark.parametrize("key", ["footer", FOOTER])
+def test_a_replacement_that_holds_what_it_replaces(key: Any) -> None:
+    """What stands in for a part may hold it; placed again in the block, it stays as it is."""
+    with override({key: Section("footer", "Well.", FOOTER)}):
+        system = System(FOOTER)
+        assert [("system", ["Well.\n\n### End\nBye."])] == said(system) == said(Fragment(system))
+
+
+PICTURE = Image.from_url("https://example.com/a.png")
+WORD = Text("Hm.")
+
+
+@pytest.mark.parametrize(
+    ("key", "by", "holder", "what"),
+    [
+        ("pace", User("x"), RULES, "a User cannot be in a Section"),
+        ("pace", Timeline(User("x")), RULES, "a Timeline cannot be in a Section"),
+        ("pace", Event(UserAction("x")), RULES, "an Event cannot be in a Section"),
+        ("pace", UserAction("x"), RULES, "a UserAction cannot be in a Section"),
+        ("pace", Reasoning("x"), RULES, "a Reasoning cannot be in a Section"),
+        ("pace", Fragment(Item("x")), RULES, "an Item cannot be in a Section"),
+        (WORD, PICTURE, List(Item(WORD)), "an Image cannot be in an Item"),
+        (WORD, Group("x"), Limit(9, WORD), "a Group cannot be in a Limit"),
+        (WORD, User("x"), Section("s", WORD), "a User cannot be in a Section"),
+        (WORD, User("x"), WORD, "a User cannot be in a User"),
+    ],
+)
+def test_what_replaces_a_part_is_checked_for_its_place(
+    key: Any, by: Node, holder: Node, what: str
+) -> None:
+    """A part that may not be written somewhere cannot come there by an override either."""
+    with override({key: by}), pytest.raises(PlacementError, match=f": {what}\n"):
+        User(holder)
 
 
 def test_sections_very_deep() -> None:
