@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
-from promptdsl.components.replacements import of_parts, placed
+from promptdsl.components.replacements import PARTS_REPLACED, placed
 from promptdsl.components.scope import (
     Component,
     check_owner,
@@ -85,7 +85,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         # Finished parts that are no text are the content already.
         nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
         if len(nodes) == len(args):
-            return placed(nodes) if of_parts else nodes
+            return placed(nodes) if PARTS_REPLACED else nodes
     several = len(args) > 1
     content: list[Child] = []
     run: list[Inline] = []
@@ -114,7 +114,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         adopt(component, busy)
     for value in values:
         freeze(value)
-    return placed(content) if of_parts else content
+    return placed(content) if PARTS_REPLACED else content
 
 
 def _apart(arg: object, component: Node) -> Node:

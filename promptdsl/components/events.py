@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from promptdsl.components.arguments import Content
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
-from promptdsl.components.scope import retract, start
+from promptdsl.components.scope import place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
-from promptdsl.foundation.escaping import data_text
+from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
@@ -148,7 +148,10 @@ def _begin_event(
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
     component.trusted = frozenset(trusted) if trusted else _NO_FIELDS
-    begin(component, content, {}, at=component.at)
+    if content:
+        begin(component, content, {}, at=component.at)
+    else:
+        place(component)
 
 
 def _block(
@@ -163,11 +166,13 @@ def _block(
         problem = f"{named_label(component)} needs a text"
         raise ContentError(problem, fix=f'{label(component)}("...")')
     for name, value in (*fields.items(), *details.items()):
+        if type(value) is str or value is None or value is ABSENT:
+            continue
         if is_mapping(value) or is_list(value):
             plain(value, name)
-        elif value is not ABSENT:
-            try:
-                data_text(value)
-            except ContentError as error:
-                raise ContentError(f"{name}: {error.what}", fix=error.fix) from None
+            continue
+        try:
+            text_of(value)
+        except ContentError as error:
+            raise ContentError(f"{name}: {error.what}", fix=error.fix) from None
     return cls(*fields.values(), details)

@@ -164,6 +164,9 @@ def _is_series(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
+_PLAIN = {Message, dict}
+
+
 def _entries(component: History, messages: Iterable[object]) -> tuple[object, ...]:
     """Return the entries of a list of messages, or raise :class:`ContentError` for a component."""
     entries = tuple(messages)
@@ -174,6 +177,8 @@ def _entries(component: History, messages: Iterable[object]) -> tuple[object, ..
     # A recording may be long, but has few types; the part that is known has one.
     new = entries if known is None else entries[len(known.given) :]
     kinds = set(map(type, new))
+    if kinds <= _PLAIN:
+        return entries
     if any(issubclass(kind, Node) for kind in kinds):
         parts = [entry for entry in entries if isinstance(entry, Node)]
         retract(parts)

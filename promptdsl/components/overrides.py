@@ -148,7 +148,6 @@ class _Override(AbstractContextManager[None]):
         outer = () if around is None else around.entries
         entries = (*map(attrs.evolve, self.replacements), *outer)
         inside = Replacements(entries, around=around, opened_by=self)
-        inside.begin()
         OVERRIDES.set(inside)
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -156,7 +155,6 @@ class _Override(AbstractContextManager[None]):
         while opened is not None and opened.opened_by is not self:
             opened = opened.around
         if opened is not None:
-            opened.end()
             OVERRIDES.set(opened.around)
         if kind is not None:
             return

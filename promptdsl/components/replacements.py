@@ -52,16 +52,8 @@ class Replacements:
         self.opened_by = opened_by
         self.searched: dict[int, Node] = {}
         """The nodes below which nothing is to be replaced, by identity."""
-
-    def begin(self) -> None:
-        """Let written and placed parts be looked at, if there are replacements of parts."""
-        if any(isinstance(entry.by, Node) for entry in self.entries):
-            of_parts.append(self)
-
-    def end(self) -> None:
-        """Undo :meth:`begin`."""
-        if self in of_parts:
-            of_parts.remove(self)
+        if not PARTS_REPLACED and any(isinstance(entry.by, Node) for entry in entries):
+            PARTS_REPLACED.append(True)
 
     def of_component(
         self, keys: tuple[str | Function, ...], *, has_children: bool
@@ -79,8 +71,6 @@ class Replacements:
 
     def of_part(self, part: Node) -> Replacement | None:
         """Return the innermost replacement of a section or a constant that is not replaced yet."""
-        if written_as(part) is not part:
-            return None
         is_section = isinstance(part, SectionNode)
         for entry in self.entries:
             if entry.key is part:
@@ -95,31 +85,32 @@ class Replacements:
 
     def placed(self, part: Node) -> Node:
         """Return a part with its sections and constants replaced; it may be one itself."""
-        found = False
+        stand_ins: dict[int, Node] = {}
         seen: list[Node] = []
         waiting = [part]
         while waiting:
             node = waiting.pop()
-            if id(node) not in self.searched:
+            # What is in the place of another part is used as it is.
+            if id(node) in self.searched or written_as(node) is not node:
+                continue
+            replacement = self.of_part(node)
+            if replacement is None:
                 seen.append(node)
-                found = found or self.of_part(node) is not None
                 waiting += [child for child in node.content if not isinstance(child, str)]
-        if found:
-            return rewrite(part, self._replaced, within=-1)
+            else:
+                stand_ins[id(node)] = replaced(node, replacement)
+        if stand_ins:
+            return rewrite(part, lambda node: stand_ins.get(id(node), node), within=-1)
         self.searched.update((id(node), node) for node in seen)
         return part
-
-    def _replaced(self, part: Node) -> Node:
-        replacement = self.of_part(part)
-        return part if replacement is None else replaced(part, replacement)
 
 
 OVERRIDES: ContextVar[Replacements | None] = ContextVar("promptdsl_overrides", default=None)
 
 C = TypeVar("C", bound=Child)
 
-of_parts: list[Replacements] = []
-"""The replacements of parts in force, in any thread: without any, nobody looks at parts."""
+PARTS_REPLACED: list[bool] = []
+"""Filled by the first override of a part in this process: until then nobody looks at parts."""
 
 
 def replaced(part: Node, replacement: Replacement) -> Node:
@@ -137,7 +128,7 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     mask = with_content(make(FragmentNode, (), mask=HOLLOW), inner).mask
     note = make(ComponentNode, inner, mask=mask, at=replacement.line, name=name, by=label(by))
     # Not a field, so make() does not set it.
-    object.__setattr__(note, "running", copied(part, part.content, part.mask))
+    object.__setattr__(note, "instead_of", copied(part, part.content, part.mask))
     if not isinstance(part, SectionNode):
         return note
     source = by if isinstance(by, SectionNode) else part
@@ -150,8 +141,8 @@ def replaced(part: Node, replacement: Replacement) -> Node:
 def written_as(part: Node) -> Node:
     """Return a part as it was written, before it was replaced."""
     note = part.content[0] if isinstance(part, SectionNode) and len(part.content) == 1 else part
-    kept = getattr(note, "running", None) if isinstance(note, ComponentNode) else None
-    return kept if isinstance(kept, Node) else part
+    kept: Node = getattr(note, "instead_of", part)
+    return kept
 
 
 def placed(content: Sequence[C]) -> Sequence[C | Node]:
@@ -166,14 +157,10 @@ def placed(content: Sequence[C]) -> Sequence[C | Node]:
 def replacing(replacements: Replacements | None) -> Generator[None]:
     """Let these replacements replace components while a block runs."""
     token = OVERRIDES.set(replacements)
-    if replacements is not None:
-        replacements.begin()
     try:
         yield
     finally:
         OVERRIDES.reset(token)
-        if replacements is not None:
-            replacements.end()
 
 
 def moved(

@@ -182,12 +182,16 @@ def join(component: Node, opened: OpenBlock, mask: int) -> None:
         raise
 
 
-@door
 def place(component: Node) -> None:
     """Put a new component whose mask is set into the block that is open, if there is one."""
     top = OPENED.get()
-    if top is not None:
+    if top is None:
+        return
+    try:
         join(component, top, component.mask)
+    except PromptError as error:
+        end_traceback(error)
+        raise
 
 
 def put(node: Node, opened: OpenBlock, at: Source | None = None) -> None:

@@ -12,7 +12,7 @@ from promptdsl.components.fast_path import (
     with_own_code,
 )
 from promptdsl.components.options import SectionOptions, check_choice
-from promptdsl.components.replacements import OVERRIDES, of_parts, placed, replaced
+from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
 from promptdsl.components.scope import Component, getframe, innermost, is_list, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
@@ -88,7 +88,7 @@ class Section(Container, SectionNode):
         if known is None or not (title is None or type(title) is str):
             begin(self, content, options, id=id)
             remember_section(self.options)
-            if of_parts:
+            if PARTS_REPLACED:
                 take_replacement(self)
             return
         # The fast path: an id and a priority that were checked before, one text or nothing.
@@ -103,7 +103,7 @@ class Section(Container, SectionNode):
             self.mask = mask
         else:
             _join(self, top, mask)
-        if of_parts:
+        if PARTS_REPLACED:
             take_replacement(self)
 
     def _check_fields(self) -> None:
@@ -246,7 +246,7 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
     # Together: parts written in the argument list are the newest entries of the block together.
     adopt(make(FragmentNode, at=line), [node for node in nodes if node.mask & BUSY])
     finished = tuple(map(finish, nodes))
-    for part in placed(finished) if of_parts else finished:
+    for part in placed(finished) if PARTS_REPLACED else finished:
         put(part, top, line)
 
 

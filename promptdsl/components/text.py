@@ -333,7 +333,8 @@ class Json(Component, JsonNode):
             raise too_many(self, value, *extra)
         start(self)
         try:
-            refuse_options(self, unknown)
+            if unknown:
+                refuse_options(self, unknown)
             self.text = json_text(value)
         except PromptError as error:
             retract(found_in(value))

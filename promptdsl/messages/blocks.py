@@ -46,6 +46,8 @@ class AnyBlock:
                     _set(self, name, kept)
                 if name == "extra" and kept is not EMPTY:
                     refuse_known(self.type, self._checks, getattr(self, name))
+                elif name == "error_type":
+                    _set(self, "is_error", True)
         except DataError as error:
             end_traceback(error)
             raise
@@ -238,15 +240,6 @@ class ToolResultBlock(AnyBlock):
     error_type: str | None = None
     cache: Cache | None = None
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
-
-    def __attrs_post_init__(self) -> None:
-        try:
-            AnyBlock.__attrs_post_init__(self)
-        except DataError as error:
-            end_traceback(error)
-            raise
-        if self.error_type is not None and not self.is_error:
-            _set(self, "is_error", True)
 
 
 @attrs.frozen

@@ -1,1 +1,13 @@
 """The tree: frozen nodes, their masks, and pure functions from node to node."""
+
+# pyright: reportPrivateUsage=false
+from promptdsl.tree.node import Node
+
+
+def _outline(root: Node) -> str:
+    from promptdsl.tree.outline import outline  # rarely needed
+
+    return outline(root)
+
+
+Node._outline = _outline

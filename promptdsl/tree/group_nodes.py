@@ -67,12 +67,13 @@ class ComponentNode(FragmentNode):
     ``name`` is the name of the component, ``by`` the name of the function that overrides it.
     """
 
-    _beside = ("running",)
+    _beside = ("running", "instead_of")
     name: str
     by: str | None
     running: Any  # Any: of ``components``, a floor above this room
-    """Its generator, suspended at ``yield`` while its block is open; of a part that is overridden,
-    the part as it was written. Not a field."""
+    """Its generator, suspended at ``yield`` while its block is open. Not a field."""
+    instead_of: Node
+    """The part that an override put it in the place of, as it was written. Not a field."""
 
     def _name(self) -> str:
         return self.name

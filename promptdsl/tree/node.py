@@ -107,6 +107,8 @@ class Node:
         "write a new one, or put the finished one in place with include(...)"
     )
     """What to do instead of opening a finished one as a block."""
+    _outline: ClassVar[Callable[["Node"], str]]
+    """The outline of a node, set by the room, because the outline knows every class of node."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 
@@ -157,13 +159,9 @@ class Node:
 
     def __str__(self) -> str:
         """Return the outline of the part, below a line that says what it is and where it stands."""
-        from importlib import import_module
-
-        # By its name, because the outline imports every class of node.
-        outline: Callable[[Node], str] = import_module("promptdsl.tree.outline").outline
         name = label(self) if self.options.id is None else f"{label(self)} {self.options.id!r}"
         place = "" if self.source is None else f" at {self.source}"
-        return f"<{name}{place}: not rendered>\n{outline(self)}".rstrip("\n")
+        return f"<{name}{place}: not rendered>\n{Node._outline(self)}".rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Return the outline for a notebook."""

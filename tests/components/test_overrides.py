@@ -180,6 +180,19 @@ def test_parts_written_in_the_mapping() -> None:
     assert [("system", ["Start.\n\nInner.\n\nTone.\n\nOuter."])] == said(block)
 
 
+PARTING = Text("Bye.")
+
+
+@pytest.mark.parametrize("by", [Section("pace", PARTING), Fragment(Section("pace", PARTING))])
+def test_what_takes_a_place_is_used_as_it_is(by: Node) -> None:
+    """Nothing in a stand-in is replaced, however deep it stands and whichever way it is written."""
+    with override({"pace": by, PARTING: Text("Ciao.")}):
+        with System() as block, Section("rules"):
+            Section("pace", "Walk.")
+        parts = System(Section("rules", Section("pace", "Walk.")), PARTING)
+    assert [("system", ["Bye."]), ("system", ["Bye.\n\nCiao."])] == said(block) + said(parts)
+
+
 def test_the_outline_names_the_override() -> None:
     """The outline says what is overridden, by which kind of part, and on which line."""
     with override({"footer": Text("Ciao."), ours: Text("Be wry."), OPENING: User("Moin.")}):
