@@ -5,25 +5,29 @@
 
 from typing import Any
 
-import attrs
 
-
-@attrs.frozen(eq=False)
 class Interpolation:
     """The shape of ``string.templatelib.Interpolation``."""
 
-    value: Any
-    expression: str = "x"
-    conversion: str | None = None
-    format_spec: str = ""
+    def __init__(
+        self,
+        value: Any,
+        expression: str = "x",
+        conversion: str | None = None,
+        format_spec: str = "",
+    ) -> None:
+        self.value = value
+        self.expression = expression
+        self.conversion = conversion
+        self.format_spec = format_spec
 
 
-@attrs.frozen(eq=False)
 class Template:
     """The shape of ``string.templatelib.Template``."""
 
-    strings: tuple[str, ...]
-    interpolations: tuple[Interpolation, ...]
+    def __init__(self, strings: tuple[str, ...], interpolations: tuple[Interpolation, ...]) -> None:
+        self.strings = strings
+        self.interpolations = interpolations
 
 
 def template(*parts: Any) -> Any:

@@ -243,7 +243,8 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
     higher one. The alternatives of a ``FirstFit`` may have the same numbers.
     """
     parts = [*_named_parts(content)]
-    if not parts:
+    named = [part.options for part in parts]
+    if len({it.id for it in named}) == len(named) and all(it.number == 1 for it in named):
         return content
     sections = {part.options.id: 1 for part in parts if part.mask & SECTION}
     coded = {

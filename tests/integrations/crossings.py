@@ -25,7 +25,7 @@ from promptdsl import (
     VideoBlock,
     render,
 )
-from tests.internals import Written
+from tests.internals import RecordedNode, Written, make, replace
 from tests.providers.conversations import LONG_ID, PNG
 
 
@@ -34,7 +34,16 @@ def rendered(messages: Iterable[Message], provider: str | None = None) -> Render
     some = render(User("Hi."), provider=provider)
     marked = attrs.evolve(some._marked, messages=tuple(messages))
     written = Written(marked, some.facts) if provider else None
-    return attrs.evolve(some, messages=marked.messages, marked=marked, written=written, losses=())
+    recorded = make(RecordedNode, items=marked.messages, form="messages", start=0)
+    finished = replace(some._stages[-1][1], content=(recorded,), mask=0)
+    return attrs.evolve(
+        some,
+        messages=marked.messages,
+        marked=marked,
+        written=written,
+        losses=(),
+        stages=(*some._stages[:-1], ("merge", finished)),
+    )
 
 
 def as_rendered(messages: Any) -> Rendered:

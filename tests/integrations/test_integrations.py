@@ -308,15 +308,15 @@ def test_losses_of_another_target() -> None:
 
 @mcp
 def test_the_place_of_a_loss() -> None:
-    """A loss names the turn and the line it was written in, and the message where none is known."""
-    written = render(Timeline(User("Hi.", name="ada")))
-    (loss,) = to_mcp(written).losses
-    (other,) = to_mcp(rendered([Message("user", "Hi.", name="ada")])).losses
-    assert ("user[0]", __file__, "messages[0]", None) == (
+    """A loss names the turn and the line it was written in, and of a recording the message."""
+    (loss,) = to_mcp(render(Timeline(User("Hi.", name="ada")))).losses
+    (other,) = to_mcp(render(History([Message("user", "Hi.", name="ada")]))).losses
+    line = this_line()
+    assert ("user[0]", f"{__file__}:{line - 2}", "history[0]", f"{__file__}:{line - 1}") == (
         loss.path,
-        loss.source.file,
+        str(loss.source),
         other.path,
-        other.source,
+        str(other.source),
     )
 
 

@@ -78,7 +78,6 @@ UNTYPED = {
     "tools: a key of no provider": [
         *("openai", "openai_compatible", "openai_responses", "anthropic", "gemini"),
     ],
-    "blocks: an unknown block": ["openai", "openai_compatible", "openai_responses", "anthropic"],
     "blocks: a block of OpenAI": ["openai", "openai_compatible"],
     # The type lists only the older name of the search.
     "tool_choice: a tool of Responses": ["openai_responses"],
