@@ -85,7 +85,7 @@ def test_a_block_in_a_merged_message(merged: bool) -> None:
     assert [
         (6, "detail", "user[1]"),
         (7, "audio block", "user[1]"),
-        (10, "document (s3, None)", "user[1]/more"),
+        (10, "document (s3)", "user[1]/more"),
     ] == told(found, attachments)
 
 

@@ -379,7 +379,7 @@ def test_a_wrong_result_is_refused(write: Any, what: str) -> None:
 def test_data_is_no_content() -> None:
     """A mapping as a content is an error that says how data is sent."""
     error = raised(DataError, lambda: Message("user", {"a": 1}))
-    assert "write [block]; data is [JsonBlock(value)]" == error.fix
+    assert "write json.dumps(value), or [JsonBlock(value)]" == error.fix
 
 
 def test_a_content_that_is_not_given_is_empty() -> None:

@@ -188,7 +188,8 @@ def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
     elif kind == "history":
         fix = "keep fewer of its last exchanges, or record shorter results"
     else:
-        fix = "give it a larger budget, or parts of it a priority: Section(..., priority=1)"
+        name = "Grounding" if needed and needed[0].what == "grounding" else "Section"
+        fix = f"set a larger budget, or let parts be dropped: {name}(..., priority=1)"
     lines = [f"the prompt needs {in_tokens(required)}, the budget has room for {limit:,}"]
     for part in needed[:SHOWN]:
         line = f"  {part.what}, {in_tokens(part.tokens)}"

@@ -3,11 +3,11 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from promptdsl.cli.diff import add_diff
-from promptdsl.cli.errors import UsageError, error_text
+from promptdsl.cli.errors import UsageError, error_text, near
 from promptdsl.cli.render import add_render
 from promptdsl.cli.show import relative, visible
 from promptdsl.cli.tokens import add_tokens
@@ -33,6 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     for add in (add_render, add_tokens, add_diff):
         add(commands.add_parser)
+    given = sys.argv[1:] if argv is None else argv
+    if given and not given[0].startswith("-") and given[0] not in commands.choices:
+        _print_text(sys.stderr, f"promptdsl: error: {_no_command(given[0], commands.choices)}")
+        return USAGE
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as done:
@@ -57,6 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = _print_text(sys.stdout, data)
     _print_text(sys.stderr, "\n".join(notes))
     return code
+
+
+def _no_command(word: str, known: Iterable[str]) -> str:
+    """Return what is wrong with a word that is no command, and what to write."""
+    if ":" in word or word.endswith(".py"):
+        return f"a command comes first: write promptdsl render {word}"
+    return f"no such command: {word}{near(word, known)}"
 
 
 def _print_text(stream: TextIO | None, text: str) -> int:

@@ -35,7 +35,8 @@ def loaded_target(target: str) -> Generator[object]:
         if name not in vars(module):
             known = [key for key, value in vars(module).items() if _is_prompt(key, value, module)]
             if not name:
-                raise UsageError(f"{FORM}: which name of {location}{near('', known)}?")
+                names = ", ".join(sorted(known)) or "none that is a prompt or a function"
+                raise UsageError(f"{FORM}: name one; in {location} there is {names}")
             raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
         yield vars(module)[name]
     finally:

@@ -18,6 +18,7 @@ from promptdsl.foundation.errors import ContentError, PromptError, ScopeError
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.notice import Notice
 from promptdsl.foundation.signatures import LEFT_OUT
+from promptdsl.foundation.source import author
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages.blocks import AnyBlock, Block
 from promptdsl.messages.message import Message
@@ -344,6 +345,12 @@ def check_finished(arg: Node, component: Node) -> None:
             f"the block of this {label(arg)} raised, so it was never finished",
             fix="write it again",
             at=(component.source, arg.source),
+        )
+    if arg.mask & OPEN and arg is component:
+        raise ScopeError(
+            f"this {label(arg)} is still open, it cannot be used yet",
+            fix="write this line after its `with` block, not in it",
+            at=(author(), arg.source),
         )
     if arg.mask & OPEN:
         raise ScopeError(

@@ -73,7 +73,9 @@ class SectionOptions(TypedDict, total=False):
 def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
     """Return the error for a keyword that a component does not take."""
     problem = f"{label(component)}() takes no {name!r}"
-    fix = nearest(name, known)
+    fix = nearest(name, names := {*known})
+    if not fix.startswith("did") and _SYNONYMS.get(name) in names:
+        fix = f"did you mean {_SYNONYMS[name]!r}?"
     by_position = [x.name for x in _parameters(component) if x.kind in _BY_POSITION]
     if not fix.startswith("did") and name in (*by_position, "content", "text"):
         fix = f"write it without its name: {usage(component)}"
@@ -111,6 +113,12 @@ def usage(component: Node) -> str:
             words.append(f"{x.name}=...")
     return f"{label(component)}({', '.join(words)})"
 
+
+_SYNONYMS = {
+    **dict.fromkeys(("name", "filename", "file_name"), "title"),
+    **dict.fromkeys(("mime_type", "mimetype", "content_type"), "media_type"),
+}
+"""What other libraries call an option."""
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
 
@@ -290,7 +298,7 @@ def id_problem(component: Node, value: object) -> str:
     is_grounding = label(component) == "Grounding"
     written = 'write Grounding("account", ...)' if is_grounding else 'write id="question"'
     if value and not isinstance(value, Node | bool | bytes | Collection):
-        written = f"write str({shown(value)})"
+        written = f"write str({shown(value)})" if isinstance(value, int) else "write str(id)"
     return f"an id is any text that is not empty; {written}"
 
 

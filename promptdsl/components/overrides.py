@@ -121,7 +121,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     if not is_plain(function):
         raise OptionError(
             f"{name!r} is overridden by {type_name(given)}, no plain function and no part",
-            fix="give the function itself",
+            fix="write Text(...)" if isinstance(given, str) else "give the function itself",
             at=(line,),
         )
     # Of several components with this name it has to fit one: the call shows later which it is.
@@ -170,9 +170,11 @@ class _Override(AbstractContextManager[None]):
         if unused:
             key = unused[0].key
             missed = label(key) if isinstance(key, Node) else f"Section {key!r}"
+            fix = "take the id from outline(), or override a component by its function"
+            near = nearest(key, COMPONENTS.values()) if isinstance(key, str) else ""
             raise OptionError(
                 f"this override() replaced nothing: no {missed} was written in its block",
-                fix="take the id from outline(), or override a component by its function",
+                fix=near if near.startswith("did") else fix,
                 at=(self.line,),
             )
 

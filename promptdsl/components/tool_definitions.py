@@ -155,7 +155,7 @@ def _definition(
 
         signature = signature_of(function)
         if name is None and signature.name == "<lambda>":
-            raise ContentError("a lambda has no name", fix='Tool(..., name="search")')
+            raise ContentError("a lambda has no name", fix='write Tool(function, name="search")')
         name = signature.name if name is None else name
         description = description or signature.description
         schema = signature.input_schema

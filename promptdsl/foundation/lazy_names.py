@@ -31,7 +31,8 @@ def lazy_names(
 
             close = get_close_matches(name, modules, 1)
             message += f": did you mean {close[0]!r}?" if close else ""
-        raise AttributeError(message)
+        # With an object, Python would print a suggestion of its own after ours.
+        raise AttributeError(message, name=name, obj=None)
 
     def names() -> list[str]:
         return sorted({*package, *modules})

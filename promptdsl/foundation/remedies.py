@@ -10,7 +10,7 @@ from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from inspect import isasyncgen, iscoroutine, isroutine
+from inspect import isasyncgen, iscoroutine, isgenerator, isroutine
 from pathlib import PurePath
 from types import NoneType
 from typing import Any, NamedTuple, TypeGuard
@@ -108,6 +108,8 @@ def message_remedy(value: object) -> str:
     """Return what to write where a message in dictionary form belongs."""
     if _module(value).startswith("langchain"):
         return _langchain_remedy([value])
+    if _is_rendered(value):
+        return "take its messages: History(rendered.messages)"
     if has(value, "model_dump"):
         return "write History.from_openai(messages), or from_ and the name of its provider"
     return 'write a message as {"role": "user", "content": "..."}, or as Message("user", "...")'
@@ -200,6 +202,13 @@ def _callable_remedy(value: object) -> str:
     return f"call it: {name}(...)" if name.isidentifier() else "call it"
 
 
+def _generator_remedy(value: object) -> str:
+    """Return the advice for a generator: that of a function may be a component without its mark."""
+    name = str(getattr(value, "__name__", ""))
+    mark = f"; or write @component before the function {name}" if name.isidentifier() else ""
+    return UNPACK + mark
+
+
 def _form_remedy(value: object) -> str:
     form = form_of(value) or Form("value")
     return f"write Value({form.code})" if form.is_text else f"write Json({form.code})"
@@ -220,6 +229,7 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (_is_rendered, RENDERED),
     (lambda value: _module(value).startswith("langchain"), _langchain_remedy),
     (lambda value: has(value, "columns") and _has_rows(value), "write Table(frame)"),
+    (isgenerator, _generator_remedy),
     (isasyncgen, "gather it first: parts = [part async for part in parts], then *parts"),
     (iscoroutine, "await it first, or write Lazy(function) and arender()"),
     (_is(set, frozenset), "unpack it in an order of its own: *sorted(items)"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY, is_list
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
 from promptdsl.messages.blocks import Block, ToolResultBlock
 from promptdsl.messages.details import DETAIL_KEYS, Details
 from promptdsl.messages.field_checks import kind_of, mapping, optional, string
@@ -43,6 +43,9 @@ _MEANT = {
 
 def checked_role(role: object) -> Role:
     """Return a role; :class:`DataError` for an unknown one."""
+    if is_mapping(role):
+        fix = "write Message.from_dict(data) for a message in dictionary form"
+        raise DataError(f"'role' is a string, not {kind_of(role)}", fix=fix)
     name = string(role, "role")
     if name not in ROLES:
         meant = _MEANT.get(name.lower())

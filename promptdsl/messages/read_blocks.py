@@ -75,11 +75,20 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
         subject = repr(key) if key else "a content"
         raise DataError(
             f"{subject} is a string or a list of blocks, not {kind_of(value)}",
-            fix="write [block]; data is [JsonBlock(value)]",
+            fix=_content_advice(value),
         )
     if type(value) is tuple and all(isinstance(item, AnyBlock) for item in value):
         return cast("tuple[Block, ...]", value)
     return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(value))
+
+
+def _content_advice(value: object) -> str:
+    """Return what to write for a value that is no content of a message."""
+    if isinstance(value, int | float) or value is None:
+        return "write str(value)"
+    if isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
+        return "put it in a list: [block]"
+    return "write json.dumps(value), or [JsonBlock(value)]"
 
 
 def attachments(value: object, key: str) -> tuple[Block, ...]:

@@ -10,7 +10,13 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import facts_for
-from promptdsl.config.transformation import Resolved, Transformation, as_layer, resolve
+from promptdsl.config.transformation import (
+    ConfigOptions,
+    Resolved,
+    Transformation,
+    as_layer,
+    resolve,
+)
 from promptdsl.foundation.errors import ConfigError, ContentError, OptionError, TargetError, nearest
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
@@ -57,6 +63,10 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(("messages", "history"), "write them in the prompt: History(messages)"),
     "config": "write transformation=...",
+    **{
+        name: f'it is a setting: transformation={{"{name}": ...}}'
+        for name in ConfigOptions.__annotations__
+    },
     **dict.fromkeys(("variables", "vars"), "give them to the function that builds the prompt"),
 }
 """The advice for keywords that belong elsewhere."""
@@ -153,9 +163,10 @@ def _check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def _checked_name(name: str, value: object) -> str | None:
-    if value is None or isinstance(value, str):
+    if value is None or (isinstance(value, str) and value):
         return value
-    raise OptionError(f"{name}={value!r}", fix="write its name, a string", at=(author(),))
+    fix = "write its name, a string" if value != "" else "write its name, or None for no target"
+    raise OptionError(f"{name}={value!r}", fix=fix, at=(author(),))
 
 
 def _folders(media_roots: object) -> MediaRoots:

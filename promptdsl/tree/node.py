@@ -109,6 +109,8 @@ class Node:
     """What to do instead of opening a finished one as a block."""
     _outline: ClassVar[Callable[["Node"], str]]
     """The outline of a node, set by the room, because the outline knows every class of node."""
+    _unadded: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
+    """What to write instead of a sum."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 
@@ -185,7 +187,7 @@ class Node:
     def _no_sum(self, other: object) -> "Node":
         raise ContentError(
             f"{named_label(self)} cannot be added to a text or to another component",
-            fix='write them side by side, as arguments: User("I am ", name)',
+            fix=self._unadded,
             at=(author(),),
         )
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
+from promptdsl.messages.roles import ROLES
 from promptdsl.tree import group_nodes, part_nodes, turn_nodes
 from promptdsl.tree.node import Child, Node, label, mark_of
 
@@ -44,7 +46,8 @@ def outline(root: Node) -> str:
                 add(depth, history + components, source)
                 depth += 1
             for item in node.items if node.form == "messages" else ():
-                name = "message (recorded)"
+                role = item.get("role") if is_mapping(item) else None
+                name = f"{role if role in ROLES else 'message'} (recorded)"
                 if isinstance(item, Message):
                     speaker = f" name={item.name}" if item.name else ""
                     blocks = "; ".join(map(_block, item.content))
@@ -97,7 +100,7 @@ def _cached(mark: Cache) -> str:
 
 
 def _size(text: str) -> str:
-    return f"{len(text):,} characters"
+    return "1 character" if len(text) == 1 else f"{len(text):,} characters"
 
 
 def _turn(node: turn_nodes.TurnNode) -> str:

@@ -228,9 +228,14 @@ class _Siblings:
 
 def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementError:
     """Return the error for two siblings with one id."""
+    fix = "ids are unique among siblings: rename one of them"
+    if first is second:
+        fix = "it is included twice: include it once, or write it twice, with two ids"
+    elif first.source == second.source:
+        fix = f'ids are unique among siblings: in a loop, number them: f"{id}-{{number}}"'
     return PlacementError(
         f"the id {id!r} is used twice in one {label(around)}",
-        fix="ids are unique among siblings: rename one of them",
+        fix=fix,
         at=(second.source, first.source),
     )
 

@@ -26,6 +26,7 @@ class RootNode(Node):
     _second_block: ClassVar[str] = (
         "write all turns in one block, or include() a Fragment of shared turns in each Timeline"
     )
+    _unadded: ClassVar[str] = "write one with the turns of both: Timeline(*prompt.content, ...)"
 
     def _name(self) -> str:
         return "Timeline"
@@ -37,6 +38,7 @@ class TurnNode(Node):
 
     role: Role
     kind: Kind
+    _unadded: ClassVar[str] = "write turns side by side: Timeline(turn, another)"
 
     def _name(self) -> str:
         role = getattr(self, "role", None)

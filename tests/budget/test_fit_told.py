@@ -600,7 +600,7 @@ def test_results_are_no_question() -> None:
         ),
         (
             [User("A A"), Developer("D D"), User("Q")],
-            "give it a larger budget, or parts of it a priority: Section(..., priority=1)",
+            "set a larger budget, or let parts be dropped: Section(..., priority=1)",
         ),
         ([User("Q Q Q")], "cut the text of the last user turn: Limit(max_tokens, text)"),
         (
@@ -609,7 +609,7 @@ def test_results_are_no_question() -> None:
         ),
         (
             [Developer("A A"), User("Q")],
-            "give it a larger budget, or parts of it a priority: Section(..., priority=1)",
+            "set a larger budget, or let parts be dropped: Section(..., priority=1)",
         ),
     ],
     ids=["turns", "just half", "less than half", "the question", "a history", "another part"],

@@ -145,6 +145,21 @@ def test_a_target_that_is_not_there_is_said(cli: Command, target: str, message: 
     assert (2, f"promptdsl render: error: {message}") == (done.code, done.err[: len(message) + 25])
 
 
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("rendr", "no such command: rendr: did you mean 'render'?"),
+        ("x", "no such command: x; there is diff, render, tokens"),
+        ("a.py:demo", "a command comes first: write promptdsl render a.py:demo"),
+        ("a.py", "a command comes first: write promptdsl render a.py"),
+    ],
+)
+def test_a_word_that_is_no_command(cli: Command, word: str, expected: str) -> None:
+    """A misspelt command is told with the nearest one, a target with the command before it."""
+    done = cli(word)
+    assert (2, "", f"promptdsl: error: {expected}\n") == (done.code, done.out, done.err)
+
+
 @pytest.mark.parametrize("target", ["support.py", "support.py:", "support"])
 def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None:
     """A target without a name gets the names it may be."""
@@ -152,9 +167,9 @@ def test_a_target_without_a_name_asks_for_one(cli: Command, target: str) -> None
     done = cli("render", target)
     assert (
         2,
-        f"promptdsl render: error: TARGET is file.py:name or module:name: which name of {place}; "
+        f"promptdsl render: error: TARGET is file.py:name or module:name: name one; in {place} "
         "there is GREETING, RULES, anything, clicked, corrected, demo, equipped, failing, later, "
-        "leaving, loud, misplaced, needs, nothing, pictured, unknown, waiting?\n",
+        "leaving, loud, misplaced, needs, nothing, pictured, unknown, waiting\n",
     ) == (done.code, done.err)
 
 

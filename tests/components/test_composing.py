@@ -1454,7 +1454,7 @@ def test_the_outline_names_components() -> None:
         "  section persona 'Persona' by=opening/persona",
         "    text",
         "      5 characters",
-        "      value, 1 characters",
+        "      value, 1 character",
         "user ask by=opening",
         "  back (overridden by numbered_back)",
         "    6 characters",

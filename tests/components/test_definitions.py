@@ -288,7 +288,7 @@ WITHOUT = "attrs.evolve(definition, name=...)"
         ),
         (lambda: Tool(None), refusal(ContentError, 'Tool(search), or Tool(name="search", ...)')),  # type: ignore[call-overload]
         (lambda: Tool(name=""), refusal(ContentError, 'Tool(search), or Tool(name="search", ...)')),
-        (lambda: Tool(lambda: None), refusal(ContentError, 'Tool(..., name="search")')),
+        (lambda: Tool(lambda: None), refusal(ContentError, 'write Tool(function, name="search")')),
         (lambda: Tool(name=3), refusal(OptionError, "write a string")),  # type: ignore[call-overload]
         (lambda: Tool(search, description=3), refusal(OptionError, "write a string")),  # type: ignore[call-overload]
         (lambda: Tool(search, nam="x"), refusal(OptionError, "did you mean 'name'?")),  # type: ignore[call-overload]

@@ -107,7 +107,7 @@ NO_TEXTS: dict[str, tuple[Any, str]] = {
     "nothing": ("", 'write Grounding("account", ...)'),
     "None": (None, 'write Grounding("account", ...)'),
     "a number": (17, "write str(17)"),
-    "a UUID": (UUID(int=5), "write str(UUID('00000000-0000-0000-0000-000000000005'))"),
+    "a UUID": (UUID(int=5), "write str(id)"),
     "a list": (["a"], 'write Grounding("account", ...)'),
     "a boolean": (True, 'write Grounding("account", ...)'),
     "a value": (Value("a"), 'write Grounding("account", ...)'),

@@ -225,9 +225,9 @@ def test_the_outline_names_the_override() -> None:
     ("key", "by", "what", "fix"),
     [
         (
-            "pase",
+            "zzz",
             Text("Run."),
-            "this override() replaced nothing: no Section 'pase' was written in its block",
+            "this override() replaced nothing: no Section 'zzz' was written in its block",
             "take the id from outline(), or override a component by its function",
         ),
         (

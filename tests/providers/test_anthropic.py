@@ -879,7 +879,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
             id="a recorded instruction",
         ),
         pytest.param([HELLO, RAIN, EVENT], ABLE, [("hint", "event turn as an instruction")]),
-        pytest.param([REQUEST, HELLO], ABLE, [("hint", "request turn as an instruction")]),
+        pytest.param([REQUEST, HELLO], ABLE, [("hint", "request-only turn as an instruction")]),
         pytest.param([say("user", "x", kind="event")], ABLE, [], id="an event of the user's"),
         pytest.param([HELLO, say("developer", "")], BARE, [], id="an empty instruction"),
         pytest.param(
@@ -936,7 +936,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
                 ("content", "audio block"),
                 ("content", "video block"),
                 ("content", "image (base64, image/bmp)"),
-                ("content", "image (s3, None)"),
+                ("content", "image (s3)"),
                 ("content", "document (base64, text/plain)"),
                 ("content", "document (base64, application/rtf)"),
             ],
@@ -974,7 +974,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
         pytest.param(
             [say("assistant", SIGNED, "x"), REQUEST, HELLO],
             BINDING,
-            [("hint", "reasoning"), ("hint", "request turn as an instruction")],
+            [("hint", "reasoning"), ("hint", "request-only turn as an instruction")],
             id="bound reasoning",
         ),
         pytest.param(
@@ -1049,8 +1049,8 @@ UNTAKEN = "not a source or a media type that is taken"
             ABLE,
             [
                 "content: audio block: the target takes no such block in a user message",
-                f"content: image (url, None): {UNTAKEN}",
-                f"content: document (base64, None): {UNTAKEN}",
+                f"content: image (url): {UNTAKEN}",
+                f"content: document (base64): {UNTAKEN}",
                 f"content: document (base64, image/png): {UNTAKEN}",
                 f"content: document (s3, text/plain): {UNTAKEN}",
             ],

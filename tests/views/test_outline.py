@@ -79,43 +79,41 @@ def test_a_part_has_its_line() -> None:
         (Section("s", Value("ab")), ["section s", "  value, 2 characters"]),
         (
             Text("a", Volatile("b", "clock")),
-            ["text", "  1 characters", "  volatile clock, 1 characters"],
+            ["text", "  1 character", "  volatile clock, 1 character"],
         ),
         (Heading("ab"), ["heading", "  2 characters"]),
         (Paragraph("ab"), ["paragraph", "  2 characters"]),
-        (List("a"), ["list", "  item", "    1 characters"]),
-        (Checklist("a"), ["checklist", "  item", "    1 characters"]),
-        (Quote("a"), ["quote", "  1 characters"]),
+        (List("a"), ["list", "  item", "    1 character"]),
+        (Checklist("a"), ["checklist", "  item", "    1 character"]),
+        (Quote("a"), ["quote", "  1 character"]),
         (
             Example("a", "bc"),
-            ["example", "  input", "    1 characters", "  output", "    2 characters"],
+            ["example", "  input", "    1 character", "  output", "    2 characters"],
         ),
         (Table([[1], [2]]), ["table of 2 rows"]),
         (Code("ab"), ["code", "  2 characters"]),
         (Json({}), ["json, 2 characters"]),
         (Untrusted("ab"), ["untrusted, 2 characters"]),
         (Untrusted("ab", source="web"), ["untrusted from 'web', 2 characters"]),
-        (Section("s", "a"), ["section s", "  1 characters"]),
-        (Section("s", "a", title=Value("T")), ["section s 'T'", "  1 characters"]),
-        (Section("s", "a", cache=True), ["section s cached", "  1 characters"]),
-        (Section("s", Group("a")), ["section s", "  group", "    1 characters"]),
-        (Section("s", "a", priority=5), ["section s priority=5", "  1 characters"]),
-        (Section("s", Fragment("a")), ["section s", "  fragment", "    1 characters"]),
-        (Format("xml", "a"), ["format xml", "  1 characters"]),
-        (holding("a"), ["holding", "  fragment", "    1 characters"]),
+        (Section("s", "a"), ["section s", "  1 character"]),
+        (Section("s", "a", title=Value("T")), ["section s 'T'", "  1 character"]),
+        (Section("s", "a", cache=True), ["section s cached", "  1 character"]),
+        (Section("s", Group("a")), ["section s", "  group", "    1 character"]),
+        (Section("s", "a", priority=5), ["section s priority=5", "  1 character"]),
+        (Section("s", Fragment("a")), ["section s", "  fragment", "    1 character"]),
+        (Format("xml", "a"), ["format xml", "  1 character"]),
+        (holding("a"), ["holding", "  fragment", "    1 character"]),
         (Lazy(lambda _: "ab"), ["value, 2 characters"]),
         (Lazy(lambda _: trusted("ab")), ["text", "  trusted, 2 characters"]),
         (
             Template.from_string("a{{ x }}", x="b"),
-            ["text", "  1 characters", "  value x, 1 characters"],
+            ["text", "  1 character", "  value x, 1 character"],
         ),
     ],
 )
 def test_what_a_part_is_called(part: Node, expected: list[str]) -> None:
     """A part is shown in the words of its author, what is in it one level deeper."""
-    assert ["system", "  1 characters", *(f"  {row}" for row in expected)] == rows(
-        System("z", part)
-    )
+    assert ["system", "  1 character", *(f"  {row}" for row in expected)] == rows(System("z", part))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +144,7 @@ def test_what_a_turn_is_called(turn: Callable[[], Node], expected: str) -> None:
 def test_a_loose_section_by_a_component() -> None:
     """A loose section names the components it was written by."""
     tree = Timeline(holding(holding(Section("s", "a", title="T"))))
-    assert ["system", "  section s 'T' by=holding/holding", "    1 characters"] == rows(tree)
+    assert ["system", "  section s 'T' by=holding/holding", "    1 character"] == rows(tree)
 
 
 def test_calls_results_and_media() -> None:
@@ -159,16 +157,16 @@ def test_calls_results_and_media() -> None:
     )
     assert [
         "user",
-        "  1 characters",
+        "  1 character",
         "  image (url)",
         "assistant",
         "  call look (1), 8 characters",
         "  call look (2), 2 characters",
         "tool 1",
-        "  1 characters",
+        "  1 character",
         "user",
         "  result 2",
-        "    1 characters",
+        "    1 character",
     ] == rows(tree)
 
 
@@ -197,7 +195,7 @@ def test_recorded_calls_and_results() -> None:
         (History([{"role": "user", "content": "a", "name": "x\r\u2028"}]), "name=x\\r\\u2028"),
         (Assistant(ToolUse("t", {}, id="1\n2")), "call t (1\\n2)"),
         (System("z", Untrusted("a", source="x\ny")), "untrusted from 'x\\ny'"),
-        (System("z", Text("a", Volatile("b", "x\ny"))), "volatile x\\ny, 1 characters"),
+        (System("z", Text("a", Volatile("b", "x\ny"))), "volatile x\\ny, 1 character"),
     ],
 )
 def test_names_cannot_forge_a_line(tree: Node, expected: str) -> None:
@@ -220,12 +218,12 @@ def test_the_outline_of_a_tree_as_written() -> None:
     tree = Timeline(Ephemeral("a"), Grounding("g", "b"), Group(User("c")), Lazy(str))
     assert [
         "ephemeral",
-        "  1 characters",
+        "  1 character",
         "grounding g",
-        "  1 characters",
+        "  1 character",
         "group",
         "  user",
-        "    1 characters",
+        "    1 character",
         "lazy",
     ] == [row.split("  /")[0].rstrip() for row in outline(tree).splitlines()]
 
@@ -233,11 +231,11 @@ def test_the_outline_of_a_tree_as_written() -> None:
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        (Group("a", priority=2.5), ["group priority=2.5", "  1 characters"]),
-        (FirstFit("a", priority=-1), ["first fit priority=-1", "  text", "    1 characters"]),
-        (FirstFit("a"), ["first fit", "  text", "    1 characters"]),
-        (Limit(500, "a"), ["limit 500 tokens", "  1 characters"]),
-        (Limit(5000, "a", keep="ends"), ["limit 5,000 tokens keep=ends", "  1 characters"]),
+        (Group("a", priority=2.5), ["group priority=2.5", "  1 character"]),
+        (FirstFit("a", priority=-1), ["first fit priority=-1", "  text", "    1 character"]),
+        (FirstFit("a"), ["first fit", "  text", "    1 character"]),
+        (Limit(500, "a"), ["limit 500 tokens", "  1 character"]),
+        (Limit(5000, "a", keep="ends"), ["limit 5,000 tokens keep=ends", "  1 character"]),
         (Reserve(1000), ["reserve 1,000 tokens"]),
         (History([]), []),
         (History([], keep=2), ["history keep=2"]),
@@ -246,14 +244,14 @@ def test_the_outline_of_a_tree_as_written() -> None:
             [
                 "history step=2,000 priority=3",
                 "  user (recorded): 2 characters",
-                "  message (recorded)",
+                "  user (recorded)",
             ],
         ),
         (History([Message("user", "ab")]), ["user (recorded): 2 characters"]),
         (History.from_gemini([{"role": "user"}], step=0), ["history (gemini) step=0"]),
         (
             make(ConversationNode, Fragment(User("a")).content, keep=1, priority=2),
-            ["history keep=1 priority=2", "  user", "    1 characters"],
+            ["history keep=1 priority=2", "  user", "    1 character"],
         ),
     ],
 )

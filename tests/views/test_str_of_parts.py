@@ -69,7 +69,7 @@ def test_a_prompt_shows_its_outline() -> None:
         (lambda: Tool(find), ["<Tool", "tool definition find"]),
         (
             lambda: History([{"role": "user", "content": "Hi."}]),
-            ["<History", "message (recorded)"],
+            ["<History", "user (recorded)"],
         ),
         (lambda: Timeline(Tool(find)), ["<Timeline", "tool definition find"]),
         (lambda: Timeline(System(None)), ["<Timeline", "system"]),

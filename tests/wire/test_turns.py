@@ -405,7 +405,7 @@ def test_instructions_behind_results(messages: Any, expected: object, losses: ob
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize(
     ("said", "what"),
-    [(EVENT, "event turn as an instruction"), (REQUEST, "request turn as an instruction")],
+    [(EVENT, "event turn as an instruction"), (REQUEST, "request-only turn as an instruction")],
 )
 def test_what_is_fenced_already(target: str, said: Message, what: str) -> None:
     """An event or request-only turn has a fence of its own, and is sent as it is, a hint."""

@@ -272,6 +272,8 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:
-        reason = "the target takes no such speaker's name"
+        reason = "the target takes no speaker's name"
+        if request.facts.names:
+            reason = "a name has at most 64 characters, no white space and none of < | \\ / >"
         request.lose(place, "hint", f"the name {name!r}", reason)
     request.entries.append(entry)

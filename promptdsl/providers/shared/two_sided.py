@@ -343,7 +343,8 @@ def _fenced(
     reason = _MISPLACED if request.facts.instructions else "this model takes no instructions here"
     reason = f"{reason}, so the text is sent in a user turn"
     if message.kind not in SPOKEN_KINDS:
-        request.lose(place, "hint", f"{message.kind} turn as an instruction", reason)
+        kind = "request-only" if message.kind == "request" else message.kind
+        request.lose(place, "hint", f"{kind} turn as an instruction", reason)
         return params
     request.lose(place, "role", f"{message.role} message", reason)
     for param in params:

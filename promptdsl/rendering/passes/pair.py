@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from itertools import count, islice
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from promptdsl.foundation.errors import PairingError
+from promptdsl.foundation.errors import PairingError, nearest
 from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message
@@ -167,7 +167,7 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
         if id not in open_calls:
             return PairingError(
                 f"the result {id!r} answers no open call",
-                fix='write it directly after the turn with the call, or set tool_pairing="prune"',
+                fix=_advice(id, open_calls),
                 at=(step.node.source,),
             )
         del open_calls[id]
@@ -189,6 +189,18 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
             )
         open_calls[id] = step.node
     return None
+
+
+def _advice(id: str, open_calls: OpenCalls) -> str:
+    """Return what to do about a result whose call is not open."""
+    near = nearest(id, open_calls)
+    if near.startswith("did"):
+        return near
+    if open_calls and " " in id:
+        return f"the id of the call comes first: ToolMessage({next(iter(open_calls))!r}, ...)"
+    after = 'write it directly after the turn with the call, or set tool_pairing="prune"'
+    waiting = ", ".join(map(repr, islice(open_calls, 3)))
+    return f"{after}; the open calls are: {waiting}" if waiting else after
 
 
 def _written_step(node: Node) -> _Step:
