@@ -512,16 +512,17 @@ def test_a_transformation_that_sets_nothing(given: Any) -> None:
 
 
 NONE_OF_THEM = "a transformation is a configuration, a mapping or a function, not "
+XML = '\n  write transformation={"format": "xml"}'
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (3, NONE_OF_THEM + "3"),
-        (True, NONE_OF_THEM + "True"),
-        ("xml", NONE_OF_THEM + "'xml'"),
-        ([("format", "xml")], NONE_OF_THEM + "[('format', 'xml')]"),
-        ({1: "xml"}, NONE_OF_THEM + "{1: 'xml'}"),
+        (3, NONE_OF_THEM + "3" + XML),
+        (True, NONE_OF_THEM + "True" + XML),
+        ("xml", NONE_OF_THEM + "'xml'" + XML),
+        ([("format", "xml")], NONE_OF_THEM + "[('format', 'xml')]" + XML),
+        ({1: "xml"}, NONE_OF_THEM + "{1: 'xml'}" + XML),
         ({"formt": "xml"}, "unknown key 'formt' in a configuration\n  did you mean 'format'?"),
         ({"format": "md"}, "unknown format 'md'\n  known: markdown, xml"),
         ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1"),

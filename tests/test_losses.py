@@ -84,7 +84,7 @@ def test_a_block_in_a_merged_message(merged: bool) -> None:
     assert [
         (6, "detail", "user[1]"),
         (7, "audio block", "user[1]"),
-        (10, "document (s3, None)", "user[1]/more"),
+        (10, "document (s3)", "user[1]/more"),
     ] == told(found, attachments)
 
 
@@ -158,9 +158,10 @@ def calls() -> Timeline:
 
 
 def test_calls_and_results() -> None:
-    """A call, reasoning, and a block in a result: each has its own line."""
+    """A call, reasoning, and a block in a result: each has its own line, another loss that of the prompt."""
     found = told(render(calls(), provider="anthropic"), calls)
     assert [
+        (2, "there are no tools", ""),
         (6, "reasoning", "assistant[0]"),
         (7, "tool name 'a name'", "assistant[0]"),
         (11, "video block", "tool[0]"),

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack, get_args
 
-from promptdsl.components.options import bad_option, unknown_option
+from promptdsl.components.options import bad_option, check_choice, unknown_option
 from promptdsl.components.scope import Component, is_binary, place, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.source import author, door
@@ -16,12 +16,15 @@ from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import named_label
 from promptdsl.tree.part_nodes import MediaNode
 
+Detail: TypeAlias = Literal["auto", "high", "low"]
+DETAILS: tuple[Detail, ...] = get_args(Detail)
+
 
 class ShownOptions(TypedDict, total=False):
     """How an attachment is shown; ``detail`` is for images."""
 
     title: str | None
-    detail: str | None
+    detail: Detail | None
 
 
 class MediaOptions(ShownOptions, total=False):
@@ -187,6 +190,8 @@ def _write_media(
     for name, value in options.items():
         if name not in cls.accepts:
             raise unknown_option(component, name, cls.accepts)
+        if value is not None and name == "detail":
+            check_choice(component, name, value, DETAILS)
         if value is not None and not isinstance(value, str) and name != "media_type":
             raise bad_option(component, name, value, "write a string")
         if value is not None:

@@ -314,5 +314,7 @@ def as_layer(given: object, *, at: Source | None) -> Transformation | None:
         raise ConfigError(error.what, fix=error.fix, at=(at,)) from None
     except TypeError:
         raise ConfigError(
-            f"a transformation is a configuration, a mapping or a function, not {given!r}", at=(at,)
+            f"a transformation is a configuration, a mapping or a function, not {given!r}",
+            fix='write transformation={"format": "xml"}',
+            at=(at,),
         ) from None

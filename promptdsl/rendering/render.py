@@ -36,6 +36,7 @@ from promptdsl.rendering.request import (
     refuse_arguments,
     settings_of,
     unknown_model,
+    useless_reserve,
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
@@ -273,6 +274,7 @@ def _for_target(
         prepare = partial(_prepared, request=request, settings=settings)
         dropped, outgoing = fit_tree(tree, request, settings, prepare)
     hints = unknown_model(request, facts) if facts.model and not facts.known else ()
+    hints += useless_reserve(request)
     rendered = Rendered(
         messages=outgoing.prompt.messages,
         losses=losses + outgoing.losses + hints,

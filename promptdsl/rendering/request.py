@@ -153,9 +153,10 @@ def _check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def _checked_name(name: str, value: object) -> str | None:
-    if value is None or isinstance(value, str):
+    if value is None or (isinstance(value, str) and value):
         return value
-    raise OptionError(f"{name}={value!r}", fix="write its name, a string", at=(author(),))
+    fix = "write its name, a string, or None for none"
+    raise OptionError(f"{name}={value!r}", fix=fix, at=(author(),))
 
 
 def _folders(media_roots: object) -> MediaRoots:
@@ -206,6 +207,15 @@ def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]
         effect = f"the careful defaults of {facts.provider} hold"
     why = f"nothing is known of it, so {effect}: {advice}"
     return (Loss("hint", f"model {facts.model!r}", why, source=author()),)
+
+
+def useless_reserve(request: RenderRequest) -> tuple[Loss, ...]:
+    """Return the hint on a reserve that is a part of no budget."""
+    budget = request.budget
+    if budget is None or budget.tokens is not None or not budget.reserve:
+        return ()
+    why = "it has no effect without budget=, of which it is a part"
+    return (Loss("hint", f"reserve={budget.reserve}", why, source=budget.at),)
 
 
 class Settings(NamedTuple):

@@ -225,9 +225,14 @@ class _Siblings:
 
 def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementError:
     """Return the error for two siblings with one id."""
+    fix = "ids are unique among siblings: rename one of them"
+    if first is second:
+        fix = "it is one part, put in place twice: leave one out"
+    elif first.source == second.source:
+        fix = "its line is run twice: make the id an argument of its function, or call it once"
     return PlacementError(
         f"the id {id!r} is used twice in one {label(around)}",
-        fix="ids are unique among siblings: rename one of them",
+        fix=fix,
         at=(second.source, first.source),
     )
 

@@ -80,7 +80,8 @@ def _run(code: str) -> Told:
     try:
         exec(compile(code, FILE, "exec", dont_inherit=True), names)
     except Exception as error:
-        return Told(f"{type(error).__name__}: {_at_home(error)}\n", _place(error))
+        lines = [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
+        return Told("".join(f"{_at_home(line)}\n" for line in lines), _place(error))
     losses = [x for value in names.values() if isinstance(value, Rendered) for x in value.losses]
     places = [str(loss.source) for loss in losses]
     return Told("".join(f"{_at_home(loss)}\n" for loss in losses), (places or ["silent"])[0])

@@ -857,13 +857,13 @@ def test_media(block: Block, wire: object) -> None:
         (ImageBlock(media("base64", "R0lG", "image/gif")), "image (base64, image/gif)"),
         (ImageBlock(media("base64", "c2l", "image/png")), "image (base64, image/png)"),
         (ImageBlock(media("base64", "", "image/png")), "image (base64, image/png)"),
-        (ImageBlock(media("base64", PNG)), "image (base64, None)"),
-        (ImageBlock(media("url", "http://e.org/a.png")), "image (url, None)"),
-        (ImageBlock(media("url", "https://e.org/a")), "image (url, None)"),
+        (ImageBlock(media("base64", PNG)), "image (base64)"),
+        (ImageBlock(media("url", "http://e.org/a.png")), "image (url)"),
+        (ImageBlock(media("url", "https://e.org/a")), "image (url)"),
         (ImageBlock(media("file_id", "file-1", "image/png")), "image (file_id, image/png)"),
         (ImageBlock(media("file_id", UPLOADED, "image/gif")), "image (file_id, image/gif)"),
-        (AudioBlock(media("gcs", "gs://b/a.mp4")), "audio (gcs, None)"),
-        (DocumentBlock(media("s3", "s3://b/a.pdf")), "document (s3, None)"),
+        (AudioBlock(media("gcs", "gs://b/a.mp4")), "audio (gcs)"),
+        (DocumentBlock(media("s3", "s3://b/a.pdf")), "document (s3)"),
     ],
 )
 def test_lost_media(block: Block, what: str) -> None:
@@ -874,7 +874,7 @@ def test_lost_media(block: Block, what: str) -> None:
 def test_addresses_of_the_model() -> None:
     """A model makes bytes: an address in its turn is a loss of content."""
     picture = ImageBlock(media("file_id", UPLOADED))
-    assert [("content", "image (file_id, None)")] == lost(HELLO, say("assistant", picture), HELLO)
+    assert [("content", "image (file_id)")] == lost(HELLO, say("assistant", picture), HELLO)
     (loss,) = write(Prompt((HELLO, say("assistant", picture), HELLO)), OLDER)[1]
     assert "what a model made is sent as bytes, never as an address" == loss.why
 

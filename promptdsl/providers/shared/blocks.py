@@ -109,7 +109,8 @@ def lose_source(
 
     ``loadable`` is whether the bytes at its address may be taken.
     """
-    what = f"{block.type} ({block.source.kind}, {block.source.media_type})"
+    details = filter(None, (block.source.kind, block.source.media_type))
+    what = f"{block.type} ({', '.join(details)})"
     request.lose(place, "content", what, f"{reason}; {LOADER}" if loadable else reason)
 
 
