@@ -158,7 +158,7 @@ def calls() -> Timeline:
 
 
 def test_calls_and_results() -> None:
-    """A call, reasoning, and a block in a result: each has its own line, another loss that of the prompt."""
+    """A call, reasoning, and a block in a result: each has its own line, the rest the prompt's."""
     found = told(render(calls(), provider="anthropic"), calls)
     assert [
         (2, "there are no tools", ""),

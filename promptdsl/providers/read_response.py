@@ -79,6 +79,9 @@ def _advice(reply: object) -> str:
     if isinstance(reply, str):
         return 'a text alone is Message("assistant", text)'
     if isinstance(reply, Awaitable):
+        from promptdsl.foundation.remedies import close
+
+        close(reply)
         return "await the client: read_response(await client...)"
     if isinstance(reply, Iterator | AsyncIterator):
         return "read the stream to its end, and give its last response"

@@ -44,7 +44,7 @@ from promptdsl.rendering.text.blocks import MediaLoader, settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
-from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.masks import FAILED, HOLLOW, OPEN
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_hinted, is_settled
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
@@ -217,7 +217,9 @@ async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rend
 
 
 def _root(tree: Node | Prompt) -> RootNode:
-    return cast("RootNode", finish(tree)) if isinstance(tree, RootNode) else root_around(tree)
+    if isinstance(tree, RootNode) and tree.mask & FAILED != OPEN:
+        return cast("RootNode", finish(tree))
+    return root_around(tree)
 
 
 def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:

@@ -7,6 +7,7 @@ all public names; the mark ``# <-`` is at the line of the mistake.
 
 import re
 from contextvars import copy_context
+from inspect import iscoroutine
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, NamedTuple
@@ -77,6 +78,15 @@ def fill(shop: Path) -> None:
 def _run(code: str) -> Told:
     names: dict[str, Any] = {}
     exec("from promptdsl import *", names)
+    try:
+        return _told(code, names)
+    finally:
+        for value in names.values():
+            if iscoroutine(value):
+                value.close()
+
+
+def _told(code: str, names: dict[str, Any]) -> Told:
     try:
         exec(compile(code, FILE, "exec", dont_inherit=True), names)
     except Exception as error:
