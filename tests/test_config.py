@@ -512,19 +512,21 @@ def test_a_transformation_that_sets_nothing(given: Any) -> None:
 
 
 NONE_OF_THEM = "a transformation is a configuration, a mapping or a function, not "
+FLAG = "\n  write True or False"
+XML = '\n  write transformation={"format": "xml"}'
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (3, NONE_OF_THEM + "3"),
-        (True, NONE_OF_THEM + "True"),
-        ("xml", NONE_OF_THEM + "'xml'"),
-        ([("format", "xml")], NONE_OF_THEM + "[('format', 'xml')]"),
-        ({1: "xml"}, NONE_OF_THEM + "{1: 'xml'}"),
+        (3, NONE_OF_THEM + "3" + XML),
+        (True, NONE_OF_THEM + "True" + XML),
+        ("xml", NONE_OF_THEM + "'xml'" + XML),
+        ([("format", "xml")], NONE_OF_THEM + "[('format', 'xml')]" + XML),
+        ({1: "xml"}, NONE_OF_THEM + "{1: 'xml'}" + XML),
         ({"formt": "xml"}, "unknown key 'formt' in a configuration\n  did you mean 'format'?"),
         ({"format": "md"}, "unknown format 'md'\n  known: markdown, xml"),
-        ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1"),
+        ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1" + FLAG),
     ],
 )
 def test_what_is_no_transformation(given: Any, message: str) -> None:
@@ -713,7 +715,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"format_block": "upper"},
-        "format_block is a function of a block or None, not 'upper'",
+        "format_block is a function of a block or None, not 'upper'\n  write lambda block: ...",
     ),
     (
         {"ephemeral_position": "befor_user"},
@@ -732,8 +734,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "delimiters.event.text is no delimiter: 1\n  " + NO_FENCE,
     ),
     ({"format": ANYTHING}, "unknown format ANYTHING\n  known: markdown, xml"),
-    ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1"),
-    ({"guard_conversation": None}, "guard_conversation is True or False, not None"),
+    ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1" + FLAG),
+    ({"guard_conversation": None}, "guard_conversation is True or False, not None" + FLAG),
 ]
 BAD_DELIMITERS = ["", ("", "</e>"), ("<e>", ""), ("<e>",), ("a", "b", "c"), (1, 2), 3, True, b"ab"]
 

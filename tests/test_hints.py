@@ -57,7 +57,10 @@ from tests.renders import comes_to, losses_of
 from tests.searching import examples
 from tests.template_strings import Interpolation, template
 
-BODY = "nothing was written in it; write Text(...), include(part), or call the component"
+BODY = (
+    "nothing was written in it; a string needs Text(...), a part include(part), a function its "
+    "call, a generator @component, a thread to return its part"
+)
 FUNCTION = (
     "nothing was written in it; write Text(...) or include(part) in its function, or return a part"
 )
@@ -276,7 +279,8 @@ def test_a_timeline_in_which_nothing_is_written_is_a_hint() -> None:
         return prompt
 
     hint = ("hint", "an empty Timeline", TURNS, *lines_of(write, 1))
-    for_target = ("hint", "messages", "a request needs at least one: write a User turn", "None")
+    need = "a request needs at least one: write a User turn"
+    for_target = ("hint", "messages", need, *lines_of(write, 1))
     assert ([hint], [hint, for_target]) == (told(write()), told(write(), model="gpt-5"))
 
 

@@ -171,9 +171,10 @@ def calls() -> Timeline:
 
 
 def test_calls_and_results() -> None:
-    """A call, reasoning, and a block in a result: each has its own line."""
+    """A call, reasoning, and a block in a result: each has its own line, the rest the prompt's."""
     found = told(render(calls(), provider="anthropic"), calls)
     assert [
+        (2, "there are no tools", ""),
         (6, "reasoning", "assistant[0]"),
         (7, "tool name 'a name'", "assistant[0]"),
         (11, "video block", "tool[0]"),

@@ -778,7 +778,7 @@ def test_a_payload_without_a_target_says_what_is_meant() -> None:
 
 
 @examples(300)
-@given(st.text(max_size=60))
+@given(st.text(min_size=1, max_size=60))
 def test_any_text_is_a_name(model: str) -> None:
     """No name is too strange to be looked up: at most one hint is its result."""
     assert len(named(model)) <= 1

@@ -49,7 +49,7 @@ async def build_later() -> Timeline:
 NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
     "None": (lambda: None, "did the function that builds it forget `return prompt`?"),
     "function": (lambda: build_later, "call the function that builds the prompt"),
-    "type": (lambda: User, "call the function that builds the prompt"),
+    "type": (lambda: User, "call it: User(...)"),
     "coroutine": (build_later, "await it: render(await build(...))"),
     "Rendered": (
         lambda: render(HI),

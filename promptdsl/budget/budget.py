@@ -58,8 +58,7 @@ def checked_budget(
         raise _refusal("reserve", reserve, "write a whole number of tokens, from 0 on")
     if isinstance(limit, int) and reserve > limit:
         raise _refusal("reserve", reserve, f"it is a part of the budget, which is {limit}")
-    is_limited = limit is not None or counter is not None
-    return Budget(limit, reserve, counter, author() if is_limited else None)
+    return Budget(limit, reserve, counter, author())
 
 
 def _refusal(name: str, value: object, fix: str) -> OptionError:

@@ -17,6 +17,7 @@ from promptdsl.components.turns import (
     User,
 )
 from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author
 from promptdsl.messages.roles import Role
 
@@ -60,12 +61,18 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
         return context
     cls = TURNS.get(role) if is_text(role) else None
     if cls is None:
-        retract(content)
-        raise OptionError(
-            f"unknown role {role!r}", fix=nearest(str(role), (*TURNS, "ephemeral")), at=(author(),)
-        )
+        retract((role, *content))
+        given: object = role
+        fix = 'it comes first: Turn("user", ...)'
+        if is_text(given):
+            fix = nearest(given, (*TURNS, "ephemeral"))
+        problem = f"unknown role {role!r}" if given is not LEFT_OUT else "a Turn needs its role"
+        raise OptionError(problem, fix=fix, at=(author(),))
     turn = object.__new__(cls)
     turn.role = cls.spoken_by
     turn.kind = "written"
     begin(turn, content, options)
     return turn
+
+
+Turn.__defaults__ = (LEFT_OUT,)

@@ -13,13 +13,13 @@ from promptdsl.components.options import (
     unknown_option,
 )
 from promptdsl.components.scope import Component, is_list, is_mapping, place, retract, start
-from promptdsl.foundation.errors import ContentError, PromptError
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import Node, found_in, named_label
+from promptdsl.tree.node import Node, found_in, label, named_label
 from promptdsl.tree.turn_nodes import RecordedNode
 
 
@@ -111,6 +111,10 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     start(component, 4)
     try:
         for name in options:
+            if name in ("system", "system_instruction", "instructions"):
+                problem = f"{label(component)}() takes no {name!r}"
+                fix = "write System(...) before the History"
+                raise OptionError(problem, fix=fix, at=(component.source,))
             if name not in component.accepts:
                 raise unknown_option(component, name, component.accepts)
         component.keep = check_count(component, "keep", options.get("keep", 0), 0)

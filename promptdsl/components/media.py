@@ -2,11 +2,23 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Never,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_args,
+)
 
-from promptdsl.components.options import bad_option, unknown_option
+from promptdsl.components.options import bad_option, check_choice, unknown_option
 from promptdsl.components.scope import Component, is_binary, place, start
-from promptdsl.foundation.errors import ContentError, PromptError
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
@@ -16,12 +28,15 @@ from promptdsl.tree.masks import MEDIA, bits
 from promptdsl.tree.node import named_label
 from promptdsl.tree.part_nodes import MediaNode
 
+Detail: TypeAlias = Literal["auto", "high", "low"]
+DETAILS: tuple[Detail, ...] = get_args(Detail)
+
 
 class ShownOptions(TypedDict, total=False):
     """How an attachment is shown; ``detail`` is for images."""
 
     title: str | None
-    detail: str | None
+    detail: Detail | None
 
 
 class MediaOptions(ShownOptions, total=False):
@@ -52,41 +67,50 @@ class MediaComponent(Component, MediaNode):
         )
 
     @classmethod
-    def from_path(cls, path: str | os.PathLike[str], **options: Unpack[MediaOptions]) -> Self:
+    def from_path(
+        cls, path: str | os.PathLike[str], *extra: Never, **options: Unpack[MediaOptions]
+    ) -> Self:
         """Return an attachment in a file, which is read when the prompt is rendered."""
         text = os.fspath(path) if isinstance(path, os.PathLike) else path
-        return _write_media(cls, of_path, text, options)
+        return _write_media(cls, of_path, text, options, extra=extra)
 
     @classmethod
-    def from_url(cls, url: str, **options: Unpack[MediaOptions]) -> Self:
+    def from_url(cls, url: str, *extra: Never, **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment at an address: ``http(s):``, ``s3:``, ``gs:``, or ``data:``.
 
         The provider fetches it, or the ``media_loader`` of a render; a ``data:`` address holds the
         bytes.
         """
-        return _write_media(cls, of_url, url, options)
+        return _write_media(cls, of_url, url, options, extra=extra)
 
     @classmethod
     def from_bytes(
         cls,
         data: bytes | bytearray | memoryview,
         media_type: str | None = None,
+        *extra: Never,
         **options: Unpack[ShownOptions],
     ) -> Self:
         """Return an attachment given as bytes, at most 32 MB."""
-        return _write_media(cls, of_bytes, data, {"media_type": media_type, **options})
+        return _write_media(cls, of_bytes, data, {"media_type": media_type, **options}, extra=extra)
 
     @classmethod
     def from_base64(
-        cls, data: str | bytes, media_type: str | None = None, **options: Unpack[ShownOptions]
+        cls,
+        data: str | bytes,
+        media_type: str | None = None,
+        *extra: Never,
+        **options: Unpack[ShownOptions],
     ) -> Self:
         """Return an attachment given as base64, at most 32 MB decoded; white space is skipped."""
-        return _write_media(cls, of_base64, data, {"media_type": media_type, **options})
+        return _write_media(
+            cls, of_base64, data, {"media_type": media_type, **options}, extra=extra
+        )
 
     @classmethod
-    def from_file_id(cls, id: str, **options: Unpack[MediaOptions]) -> Self:
+    def from_file_id(cls, id: str, *extra: Never, **options: Unpack[MediaOptions]) -> Self:
         """Return an attachment uploaded before, by the id that its provider gave it."""
-        return _write_media(cls, of_file_id, id, options)
+        return _write_media(cls, of_file_id, id, options, extra=extra)
 
 
 class Image(MediaComponent):
@@ -178,15 +202,29 @@ _ADDRESSES = ("http://", "https://", "data:", "gs://", "s3://")
 
 @door
 def _write_media(
-    cls: type[M], read: Callable[..., MediaSource], data: object, options: Mapping[str, object]
+    cls: type[M],
+    read: Callable[..., MediaSource],
+    data: object,
+    options: Mapping[str, object],
+    *,
+    extra: tuple[object, ...],
 ) -> M:
     """Return a new attachment, put into the open block; ``read`` makes its source of the data."""
     component = object.__new__(cls)
     start(component, 4)
+    if extra:
+        way = f"{cls.__name__}.from_{read.__name__.removeprefix('of_')}"
+        raise OptionError(
+            f"{way}() takes no further argument by position",
+            fix=f"name it: {way}(..., title=...)",
+            at=(component.source,),
+        )
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
     for name, value in options.items():
         if name not in cls.accepts:
             raise unknown_option(component, name, cls.accepts)
+        if value is not None and name == "detail":
+            check_choice(component, name, value, DETAILS)
         if value is not None and not isinstance(value, str) and name != "media_type":
             raise bad_option(component, name, value, "write a string")
         if value is not None:
@@ -213,10 +251,11 @@ def _checked_data(
     if is_binary(data) and read in (of_bytes, of_base64):
         return bytes(data)
     article = "an" if cls.__name__[0] in "AEIO" else "a"
-    raise ContentError(
-        f"{article} {cls.__name__} is made of {_DATA[read]}, not {type(data).__name__}",
-        fix=_methods(cls.__name__),
-    )
+    problem = f"{article} {cls.__name__} is made of {_DATA[read]}, not {type(data).__name__}"
+    if data is LEFT_OUT:
+        way = f"from_{read.__name__.removeprefix('of_')}"
+        raise ContentError(problem, fix=f"write {cls.__name__}.{way}(..., title=...)")
+    raise ContentError(problem, fix=_methods(cls.__name__))
 
 
 def _methods(name: str) -> str:

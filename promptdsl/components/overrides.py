@@ -100,7 +100,10 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
         name = named_label(key)
     elif not isinstance(key, str) and not made:
         problem = f"{name} is no component, no name and no part"
-        raise OptionError(problem, fix="write @component before its function", at=(line,))
+        fix = "write @component before its function"
+        if not isinstance(key, FunctionType):
+            fix = "override a function with @component, the id of a Section, or a part"
+        raise OptionError(problem, fix=fix, at=(line,))
     if isinstance(given, Node) and (made or isinstance(key, Node) or is_name(key)):
         childless = [one for one in made if not inspect.isgeneratorfunction(_original(one))]
         if made and not childless and not is_name(key):
@@ -121,7 +124,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     if not is_plain(function):
         raise OptionError(
             f"{name!r} is overridden by {type_name(given)}, no plain function and no part",
-            fix="write Text(...)" if isinstance(given, str) else "give the function itself",
+            fix="give a function, or a part such as Text(...)",
             at=(line,),
         )
     # Of several components with this name it has to fit one: the call shows later which it is.

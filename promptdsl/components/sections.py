@@ -11,7 +11,7 @@ from promptdsl.components.fast_path import (
     section_options,
     with_own_code,
 )
-from promptdsl.components.options import SectionOptions, check_choice
+from promptdsl.components.options import SectionOptions, bad_option, check_choice
 from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
 from promptdsl.components.scope import Component, getframe, innermost, is_list, join, put
 from promptdsl.config.transformation import FORMATS
@@ -191,6 +191,9 @@ class Format(Container, FormatNode):
         begin(self, content, unknown)
 
     def _check_fields(self) -> None:
+        if not isinstance(self.format, str):
+            fix = 'it comes first: Format("xml", ...)'
+            raise bad_option(self, "format", self.format, fix)
         check_choice(self, "format", self.format, FORMATS)
         self.format = exact(self.format)
 

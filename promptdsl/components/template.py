@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Self
 
 from promptdsl.components.scope import Component, place, retract, start
-from promptdsl.foundation.errors import ContentError, PromptError
+from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
 from promptdsl.foundation.source import door
 from promptdsl.templates import TemplateSource, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
@@ -75,6 +75,7 @@ def _begin_template(
                     f"the variable {name!r} is given twice", fix="leave it out of vars"
                 )
         component.variables = check_variables({**variables, **inputs})
+        _check_braces(component)
     except PromptError as error:
         parts = found_in(mapping, inputs)
         retract(parts)
@@ -86,3 +87,15 @@ def _begin_template(
             ) from None
         raise error.located(component.source) from None
     place(component)
+
+
+def _check_braces(component: Template) -> None:
+    """Raise :class:`TemplateError` for a text that marks a variable in another library's way."""
+    text = component.template.value
+    if component.template.kind != "text" or "{{" in text or "{%" in text:
+        return
+    for name in component.variables:
+        for mark in (f"{{{name}}}", f"${name}", f"${{{name}}}", f"%({name})s"):
+            if mark in text:
+                problem = f"{mark} in a template is text, not the variable {name!r}"
+                raise TemplateError(problem, fix=f"write {{{{ {name} }}}}")

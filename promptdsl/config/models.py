@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from functools import cache, lru_cache
 from threading import Lock
@@ -198,6 +198,12 @@ def is_known(model: str) -> bool:
     return bool(_entries(model, _added))
 
 
+def providers() -> Iterable[str]:
+    """Return the names of all providers."""
+    names: Mapping[str, object] = _tables()["providers"]
+    return names.keys()
+
+
 def patterns() -> tuple[str, ...]:
     """Return the names of all known models, the longest first."""
     return _patterns(_added)
@@ -305,6 +311,8 @@ def _check_provider(provider: object) -> None:
     if not isinstance(provider, str) or provider not in providers:
         meant = _SUGGESTED.get(str(provider).lower().replace("-", "_"))
         fix = f"did you mean {meant!r}?" if meant else nearest(str(provider), providers)
+        if isinstance(provider, str) and is_known(provider):
+            fix = f"it is a model: write model={provider!r}"
         raise TargetError(f"unknown provider {provider!r}", fix=fix)
 
 

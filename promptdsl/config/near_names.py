@@ -28,6 +28,8 @@ def _advice(model: str, provider: str | None, known: tuple[str, ...]) -> str | N
     if not model or provider in _ANY_NAME or models.is_known(model):
         return None
     name = models.name_without_version(model).lower()
+    if name in models.providers():
+        return f"it is a provider: write provider={name!r}"
     beginning = next((pattern for pattern in known if name.startswith(f"{pattern}-")), None)
     is_deployment = beginning is not None and provider in _DEPLOYING
     alike = [

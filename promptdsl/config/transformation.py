@@ -123,11 +123,13 @@ def _settings(options: object) -> Settings:
             settings[key] = _delimiter(key, value)
         elif key == "format_block":
             if value is not None and not callable(value):
-                raise ConfigError(f"{key} is a function of a block or None, not {value!r}")
+                problem = f"{key} is a function of a block or None, not {value!r}"
+                raise ConfigError(problem, fix="write lambda block: ...")
             settings[key] = value
         else:
             if not isinstance(value, bool):
-                raise ConfigError(f"{key} is True or False, not {value!r}")
+                problem = f"{key} is True or False, not {value!r}"
+                raise ConfigError(problem, fix="write True or False")
             settings[key] = value
     return tuple(sorted(settings.items()))
 
@@ -314,5 +316,7 @@ def as_layer(given: object, *, at: Source | None) -> Transformation | None:
         raise ConfigError(error.what, fix=error.fix, at=(at,)) from None
     except TypeError:
         raise ConfigError(
-            f"a transformation is a configuration, a mapping or a function, not {given!r}", at=(at,)
+            f"a transformation is a configuration, a mapping or a function, not {given!r}",
+            fix='write transformation={"format": "xml"}',
+            at=(at,),
         ) from None

@@ -20,6 +20,7 @@ from promptdsl.foundation.signatures import LEFT_OUT
 
 LANGCHAIN = "with from_langchain of promptdsl.integrations.langchain"
 UNPACK = "unpack it: *items"
+ITEMS = 'write an item for each pair: Item("...", done=True)'
 JSON = "write Json(value) to show it as JSON, or pass its items one by one"
 RENDERED = "write History(rendered.messages) in the Timeline, or the part itself here"
 NO_TEXT = "leave it out, or write an empty string"
@@ -159,9 +160,13 @@ def _series_remedy(value: object) -> str:
     if _module(first).startswith("langchain"):
         return _langchain_remedy(value)
     pair = first if _is_series(first) else value
-    role = pair[0] if len(pair) == 2 else None
+    role, second = pair if len(pair) == 2 else (None, None)
     turn = TURN_OF_ROLE.get(role) if type(role) is str else None
-    return f'write a turn for each pair: {turn}("...")' if turn else UNPACK
+    if turn:
+        return f'write a turn for each pair: {turn}("...")'
+    if type(second) is bool:
+        return ITEMS
+    return f"{UNPACK}; rows are Table(rows)" if pair is first else UNPACK
 
 
 def _mapping_remedy(value: object) -> str:
@@ -171,7 +176,9 @@ def _mapping_remedy(value: object) -> str:
         return "write a recorded message in a History, directly in the Timeline: History([message])"
     if value.get("type") == "function" or "input_schema" in value:
         return "write Tool(name=..., description=..., input_schema=...), directly in the Timeline"
-    return JSON
+    if "choices" in value:
+        return "write History([read_response(reply)]), directly in the Timeline"
+    return ITEMS if value and {*map(type, value.values())} == {bool} else JSON
 
 
 def _langchain_remedy(value: object) -> str:

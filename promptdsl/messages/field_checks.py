@@ -42,7 +42,7 @@ def kind_of(value: object) -> str:
 def string(value: object, key: str) -> str:
     """Return a string."""
     if not isinstance(value, str):
-        raise DataError(f"{key!r} is a string, not {kind_of(value)}")
+        raise DataError(f"{key!r} is a string, not {kind_of(value)}", fix="give its text")
     return value if type(value) is str else exact(value)
 
 

@@ -119,7 +119,8 @@ def _block(data: object, where: str) -> Block:
     if isinstance(data, str):
         return text_block(exact(data))
     if not is_mapping(data):
-        raise _error(where, f"a block is a dictionary or a string, not {type(data).__name__}")
+        problem = f"a block is a dictionary or a string, not {type(data).__name__}"
+        raise _error(where, problem, fix='write {"type": "text", "text": "..."}')
     # Most blocks are a text and nothing else.
     kind, text = data.get("type"), data.get("text")
     if len(data) == 2 and type(kind) is str and kind == "text" and type(text) is str:

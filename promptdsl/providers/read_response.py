@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from enum import Enum
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.message import Message
@@ -79,9 +79,16 @@ def _advice(reply: object) -> str:
     if isinstance(reply, str):
         return 'a text alone is Message("assistant", text)'
     if isinstance(reply, Awaitable):
+        from promptdsl.foundation.remedies import close
+
+        close(reply)
         return "await the client: read_response(await client...)"
     if isinstance(reply, Iterator | AsyncIterator):
         return "read the stream to its end, and give its last response"
+    if is_mapping(reply) and "role" in reply:
+        return "it is a message: read it with a History, such as History.from_openai([message])"
+    if is_mapping(reply) and reply.get("error"):
+        return "the request failed: read reply['error']"
     return ""
 
 

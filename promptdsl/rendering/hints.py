@@ -51,7 +51,10 @@ _TEXTS = (TextNode, ParagraphNode)
 def _empty(node: Node) -> Loss:
     """Return the hint for a component whose block was opened, and nothing was written in it."""
     what, why = f"an empty {label(node)}", "nothing was written in it"
-    advice = "write Text(...), include(part), or call the component"
+    advice = (
+        "a string needs Text(...), a part include(part), a function its call, a generator "
+        "@component, a thread to return its part"
+    )
     if isinstance(node, RootNode):
         advice = "write its turns in it, such as System(...) and User(...)"
     elif isinstance(node, ComponentNode) and node.content:

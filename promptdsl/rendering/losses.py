@@ -28,20 +28,22 @@ def located_losses(
 ) -> tuple[Loss, ...]:
     """Return the losses; those in messages get their message, an address and a line.
 
+    A loss of the whole prompt gets the line of the prompt.
+
     These are of the part that wrote the block, of the first turn for a loss of a whole message, of
     the ``History`` for a recorded one. ``messages`` are those that the finished tree became.
     """
-    if not any(loss.at for loss in losses):
+    if all(loss.source and not loss.at for loss in losses):
         return tuple(losses)
-    places = _Places(tree, messages, config)
+    places = _Places(tree, messages, config) if any(loss.at for loss in losses) else None
     located: list[Loss] = []
     for loss in losses:
-        if loss.at:
+        if loss.at and places:
             path, source = places.of(loss)
             message = messages[loss.at[0]]
             located.append(attrs.evolve(loss, path=path, source=source, message=message))
         else:
-            located.append(loss)
+            located.append(attrs.evolve(loss, source=loss.source or tree.source))
     return tuple(located)
 
 

@@ -35,6 +35,7 @@ from promptdsl.rendering.request import (
     refuse_arguments,
     settings_of,
     unknown_model,
+    useless_reserve,
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
@@ -42,7 +43,7 @@ from promptdsl.rendering.text.blocks import MediaLoader, settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
-from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.masks import FAILED, HOLLOW, OPEN
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_settled
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
@@ -215,7 +216,9 @@ async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rend
 
 
 def _root(tree: Node | Prompt) -> RootNode:
-    return cast("RootNode", finish(tree)) if isinstance(tree, RootNode) else root_around(tree)
+    if isinstance(tree, RootNode) and tree.mask & FAILED != OPEN:
+        return cast("RootNode", finish(tree))
+    return root_around(tree)
 
 
 def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
@@ -271,6 +274,7 @@ def _for_target(
         prepare = partial(_prepared, request=request, settings=settings)
         dropped, outgoing = fit_tree(tree, request, settings, prepare)
     hints = unknown_model(request, facts) if facts.model and not facts.known else ()
+    hints += useless_reserve(request)
     rendered = Rendered(
         messages=outgoing.prompt.messages,
         losses=losses + outgoing.losses + hints,

@@ -219,6 +219,15 @@ def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]
     return (Loss("hint", f"model {facts.model!r}", why, source=author()),)
 
 
+def useless_reserve(request: RenderRequest) -> tuple[Loss, ...]:
+    """Return the hint on a reserve that is a part of no budget."""
+    budget = request.budget
+    if budget is None or budget.tokens is not None or not budget.reserve:
+        return ()
+    why = "it has no effect without budget=, of which it is a part"
+    return (Loss("hint", f"reserve={budget.reserve}", why, source=budget.at),)
+
+
 class Settings(NamedTuple):
     """The facts of a target, and the configuration of a tree for it."""
 

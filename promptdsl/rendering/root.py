@@ -8,15 +8,15 @@ from promptdsl.components.arguments import type_name
 from promptdsl.components.block import finish
 from promptdsl.components.scope import detached
 from promptdsl.components.timeline import write_timeline
-from promptdsl.foundation.errors import ContentError
+from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.messages.message import Message
 from promptdsl.messages.message_checks import FORMS
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.result import Rendered
 from promptdsl.tree.group_nodes import FragmentNode
-from promptdsl.tree.masks import RECORDED, REQUEST, SECTION, TOOL, TURN
-from promptdsl.tree.node import Node
+from promptdsl.tree.masks import FAILED, OPEN, RECORDED, REQUEST, SECTION, TOOL, TURN
+from promptdsl.tree.node import Node, label, named_label
 from promptdsl.tree.turn_nodes import CacheBreakpointNode, RootNode
 
 
@@ -30,11 +30,17 @@ def root_around(tree: object) -> RootNode:
             fix=_advice(tree),
             at=(author(),),
         )
+    if tree.mask & FAILED == OPEN:
+        raise ScopeError(
+            f"this {label(tree)} is still open, it cannot be rendered yet",
+            fix="call render() after its block",
+            at=(author(), tree.source),
+        )
     node = finish(tree)
     if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, FragmentNode):
         beside = node.mask & TOOL or isinstance(node, CacheBreakpointNode)
         raise ContentError(
-            "render() takes a Timeline, a turn, a Section or a Fragment",
+            f"render() takes a Timeline, a turn, a Section or a Fragment, not {named_label(node)}",
             fix="write it in a Timeline" if beside else "put it in a User or a System",
             at=(author(), node.source),
         )
@@ -63,6 +69,8 @@ def _advice(tree: object) -> str:
     elif isinstance(tree, Mapping):
         payload = "messages" in tree or "contents" in tree or "input" in tree
         fix = "write read_payload(payload, provider)" if payload else "write History([message])"
+    elif isinstance(tree, type):
+        fix = f"call it: {tree.__name__}(...)"
     elif callable(tree):
         fix = "call the function that builds the prompt"
     elif isinstance(tree, bytes | bytearray):

@@ -230,9 +230,9 @@ def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementE
     """Return the error for two siblings with one id."""
     fix = "ids are unique among siblings: rename one of them"
     if first is second:
-        fix = "it is included twice: include it once, or write it twice, with two ids"
+        fix = "it is placed twice: include it once, or write it twice, with two ids"
     elif first.source == second.source:
-        fix = f'ids are unique among siblings: in a loop, number them: f"{id}-{{number}}"'
+        fix = f'its line runs twice: make the id an argument, or number it: f"{id}-{{number}}"'
     return PlacementError(
         f"the id {id!r} is used twice in one {label(around)}",
         fix=fix,

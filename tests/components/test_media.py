@@ -258,7 +258,7 @@ def test_a_misspelled_keyword_names_the_nearest(cls: Any, way: str) -> None:
     "write",
     [
         lambda: Image.from_url(URL, title=5),  # type: ignore[arg-type]
-        lambda: Image.from_file_id("f", detail=b"low"),  # type: ignore[arg-type]
+        lambda: Image.from_file_id("f", title=b"low"),  # type: ignore[arg-type]
         lambda: Document.from_bytes(PDF, media_type=5),  # type: ignore[arg-type]
         lambda: Document.from_path("a", media_type=["text/csv"]),  # type: ignore[arg-type]
     ],
@@ -267,6 +267,17 @@ def test_keywords_are_strings(write: Any) -> None:
     """A keyword that is no string is an error at its line that says to write one."""
     error = raised(OptionError, write)
     assert (lines_of(write, 0), True) == (error.at, "write" in error.fix)
+
+
+@pytest.mark.parametrize("detail", ["full", "", b"low"])
+def test_the_detail_of_an_image_is_one_of_three(detail: Any) -> None:
+    """Another detail is an error at its line that names the known ones."""
+
+    def write() -> None:
+        Image.from_url(URL, detail=detail)
+
+    error = raised(OptionError, write)
+    assert ("known: auto, high, low", lines_of(write, 1)) == (error.fix, error.at)
 
 
 @every_kind

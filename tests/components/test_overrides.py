@@ -258,13 +258,13 @@ def test_the_outline_names_the_override() -> None:
             Section,
             mine,
             "Section is no component, no name and no part",
-            "write @component before its function",
+            "override a function with @component, the id of a Section, or a part",
         ),
         (
             3,
             Text("x"),
             "int is no component, no name and no part",
-            "write @component before its function",
+            "override a function with @component, the id of a Section, or a part",
         ),
     ],
 )

@@ -7,6 +7,7 @@ all public names; the mark ``# <-`` is at the line of the mistake.
 
 import re
 from contextvars import copy_context
+from inspect import iscoroutine
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, NamedTuple
@@ -78,9 +79,19 @@ def _run(code: str) -> Told:
     names: dict[str, Any] = {}
     exec("from promptdsl import *", names)
     try:
+        return _told(code, names)
+    finally:
+        for value in names.values():
+            if iscoroutine(value):
+                value.close()
+
+
+def _told(code: str, names: dict[str, Any]) -> Told:
+    try:
         exec(compile(code, FILE, "exec", dont_inherit=True), names)
     except Exception as error:
-        return Told(f"{type(error).__name__}: {_at_home(error)}\n", _place(error))
+        lines = [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
+        return Told("".join(f"{_at_home(line)}\n" for line in lines), _place(error))
     losses = [x for value in names.values() if isinstance(value, Rendered) for x in value.losses]
     places = [str(loss.source) for loss in losses]
     return Told("".join(f"{_at_home(loss)}\n" for loss in losses), (places or ["silent"])[0])
