@@ -57,6 +57,10 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(("messages", "history"), "write them in the prompt: History(messages)"),
     "config": "write transformation=...",
+    **dict.fromkeys(
+        ("format", "format_block", "merge_consecutive", "role_mapping", "tool_pairing"),
+        "it is a setting: write transformation={name: value}",
+    ),
     **dict.fromkeys(("variables", "vars"), "give them to the function that builds the prompt"),
 }
 """The advice for keywords that belong elsewhere."""
