@@ -142,9 +142,10 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     elif _is_series(messages):
         component.items = _entries(component, messages)
     else:
+        way = "" if form == "messages" else f".from_{form}"
         raise ContentError(
             f"a History takes a list of messages, not {type_name(messages)}",
-            fix=_list_of(messages),
+            fix=_list_of(messages).replace("History(", f"History{way}("),
             at=(component.source,),
         )
     place(component)

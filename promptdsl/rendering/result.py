@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 
 import attrs
 
@@ -325,13 +325,15 @@ class Rendered:
 
         return rich_view(self._readable)
 
-    def __format__(self, spec: str) -> str:
+    def __format__(self, spec: object) -> Never:
         raise ContentError(
             "a Rendered is messages, not a text to put into another text",
             fix="print(rendered) and str(rendered) show it; in another prompt, write its messages "
             "with History(rendered.messages), or the part itself",
             at=(author(),),
         )
+
+    __add__ = __radd__ = __format__
 
 
 @door

@@ -299,12 +299,13 @@ def test_what_does_not_pair(content: Content, message: str) -> None:
         (
             [calls("a", "b"), User("u")],
             "the call 'a' has no result before the next turn",
-            """answer it: ToolMessage('a', ...), or set tool_pairing="fill" or "prune\"""",
+            "answer it: ToolMessage('a', ...), "
+            'or render(..., transformation={"tool_pairing": "fill"})',
         ),
         (
             [result("x")],
             "the result 'x' answers no open call",
-            'write it directly after the turn with the call, or set tool_pairing="prune"',
+            'write it directly after the turn with the call, or render(..., transformation={"tool_pairing": "prune"})',
         ),
         (
             [calls("a", "a")],

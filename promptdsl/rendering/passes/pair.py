@@ -21,6 +21,8 @@ from promptdsl.tree.recorded import cut, first_of, recording, remember
 from promptdsl.tree.rewrite import has_content, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, TurnNode
 
+SET = 'render(..., transformation={{"tool_pairing": "{}"}})'
+
 INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT
 PAIRED = WITHIN | RECORDED
@@ -177,7 +179,7 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
         call = next((call for call in calls if call.block.id == id), caller)
         return PairingError(
             f"the call {id!r} has no result before the next turn",
-            fix=f'answer it: ToolMessage({id!r}, ...), or set tool_pairing="fill" or "prune"',
+            fix=f"answer it: ToolMessage({id!r}, ...), or {SET.format('fill')}",
             at=(call.source, step.node.source),
         )
     for id in step.calls:
