@@ -1,4 +1,24 @@
-"""Prompts written with ``with`` blocks, rendered to messages, sent to any provider."""
+"""Prompts written with ``with`` blocks, rendered to messages, sent to any provider.
+
+Write a :class:`Timeline` of turns (:class:`System`, :class:`User`, ...) with parts in them
+(:class:`Section`, :class:`Text`, ...), and :func:`render` it. ``help(render)`` lists the options.
+
+>>> from promptdsl import Section, System, Timeline, User, render
+>>> with Timeline() as prompt:
+...     system = System(Section("role", "You are a support agent."))
+...     question = User("I was charged twice.")
+>>> rendered = render(prompt, model="gpt-5")
+>>> print(rendered)  # what the model reads; print(prompt) shows the parts with their lines
+── system ──────────────────────────────────────────────────────────────
+You are a support agent.
+<BLANKLINE>
+── user ────────────────────────────────────────────────────────────────
+I was charged twice.
+>>> rendered.losses  # what this model cannot be sent, and what looks like a mistake
+()
+>>> sorted(rendered.to_openai())
+['messages']
+"""
 
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:

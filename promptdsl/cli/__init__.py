@@ -25,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="promptdsl",
         usage="promptdsl [--version] COMMAND ...",
         description="Work with prompts written with promptdsl.",
+        epilog="Example: promptdsl render support.py:support --model gpt-5",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and leave")

@@ -24,6 +24,7 @@ from promptdsl.tree.part_nodes import MediaNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
 ASYNC = "use await arender(...) for this target"
+PAGE = "they look like a web page, such as that of an error: check the status in media_loader"
 
 
 class Unloaded(Exception):
@@ -113,7 +114,8 @@ class MediaLoading:
                 source = of_file(block.source, self.data[address], block.type)
             except MediaError as error:
                 what = f"{error.what}: {_shown(address)}"
-                raise MediaError(what, fix=error.fix, at=(_line_of(address, tree),)) from None
+                fix = PAGE if self.data[address].lstrip()[:1] == b"<" else error.fix
+                raise MediaError(what, fix=fix, at=(_line_of(address, tree),)) from None
             self.sources[key] = source
         return with_bytes(block, source)
 

@@ -200,7 +200,7 @@ def _advice(id: str, open_calls: OpenCalls) -> str:
         return near
     if open_calls and " " in id:
         return f"the id of the call comes first: ToolMessage({next(iter(open_calls))!r}, ...)"
-    after = 'write it directly after the turn with the call, or set tool_pairing="prune"'
+    after = f"write it directly after the turn with the call, or {SET.format('prune')}"
     waiting = ", ".join(map(repr, islice(open_calls, 3)))
     return f"{after}; the open calls are: {waiting}" if waiting else after
 
