@@ -152,7 +152,7 @@ def test_a_part_alone(part: Node, expected: Any) -> None:
     ("tree", "message"),
     [
         ("text", "not str"),
-        (None, "not NoneType"),
+        (None, "not None"),
         ([User("u")], "not list"),
         (support, "not function"),
         (Text("t"), r"render\(\) takes a Timeline"),

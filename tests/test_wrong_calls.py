@@ -92,7 +92,7 @@ def test_something_that_is_no_prompt(given: str) -> None:
     tree = make()
     error = raised(ContentError, lambda: call(tree))
     takes = "render() takes a Timeline, a turn, a Section or a Fragment, not "
-    kind = "type" if isinstance(tree, type) else type(tree).__name__
+    kind = "type" if isinstance(tree, type) else type(tree).__name__.removesuffix("Type")
     assert (f"{takes}{kind}", fix) == (error.what, error.fix)
     assert lines_of(test_something_that_is_no_prompt, 5) == error.at
 
@@ -196,7 +196,7 @@ class LikeModel:
         return {}
 
 
-HOW = 'write {"role": "user", "content": "..."}'
+HOW = 'write a message as {"role": "user", "content": "..."}, or as Message("user", "...")'
 IMAGE: Any = {"type": "image", "source": {"type": "file"}}
 FILE_ID = "did you mean 'file_id'?"
 RESULT: Any = {"type": "tool_result", "tool_use_id": "c", "content": ["a", IMAGE]}
@@ -225,12 +225,13 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     "a LangChain message": (
         lambda: data.from_dict(LangChainMessage()),
         "a message is a mapping, not LangChainMessage",
-        "read a list of these with from_langchain(messages), of promptdsl.integrations",
+        "write History(from_langchain(messages).messages), with from_langchain of "
+        "promptdsl.integrations.langchain",
     ),
     "a message of an SDK": (
         lambda: data.from_dict(LikeModel()),
         "a message is a mapping, not LikeModel",
-        "read a list of these with History.from_openai(messages), or LikeModel.model_dump()",
+        "write History.from_openai(messages), or from_ and the name of its provider",
     ),
     "a source in a message": (
         lambda: data.from_dict({"role": "user", "content": ["a", "b", IMAGE]}),

@@ -6,21 +6,16 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
 from promptdsl.components.replacements import PARTS_REPLACED, placed
-from promptdsl.components.scope import (
-    Component,
-    check_owner,
-    freeze,
-    innermost,
-    is_mapping,
-    is_text,
-)
-from promptdsl.foundation.errors import ContentError, PromptError, ScopeError
+from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_text
+from promptdsl.foundation.errors import ContentError, PromptError, ScopeError, with_article
 from promptdsl.foundation.escaping import is_number, text_of
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.notice import Notice
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages.blocks import AnyBlock, Block
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HINTED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Child, Node, label, make, named_label
@@ -362,12 +357,6 @@ def check_finished(arg: Node, component: Node) -> None:
         raise bare(arg)
 
 
-def type_name(value: object) -> str:
-    """Return the name of the type of an author's argument, for an error."""
-    # A class may have a metaclass, whose name does not help an author.
-    return "type" if isinstance(value, type) else type(value).__name__
-
-
 def refused(arg: object, component: Node) -> PromptError:
     """Return the error for an argument that is not content, with the remedy for its type."""
     from promptdsl.components.options import left_out
@@ -391,7 +380,5 @@ def named_type(arg: object) -> str:
     """Return the type of an author's argument with its article, for an error."""
     if arg is None or isinstance(arg, bool):
         return repr(arg)
-    kind = type_name(arg)
-    if type(arg) is bytes:
-        return kind
-    return f"an {kind}" if kind[0] in "aeioAEIO" else f"a {kind}"
+    kind = kind_of(arg)
+    return kind if type(arg) is bytes else with_article(kind)

@@ -55,7 +55,8 @@ def block_node(given: object, component: Node) -> Node:
 
 def _node(block: Block, at: Node) -> Node:
     """Return the node that a component of the same content would be; its paths are data."""
-    options = _marked(getattr(block, "cache", None))
+    cache: Cache | None = getattr(block, "cache", None)
+    options = DEFAULTS if cache is None else Options(cache=cache)
     marks = implied(options)
     match block:
         case TextBlock(text, cache, extra):
@@ -82,10 +83,6 @@ def _node(block: Block, at: Node) -> Node:
             block = attrs.evolve(block, source=source)
             mask = bits(MEDIA) | marks
             return make(MediaNode, mask=mask, at=at, options=options, block=block)
-
-
-def _marked(cache: Cache | None) -> Options:
-    return DEFAULTS if cache is None else Options(cache=cache)
 
 
 def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:

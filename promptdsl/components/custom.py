@@ -7,7 +7,7 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, cast, overload
 
-from promptdsl.components.arguments import adopt, gather, type_name
+from promptdsl.components.arguments import adopt, gather
 from promptdsl.components.block import Container, finish
 from promptdsl.components.options import is_name
 from promptdsl.components.overrides import COMPONENTS, difference, is_plain, qualified, unfit
@@ -24,7 +24,6 @@ from promptdsl.components.scope import (
     fail,
     getframe,
     innermost,
-    is_list,
     leave,
     open_block,
     place,
@@ -32,7 +31,9 @@ from promptdsl.components.scope import (
     retract,
 )
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError, nearest
+from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import author, door
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
 from promptdsl.tree.node import DEFAULTS, Node, label, walk
@@ -183,7 +184,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         asynchronous = inspect.isfunction(function)
         raise ContentError(
             "component() takes a plain function, not "
-            + ("an async def" if asynchronous else type_name(function)),
+            + ("an async def" if asynchronous else kind_of(function)),
             fix="write a Lazy for a function that awaits"
             if asynchronous
             else f'write @component(name="{function}") before a def'
@@ -265,7 +266,7 @@ def _take(block: CustomComponent, returned: object) -> None:
     """Put the result of a function into its component, unless it is there already."""
     if returned is not None:
         block.mask &= ~BARE
-    kind = type_name(returned)
+    kind = kind_of(returned)
     if isinstance(returned, list | tuple):
         problem = f"{block.name} returned a {kind}"
         raise ContentError(problem, fix="return Fragment(*parts)", at=(block.source,))

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
+from typing import Never, Self, TypedDict, TypeVar, Unpack
 
-from promptdsl.components.arguments import named_type, type_name
+from promptdsl.components.arguments import named_type
 from promptdsl.components.options import (
     bad_option,
     check_count,
@@ -12,11 +12,13 @@ from promptdsl.components.options import (
     too_many,
     unknown_option,
 )
-from promptdsl.components.scope import Component, is_list, is_mapping, place, retract, start
+from promptdsl.components.scope import Component, place, retract, start
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Node, found_in, label, named_label
@@ -139,12 +141,12 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             else value
             for key, value in messages.items()
         }
-    elif _is_series(messages):
+    elif isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
         component.items = _entries(component, messages)
     else:
         way = "" if form == "messages" else f".from_{form}"
         raise ContentError(
-            f"a History takes a list of messages, not {type_name(messages)}",
+            f"a History takes a list of messages, not {kind_of(messages)}",
             fix=_list_of(messages).replace("History(", f"History{way}("),
             at=(component.source,),
         )
@@ -163,10 +165,6 @@ def _list_of(value: object) -> str:
     if isinstance(value, os.PathLike):
         return "read it first: History(json.loads(path.read_text()))"
     return "give the list itself: History(messages)"
-
-
-def _is_series(value: object) -> TypeGuard[Iterable[object]]:
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 _PLAIN = {Message, dict}

@@ -7,15 +7,17 @@ from typing import Never
 
 import attrs
 
-from promptdsl.components.arguments import TEXT_BITS, inline, type_name, value_node
+from promptdsl.components.arguments import TEXT_BITS, inline, value_node
 from promptdsl.components.block import begin_leaf, finish
 from promptdsl.components.options import bad_option, is_real, too_many
 from promptdsl.components.replacements import kept_overrides, replacing, restored
-from promptdsl.components.scope import Component, detached, is_list, open_block, wrote_detached
+from promptdsl.components.scope import Component, detached, open_block, wrote_detached
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
+from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import note_caller
 from promptdsl.foundation.trusted import Trusted
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode, LazyNode
 from promptdsl.tree.masks import HINTED, HOLLOW
 from promptdsl.tree.node import Node, label, make
@@ -80,7 +82,7 @@ class Lazy(Component, LazyNode):
             if iscoroutine(function):
                 function.close()
             raise ContentError(
-                f"a Lazy takes a function, not {type_name(function)}",
+                f"a Lazy takes a function, not {kind_of(function)}",
                 fix="give the function itself, which is called later: Lazy(function)"
                 if iscoroutine(function)
                 else "Lazy(lambda context: ...)",
@@ -173,7 +175,7 @@ def part_of(result: object, lazy: LazyNode) -> Node | None:
         value = value_node(result, lazy)
         return value if value.text else None
     if is_list(result):
-        problem = f"a {type_name(result)} cannot be content of a Lazy"
+        problem = f"a {kind_of(result)} cannot be content of a Lazy"
         raise ContentError(problem, fix="return Fragment(*parts)", at=(lazy.source,))
     parts = tuple(inline(result, lazy))
     return make(TextNode, parts, mask=TEXT_BITS, at=lazy.at) if parts else None

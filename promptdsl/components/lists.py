@@ -16,6 +16,7 @@ from promptdsl.components.arguments import (
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
 from promptdsl.components.options import check_flag, too_many
 from promptdsl.components.scope import freeze
+from promptdsl.foundation.errors import with_article
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import (
@@ -43,8 +44,7 @@ class TextContainer(Container):
         name = cls.__name__.removesuffix("Side")
         if isinstance(node, CacheBreakpointNode):
             return f"a {name} is sent whole: write the breakpoint after it"
-        article = "an" if name[0] in "EI" else "a"
-        beside = f"{article} {name} holds text only: write it beside the {name}"
+        beside = f"{with_article(name)} holds text only: write it beside the {name}"
         return turn_advice(node, beside)
 
 

@@ -16,12 +16,13 @@ from typing import (
 )
 
 from promptdsl.components.options import bad_option, check_choice, unknown_option
-from promptdsl.components.scope import Component, is_binary, place, start
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.components.scope import Component, place, start
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, with_article
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.tree.masks import MEDIA, bits
@@ -248,10 +249,9 @@ def _checked_data(
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:
         return exact(data)
-    if is_binary(data) and read in (of_bytes, of_base64):
+    if isinstance(data, bytes | bytearray | memoryview) and read in (of_bytes, of_base64):
         return bytes(data)
-    article = "an" if cls.__name__[0] in "AEIO" else "a"
-    problem = f"{article} {cls.__name__} is made of {_DATA[read]}, not {type(data).__name__}"
+    problem = f"{with_article(cls.__name__)} is made of {_DATA[read]}, not {kind_of(data)}"
     if data is LEFT_OUT:
         way = f"from_{read.__name__.removeprefix('of_')}"
         raise ContentError(problem, fix=f"write {cls.__name__}.{way}(..., title=...)")

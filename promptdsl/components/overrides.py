@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from promptdsl.components.arguments import adopt, type_name
+from promptdsl.components.arguments import adopt
 from promptdsl.components.block import finish
 from promptdsl.components.lazy_results import check_replaced
 from promptdsl.components.options import is_name
@@ -22,9 +22,10 @@ from promptdsl.components.replacements import (
     Replacements,
     written_as,
 )
-from promptdsl.components.scope import is_mapping
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import Source, author, door
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import BARE, BUSY
 from promptdsl.tree.node import Node, label, make, named_label
@@ -80,7 +81,7 @@ def override(
     given: object = replacements
     if not is_mapping(given):
         raise OptionError(
-            f"override() takes a mapping, not {type_name(given)}",
+            f"override() takes a mapping, not {kind_of(given)}",
             fix="override({persona: my_persona})",
             at=(line,),
         )
@@ -95,7 +96,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     """Return a replacement whose key and value fit, or raise :class:`OptionError`."""
     alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
     made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
-    name = key if isinstance(key, str) else getattr(key, "__name__", type_name(key))
+    name = key if isinstance(key, str) else getattr(key, "__name__", kind_of(key))
     if isinstance(key, Node):
         name = named_label(key)
     elif not isinstance(key, str) and not made:
@@ -113,7 +114,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
         part = written_as(finish(given))
         return Replacement(cast("Key", key), part, line, used=bool(childless), check=check_replaced)
     if isinstance(key, Node):
-        problem = f"{name} is overridden by {type_name(given)}, which is no part"
+        problem = f"{name} is overridden by {kind_of(given)}, which is no part"
         raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
     if not made:
         names = {COMPONENTS[one] for one in alive}
@@ -123,7 +124,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     function = _original(given) if is_plain(given) else given
     if not is_plain(function):
         raise OptionError(
-            f"{name!r} is overridden by {type_name(given)}, no plain function and no part",
+            f"{name!r} is overridden by {kind_of(given)}, no plain function and no part",
             fix="give a function, or a part such as Text(...)",
             at=(line,),
         )

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 import attrs
 
 from promptdsl.foundation.errors import PlacementError, PromptError, ScopeError
+from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.signatures import LEFT_OUT, ListedSignature
 from promptdsl.foundation.source import Source, author, door, end_traceback
 from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
@@ -90,27 +91,9 @@ def freeze(part: Node) -> Node:
     return part
 
 
-# Checks of an author's arguments, whatever their declared types are.
-
-
 def is_text(value: object) -> TypeGuard[str]:
-    """Return whether an argument is a string."""
+    """Return whether an author's argument is a string, whatever its declared type is."""
     return isinstance(value, str)
-
-
-def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
-    """Return whether an argument is a list or a tuple."""
-    return isinstance(value, list | tuple)
-
-
-def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
-    """Return whether an argument is a mapping."""
-    return isinstance(value, Mapping)
-
-
-def is_binary(value: object) -> TypeGuard[bytes | bytearray | memoryview]:
-    """Return whether an argument is a run of bytes."""
-    return isinstance(value, bytes | bytearray | memoryview)
 
 
 def start(component: Component, calls: int = 2) -> None:

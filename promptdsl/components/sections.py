@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Never, Unpack
 
-from promptdsl.components.arguments import Content, adopt, block_part, is_data, type_name
+from promptdsl.components.arguments import Content, adopt, block_part, is_data
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.fast_path import (
     known_section,
@@ -13,14 +13,16 @@ from promptdsl.components.fast_path import (
 )
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
 from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
-from promptdsl.components.scope import Component, getframe, innermost, is_list, join, put
+from promptdsl.components.scope import Component, getframe, innermost, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import text_of
+from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import (
     AUDIENCE,
@@ -256,7 +258,7 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
 def _block_node(given: object, block: Component, line: Source) -> Node:
     """Return the node of a content block, or of its dictionary, that is included in a block."""
     if not is_data(given):
-        problem = f"include() takes components and content blocks, not {type_name(given)}"
+        problem = f"include() takes components and content blocks, not {kind_of(given)}"
         raise ContentError(problem, fix=_part_of(given), at=(line,))
     here = object.__new__(type(block))
     here.code, here.offset = line, -1

@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, Never, TypeAlias, TypeGuard
 
-from promptdsl.components.arguments import TEXT_BITS, type_name
+from promptdsl.components.arguments import TEXT_BITS
 from promptdsl.components.options import check_choice, refuse_options, too_many
-from promptdsl.components.scope import Component, is_mapping, place, retract, start
+from promptdsl.components.scope import Component, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, nearest
 from promptdsl.foundation.escaping import data_text, text_of
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.tables import FORMATS
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TableNode
@@ -96,7 +98,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
         return frame
     if not _is_ordered(data):
         raise ContentError(
-            f"a Table takes rows or a data frame, not {type_name(data)}",
+            f"a Table takes rows or a data frame, not {kind_of(data)}",
             fix="give a list of rows: [[1, 2], [3, 4]], or of mappings",
         )
     entries = [*data]
@@ -113,7 +115,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
     for number, entry in enumerate(entries):
         if not _is_ordered(entry):
             raise ContentError(
-                f"rows[{number}] is {type_name(entry)}, no row of cells",
+                f"rows[{number}] is {kind_of(entry)}, no row of cells",
                 fix="give a list of cells each, or a mapping each",
             )
         cells = enumerate(entry)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Never, Unpack
 
-from promptdsl.components.arguments import Content, type_name
+from promptdsl.components.arguments import Content
 from promptdsl.components.block import (
     PART_FORBIDS,
     ROOTED,
@@ -20,24 +20,15 @@ from promptdsl.components.options import (
     refuse_options,
     too_many,
 )
-from promptdsl.components.scope import (
-    Component,
-    getframe,
-    innermost,
-    is_mapping,
-    is_text,
-    join,
-    place,
-    start,
-)
+from promptdsl.components.scope import Component, getframe, innermost, is_text, join, place, start
 from promptdsl.foundation.errors import ContentError, DataError, PromptError
-from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonValue, write_json
 from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.fast_path import tool_use_block
-from promptdsl.messages.field_checks import ERROR_TYPES, ErrorType
+from promptdsl.messages.field_checks import ERROR_TYPES, ErrorType, kind_of
 from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode
@@ -109,7 +100,7 @@ def _input_text(component: ToolUse, name: object, input: object, id: object) -> 
     if isinstance(input, str):
         return exact(input)
     if not is_mapping(input):
-        problem = f"the input of a tool call is a mapping, not {type_name(input)}"
+        problem = f"the input of a tool call is a mapping, not {kind_of(input)}"
         raise ContentError(problem, fix=fix, at=(component.source,))
     try:
         return write_json(dict(input))

@@ -5,16 +5,16 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import NoneType
-from typing import Never, cast
+from typing import Never
 
-from promptdsl.components.arguments import type_name
 from promptdsl.components.options import refuse_options, too_many
-from promptdsl.components.scope import Component, is_list, is_mapping, place, retract, start
+from promptdsl.components.scope import Component, place, retract, start
 from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
-from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.signatures import nothing
 from promptdsl.foundation.unicode import exact
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
 from promptdsl.tree.masks import TOOL
@@ -146,7 +146,7 @@ def _definition(
                 fix = "write a Tool for each function: *map(Tool, functions)"
             elif callable(getattr(function, "func", None)):
                 fix = "give the function in it: Tool(tool.func)"
-            raise ContentError(f"a Tool takes a function, not {type_name(function)}", fix=fix)
+            raise ContentError(f"a Tool takes a function, not {kind_of(function)}", fix=fix)
         if schema is not None:
             raise OptionError(
                 "the schema of a function is its own", fix="leave the function or input_schema out"
@@ -184,7 +184,7 @@ def _output_schema(
     """Return the schema of an answer, from a type or from a JSON schema."""
     if not isinstance(strict, bool):
         raise OptionError(f"strict={strict!r}", fix="write True or False")
-    kind = type_name(schema)
+    kind = kind_of(schema)
     own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
     if is_mapping(schema):
         data = _plain_schema(schema, "schema")
@@ -227,10 +227,10 @@ def _plain_schema(schema: object, name: str) -> JsonObject:
     """Return a JSON schema as plain data, or raise :class:`ContentError`."""
     if not is_mapping(schema):
         raise ContentError(
-            f"{name} is a JSON schema, a mapping, not {type_name(schema)}",
+            f"{name} is a JSON schema, a mapping, not {kind_of(schema)}",
             fix='{"type": "object", "properties": {...}}',
         )
     try:
-        return cast("JsonObject", plain(schema, name))
+        return plain(schema, name)
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None

@@ -32,8 +32,11 @@ def _advice(model: str, provider: str | None, known: tuple[str, ...]) -> str | N
         return f"it is a provider: write provider={name!r}"
     beginning = next((pattern for pattern in known if name.startswith(f"{pattern}-")), None)
     is_deployment = beginning is not None and provider in _DEPLOYING
+    digits = _NO_DIGIT.sub("", name)
     alike = [
-        (_likeness(name, pattern), pattern) for pattern in known if _same_digits(name, pattern)
+        (_likeness(name, pattern), pattern)
+        for pattern in known
+        if _NO_DIGIT.sub("", pattern) == digits
     ]
     likeness, near = max(alike, default=(0, ""))
     if likeness >= (0.9 if is_deployment else 0.8):
@@ -44,8 +47,7 @@ def _advice(model: str, provider: str | None, known: tuple[str, ...]) -> str | N
     return f"did you mean {close[0]!r}?" if close else "register_model() adds its facts"
 
 
-def _same_digits(name: str, pattern: str) -> bool:
-    return re.sub(r"\D", "", name) == re.sub(r"\D", "", pattern)
+_NO_DIGIT = re.compile(r"\D")
 
 
 def _likeness(name: str, pattern: str) -> float:

@@ -271,3 +271,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(names)}" if names else "it takes no options"
+
+
+def with_article(name: str) -> str:
+    """Return a name after its article: ``a User``, ``an 'image'``, ``an Untrusted``."""
+    is_open = name.lstrip("'").lower().startswith(("a", "e", "i", "o", "un"))
+    return f"an {name}" if is_open else f"a {name}"

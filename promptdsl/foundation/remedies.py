@@ -76,7 +76,7 @@ def text_remedy(value: object) -> str:
     """Return what to write where a text belongs; a coroutine is closed, as nobody will await it."""
     form = form_of(value)
     close(value)
-    if _is_left_out(value):
+    if value is LEFT_OUT:
         return "give it a text"
     if value is None:
         return NO_TEXT
@@ -91,7 +91,7 @@ def json_remedy(value: object, otherwise: str) -> str:
     """Return what to write where JSON belongs, if the type of the value tells."""
     form = form_of(value)
     close(value)
-    if _is_left_out(value):
+    if value is LEFT_OUT:
         return "give it a value"
     if isinstance(value, float):
         return "write None for a missing number, or a string"
@@ -116,17 +116,8 @@ def message_remedy(value: object) -> str:
     return 'write a message as {"role": "user", "content": "..."}, or as Message("user", "...")'
 
 
-def _is_left_out(value: object) -> bool:
-    """Return whether a value stands for an argument that was not given."""
-    return value is LEFT_OUT
-
-
 def _is_rendered(value: object) -> bool:
     return type(value).__name__ == "Rendered" and _module(value).startswith("promptdsl")
-
-
-def _has_rows(value: object) -> bool:
-    return has(value, "itertuples") or has(value, "iter_rows")
 
 
 def close(value: object) -> None:
@@ -227,7 +218,7 @@ def _text_of_kind(value: object) -> str:
 
 
 _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], ...] = (
-    (_is_left_out, "give it a text"),
+    (lambda value: value is LEFT_OUT, "give it a text"),
     (_is(*BINARY), "decode it: Value(data.decode())"),
     (_is(bool), "write str(flag) to print it; `flag and Text(...)` leaves something out"),
     (_is(NoneType), NO_TEXT),
@@ -235,7 +226,8 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (lambda value: isinstance(value, Mapping), _mapping_remedy),
     (_is_rendered, RENDERED),
     (lambda value: _module(value).startswith("langchain"), _langchain_remedy),
-    (lambda value: has(value, "columns") and _has_rows(value), "write Table(frame)"),
+    (lambda value: has(value, "columns", "itertuples"), "write Table(frame)"),
+    (lambda value: has(value, "columns", "iter_rows"), "write Table(frame)"),
     (isgenerator, _generator_remedy),
     (isasyncgen, "gather it first: parts = [part async for part in parts], then *parts"),
     (iscoroutine, "await it first, or write Lazy(function) and arender()"),

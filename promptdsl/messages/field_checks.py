@@ -35,6 +35,8 @@ def checks(**by_field: Check) -> Mapping[str, Check]:
 
 def kind_of(value: object) -> str:
     """Return the name of a value's type for an error."""
+    if isinstance(value, type):
+        return "type"  # the name of a metaclass does not help
     names: dict[type[object], str] = {FrozenDict: "dict", FrozenList: "list", type(None): "None"}
     return names.get(type(value)) or type(value).__name__
 

@@ -77,13 +77,9 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
 
 def no_message(data: object) -> DataError:
     """Return the error for something that is no dictionary of a message."""
-    name = type(data).__name__
-    fix = 'write {"role": "user", "content": "..."}'
-    if type(data).__module__.startswith("langchain"):
-        fix = "read a list of these with from_langchain(messages), of promptdsl.integrations"
-    elif callable(getattr(data, "model_dump", None)):
-        fix = f"read a list of these with History.from_openai(messages), or {name}.model_dump()"
-    return DataError(f"a message is a mapping, not {name}", fix=fix)
+    from promptdsl.foundation.remedies import message_remedy
+
+    return DataError(f"a message is a mapping, not {kind_of(data)}", fix=message_remedy(data))
 
 
 def foreign_form(data: Mapping[str, object]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.errors import DataError, nearest, with_article
 from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import (
     ABSENT,
@@ -226,11 +226,7 @@ def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
     fix = f'write {{"type": "{kind}", "{key}": ...}}'
     if given.startswith("did"):
         fix = f"{given.removeprefix('did you mean ').removesuffix('?')} should be {key!r}"
-    return _error(where, f"{_with_article(kind)} block needs {key!r}", fix)
-
-
-def _with_article(kind: str) -> str:
-    return f"an {kind!r}" if kind[0] in "aeiou" else f"a {kind!r}"
+    return _error(where, f"{with_article(repr(kind))} block needs {key!r}", fix)
 
 
 def _contradiction(first: str, second: str, where: str) -> DataError:
@@ -272,7 +268,7 @@ def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Ent
     """Remove the source of an attachment from its entries; return it and its unknown keys."""
     short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}
     if "source" not in entries and not short:
-        problem = f"{_with_article(kind)} block needs 'source'"
+        problem = f"{with_article(repr(kind))} block needs 'source'"
         raise _error(where, problem, "or one of 'path', 'url', 'data', 'file_id'")
     if "source" not in entries:
         return _read_source(short, where)

@@ -4,12 +4,12 @@ from collections.abc import Coroutine, Iterable, Mapping
 from types import ModuleType
 from typing import cast
 
-from promptdsl.components.arguments import type_name
 from promptdsl.components.block import finish
 from promptdsl.components.scope import detached
 from promptdsl.components.timeline import write_timeline
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.messages.message_checks import FORMS
 from promptdsl.messages.prompt import Prompt
@@ -26,7 +26,7 @@ def root_around(tree: object) -> RootNode:
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):
         raise ContentError(
-            f"render() takes a Timeline, a turn, a Section or a Fragment, not {type_name(tree)}",
+            f"render() takes a Timeline, a turn, a Section or a Fragment, not {kind_of(tree)}",
             fix=_advice(tree),
             at=(author(),),
         )

@@ -15,7 +15,7 @@ from typing import ClassVar, Never, TypeAlias, TypeVar, cast
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.foundation.errors import ContentError, ScopeError
+from promptdsl.foundation.errors import ContentError, ScopeError, with_article
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, door, source_of
 from promptdsl.messages.field_checks import Cache
@@ -338,8 +338,7 @@ def label(node: Node) -> str:
 
 def named_label(node: Node) -> str:
     """Return the :func:`label` of a node with its article: ``a User``, ``an Assistant``."""
-    name = label(node)
-    return f"an {name}" if name[0] in "AEIO" or name == "Untrusted" else f"a {name}"
+    return with_article(label(node))
 
 
 def found_in(*data: object) -> list[Node]:

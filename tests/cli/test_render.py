@@ -299,7 +299,7 @@ def test_one_thing_is_printed(cli: Command, options: list[str]) -> None:
         pytest.param(
             "nothing",
             "support.py:nothing: render() takes a Timeline, a turn, a Section or a Fragment, "
-            "not NoneType\n  did the function that builds it forget `return prompt`?\n",
+            "not None\n  did the function that builds it forget `return prompt`?\n",
             id="nothing returned",
         ),
         pytest.param(

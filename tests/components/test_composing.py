@@ -1306,7 +1306,7 @@ def test_an_unknown_component(name: str, near: str) -> None:
     ("stand_in", "what"),
     [
         (3, "'persona' is overridden by int, no plain function and no part"),
-        (None, "'persona' is overridden by NoneType, no plain function and no part"),
+        (None, "'persona' is overridden by None, no plain function and no part"),
         (
             functools.partial(other, "x"),
             "'persona' is overridden by partial, no plain function and no part",

@@ -499,7 +499,8 @@ def test_a_lazy_takes_a_function(wrong: Any) -> None:
         Lazy(wrong)
 
     error = raised(ContentError, write)
-    assert (f"a Lazy takes a function, not {type(wrong).__name__}", lines_of(write, 1)) == (
+    kind = "None" if wrong is None else type(wrong).__name__
+    assert (f"a Lazy takes a function, not {kind}", lines_of(write, 1)) == (
         error.what,
         error.at,
     )

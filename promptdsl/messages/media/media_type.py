@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from promptdsl.foundation.errors import MediaError, OptionError
+from promptdsl.foundation.errors import MediaError, OptionError, with_article
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MEDIA_KINDS, MediaKind
 
@@ -130,8 +130,8 @@ def check_kind(media_type: str | None, kind: MediaKind | None) -> None:
         return
     actual = kind_of_type(media_type)
     if actual != kind:
-        fix = f"make it {_with_article(actual)}"
-        raise MediaError(f"{_with_article(kind)} cannot be {media_type}", fix=fix)
+        fix = f"make it {with_article(actual.capitalize())}"
+        raise MediaError(f"{with_article(kind.capitalize())} cannot be {media_type}", fix=fix)
 
 
 def kind_of_type(media_type: str) -> MediaKind:
@@ -170,11 +170,6 @@ def type_of_file(data: bytes, name: str, kind: MediaKind | None) -> str | None:
         return None
     family = "text/" if sniffed is None else "application/" if sniffed in _ARCHIVES else "\0"
     return told if told.startswith(family) else None
-
-
-def _with_article(kind: str) -> str:
-    """Return the name of the component of a kind after its article."""
-    return f"{'an' if kind[0] in 'ai' else 'a'} {kind.capitalize()}"
 
 
 # file(1) accepts these control bytes in text.
