@@ -17,6 +17,7 @@ from promptdsl import (
     Section,
     System,
     Timeline,
+    ToolMessage,
     User,
     render,
 )
@@ -205,6 +206,13 @@ def test_an_address_tells_the_id(id: str) -> None:
     """An address that is no name is the id as JSON."""
     (address, _) = addresses(Grounding(id, "x"), QUESTION)
     assert id == (json.loads(address) if address[0] == '"' else address)
+
+
+def test_a_result_that_pairing_removed_has_the_address_of_its_turn() -> None:
+    """An id that is no name is a JSON string there, too."""
+    prompt = Timeline(ToolMessage("c", "x", id="a b"), QUESTION)
+    (part,) = render(prompt, transformation={"tool_pairing": "prune"}).dropped
+    assert '"a b"' == part.path
 
 
 def test_two_prompts_with_one_tree_are_equal() -> None:

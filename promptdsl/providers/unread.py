@@ -56,14 +56,11 @@ class _Search:
 
     def find(self, value: object, inner: Inner, place: Place | None) -> None:
         """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
-        if isinstance(value, list | tuple):
+        if is_list(value):
             for number, item in enumerate(value):
                 # Most items are messages of a role and a text.
-                if (
-                    type(item) is not dict
-                    or item.keys() != _PLAIN
-                    or type(item["content"]) is not str
-                ):
+                is_plain = is_mapping(item) and len(item) == 2 and item.keys() <= _PLAIN
+                if not is_plain or type(item["content"]) is not str:
                     self.find(item, inner, (place, number))
             return
         if isinstance(value, str) or not value:

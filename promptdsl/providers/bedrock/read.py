@@ -120,13 +120,12 @@ def _kind_and_value(data: object) -> tuple[str, object]:
     return next(iter(entries.items()))
 
 
+_CITED = {"content", "citations"}
+
+
 def _is_of_the_client(value: object) -> bool:
     """Return whether a call or a result is of a tool of the client: those of AWS have a type."""
     return is_mapping(value) and value.get("type") is None
-
-
-def _has_only(value: object, *keys: str) -> bool:
-    return isinstance(value, Mapping) and value.keys() <= {*keys}
 
 
 def _read_block_in_result(data: object) -> b.Block:
@@ -164,7 +163,7 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         thought = mapping(entry(reasoning, "reasoningText"))
         signature = optional(thought.get("signature"), "signature")
         return b.ReasoningBlock(entry(thought, "text", str), signature, origin="bedrock")
-    if kind == "citationsContent" and _has_only(value, "content", "citations"):
+    if kind == "citationsContent" and is_mapping(value) and value.keys() <= _CITED:
         # As text other providers take it, too. Citations without text, such as those of Nova's
         # searches, are kept as they came.
         cited = mapping(value)

@@ -302,7 +302,7 @@ def _placed_steps(root: RootNode) -> Iterator[tuple[_Step, _Place]]:
                 yield step, (next(number), f"history[{child.start + index}]")
         else:
             role = child.role if isinstance(child, TurnNode) and child.kind == "written" else ""
-            address = child.options.id or f"{role}[{counts[role]}]"
+            address = child.options.address if child.options.id else f"{role}[{counts[role]}]"
             yield _written_step(child), (next(number), address)
             counts[role] += 1
 

@@ -26,7 +26,6 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.image_size import described
 from promptdsl.messages.media.source import MediaSource
-from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.digest import digest_of
 from promptdsl.rendering.reports.token_report import TokenReport
@@ -100,40 +99,28 @@ def _counted(word: str, values: Sequence[object]) -> str:
 def cards_of(prompt: Prompt) -> Iterator[Card]:
     """Yield the tools of a request, the form of its answer, and its messages."""
     for tool in prompt.tools:
-        yield _tool_card(tool)
+        schema = write_json(tool.input_schema if tool.raw is None else tool.raw)
+        pieces = (*_described(tool), Piece("input", schema), *_cached(tool.cache))
+        yield Card("tool definition", tool.name, pieces)
     if prompt.tool_choice is not None:
         yield Card("tool choice", prompt.tool_choice, ())
     if prompt.output is not None:
-        yield _output_card(prompt.output)
+        schema = write_json(prompt.output.schema)
+        pieces = (*_described(prompt.output), Piece("schema", schema))
+        yield Card("output", prompt.output.name, pieces)
     tool_names: dict[str, str] = {}
     for message in prompt.messages:
         tool_names |= {call.id: call.name for call in message.calls}
-        yield _message_card(message, tool_names)
+        name, pieces = message.name or "", tuple(_pieces(message.content, tool_names))
+        if message.role == "tool" and len(message.content) == 1:
+            # The label of its only result is the name of the message.
+            name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
+        yield Card(message.role, name, pieces)
 
 
-def _tool_card(tool: ToolDefinition) -> Card:
-    schema = write_json(tool.input_schema if tool.raw is None else tool.raw)
-    pieces = (*_described(tool.description), Piece("input", schema), *_cached(tool.cache))
-    return Card("tool definition", tool.name, pieces)
-
-
-def _output_card(output: OutputSchema) -> Card:
-    pieces = (*_described(output.description), Piece("schema", write_json(output.schema)))
-    return Card("output", output.name, pieces)
-
-
-def _described(description: str | None) -> Iterator[Piece]:
-    if description:
-        yield Piece("", description)
-
-
-def _message_card(message: Message, tool_names: Mapping[str, str]) -> Card:
-    blocks, name = message.content, message.name or ""
-    if message.role == "tool" and len(blocks) == 1:
-        # The label of its only result is the name of the message.
-        (label, _), *pieces = _pieces(blocks, tool_names)
-        return Card("tool", label.removeprefix("result "), tuple(pieces))
-    return Card(message.role, name, tuple(_pieces(blocks, tool_names)))
+def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
+    if part.description:
+        yield Piece("", part.description)
 
 
 def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[Piece]:
