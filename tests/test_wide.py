@@ -31,6 +31,7 @@ from promptdsl import (
     UserAction,
     Value,
     detached,
+    override,
     render,
 )
 from tests.renders import said
@@ -69,6 +70,12 @@ def section(number: int) -> Section:
     return Section(f"s{number}", "x", title="T", cache=False)
 
 
+def replaced_sections(count: int) -> Node:
+    """Return sections, each in the place of another one."""
+    with override({f"s{number}": Section(f"s{number}", "y") for number in range(count)}):
+        return System(*map(section, range(count)))
+
+
 TREES: dict[str, Callable[[int], Node]] = {
     "turns": lambda n: Timeline(*[User("x") if i % 2 else Assistant("y") for i in range(n)]),
     "turns in blocks": in_blocks,
@@ -77,6 +84,7 @@ TREES: dict[str, Callable[[int], Node]] = {
     "groundings of one id": lambda n: Timeline(*[Grounding("d/1", "x")] * n, User("q")),
     "system turns": lambda n: Timeline(*[System("x") for _ in range(n)], User("q")),
     "sections in a turn": lambda n: System(*map(section, range(n))),
+    "replaced sections": replaced_sections,
     "sections outside of turns": lambda n: Timeline(*map(section, range(n))),
     "texts in a turn": lambda n: User(*[Text("x") for _ in range(n)]),
     "values in a turn": lambda n: System(*["x", Value("<y>")] * n),

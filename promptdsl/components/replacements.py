@@ -59,6 +59,10 @@ class Replacements:
         opened_by: object = None,
     ) -> None:
         self.entries = entries
+        self.by_key: dict[str | int, list[tuple[int, Replacement]]] = {}
+        """The places and entries of each key: a name, or the identity of an object."""
+        for number, entry in enumerate(entries):
+            self.by_key.setdefault(_indexed(entry.key), []).append((number, entry))
         self.around = around
         self.opened_by = opened_by
         self.searched: dict[int, Node] = {}
@@ -73,22 +77,21 @@ class Replacements:
 
         A part has no place for children.
         """
-        for entry in self.entries:
-            named = isinstance(entry.key, str) and entry.key in keys
-            fits = not (has_children and isinstance(entry.by, Node))
-            if fits and (named or any(entry.key is key for key in keys)):
-                return entry
-        return None
+        found = [
+            it
+            for key in keys
+            for it in self.by_key.get(_indexed(key), ())
+            if not (has_children and isinstance(it[1].by, Node))
+        ]
+        return min(found)[1] if found else None
 
     def of_part(self, part: Node) -> Replacement | None:
         """Return the innermost replacement of a section or a constant that is not replaced yet."""
-        is_section = isinstance(part, SectionNode)
-        for entry in self.entries:
-            if entry.key is part:
-                return entry
-            if is_section and isinstance(entry.by, Node) and entry.key == part.options.id:
-                return entry
-        return None
+        found = [*self.by_key.get(id(part), ())]
+        if isinstance(part, SectionNode):
+            named = self.by_key.get(part.options.id or "", ())
+            found += [it for it in named if isinstance(it[1].by, Node)]
+        return min(found)[1] if found else None
 
     def without(self, replacement: Replacement) -> "Replacements":
         """Return the replacements while one of them is written, which gets the next one."""
@@ -123,6 +126,10 @@ class Replacements:
             return node
 
         return rewrite(part, change, within=-1)
+
+
+def _indexed(key: Key) -> str | int:
+    return key if isinstance(key, str) else id(key)
 
 
 OVERRIDES: ContextVar[Replacements | None] = ContextVar("promptdsl_overrides", default=None)
