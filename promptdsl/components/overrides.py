@@ -12,6 +12,7 @@ import attrs
 
 from promptdsl.components.arguments import adopt, type_name
 from promptdsl.components.block import finish
+from promptdsl.components.lazy_results import check_replaced
 from promptdsl.components.options import is_name
 from promptdsl.components.replacements import (
     OVERRIDES,
@@ -107,7 +108,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
             raise OptionError(problem, fix="give a function that yields", at=(line,))
         # A component that exists may be called in the block or not: as with a function.
         part = written_as(finish(given))
-        return Replacement(cast("Key", key), part, line, used=bool(childless))
+        return Replacement(cast("Key", key), part, line, bool(childless), check_replaced)
     if isinstance(key, Node):
         problem = f"{name} is overridden by {type_name(given)}, which is no part"
         raise OptionError(problem, fix="a part is replaced by a part", at=(line,))

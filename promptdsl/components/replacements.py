@@ -17,6 +17,7 @@ from promptdsl.tree.rewrite import copied, covering, rewrite, with_content
 Function: TypeAlias = Callable[..., object]
 Key: TypeAlias = "str | Function | Node"
 """A name, a component or a constant."""
+Check: TypeAlias = Callable[[Node, Source | None], None]
 KeptOverrides: TypeAlias = tuple[tuple[Key, Function | Node], ...]
 """Replacements as plain data: keys and what replaces them, the innermost first."""
 
@@ -25,13 +26,15 @@ KeptOverrides: TypeAlias = tuple[tuple[Key, Function | Node], ...]
 class Replacement:
     """A function or a part, what it replaces, and the line of its ``override()``.
 
-    ``used`` is whether it replaced anything, or may still do so.
+    ``used`` is whether it replaced anything, or may still do so. ``check`` raises for a child of a
+    node that may not be there; a component, which has no such rules here, needs none.
     """
 
     key: Key
     by: Function | Node
     line: Source | None = None
     used: bool = False
+    check: Check = lambda *_: None
 
 
 class Replacements:
@@ -117,9 +120,8 @@ class Replacements:
         return is_replacement and any(entry.line == node.source for entry in self.entries)
 
     def _replaced(self, part: Node) -> Node:
-        from promptdsl.components.lazy_results import check_replaced
-
-        check_replaced(part)
+        for check in {entry.check for entry in self.entries}:
+            check(part, None)
         replacement = self.of_part(part)
         return part if replacement is None else replaced(part, replacement)
 
@@ -138,8 +140,6 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     A section takes the place of a section; any other part becomes its content. The outline names
     the replacement.
     """
-    from promptdsl.components.lazy_results import check_replaced
-
     replacement.used = True
     by = replacement.by
     assert isinstance(by, Node)
@@ -157,7 +157,7 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     made = make(
         SectionNode, (note,), mask=mask, at=part, options=source.options, title=source.title
     )
-    check_replaced(made, replacement.line)
+    replacement.check(made, replacement.line)
     return made
 
 
@@ -209,6 +209,6 @@ def kept_overrides() -> KeptOverrides:
     return tuple((entry.key, entry.by) for entry in current.entries)
 
 
-def restored(kept: KeptOverrides) -> Replacements:
+def restored(kept: KeptOverrides, check: Check) -> Replacements:
     """Return the replacements of :func:`kept_overrides`."""
-    return Replacements(tuple(Replacement(key, by, used=True) for key, by in kept))
+    return Replacements(tuple(Replacement(key, by, used=True, check=check) for key, by in kept))
