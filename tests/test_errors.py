@@ -137,10 +137,11 @@ def test_errors_come_back_from_being_saved(kind: type[PromptError]) -> None:
         ("titel", ["title", "cache"], "did you mean 'title'?"),
         ("xyz", ["title", "cache"], "known: cache, title"),
         ("xyz", [], "it takes no options"),
+        ("xyz", ["a\n\x1b[31m"], r"known: a\n\x1b[31m"),
     ],
 )
 def test_the_nearest_name_is_suggested(name: str, known: list[str], expected: str) -> None:
-    """A near miss is suggested; otherwise all known names are."""
+    """A near miss is suggested; otherwise all known names are, on one line: keys of data, too."""
     assert expected == nearest(name, known)
 
 

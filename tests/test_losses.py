@@ -22,6 +22,7 @@ from promptdsl import (
     History,
     Image,
     Json,
+    Loss,
     LossError,
     Message,
     Node,
@@ -238,6 +239,14 @@ def test_a_recorded_message() -> None:
         (8, "odd block", "history[1]"),
         (8, "odd block", "history[2]"),
     ] == told(render(recorded(), provider="openai"), recorded)
+
+
+def test_a_loss_is_one_line() -> None:
+    """What a stranger named is escaped and cut: it writes no line and no colour into a log."""
+    history = History([{"role": "user", "content": [{"type": "x\n\x1b[31m: " + "a" * 99}]}])
+    (loss,) = (loss for loss in render(history, provider="openai").losses if loss.kind != "hint")
+    assert "x\\n\\x1b[31m: " + "a" * 51 + " block" == loss.what
+    assert r"hint: a\nb (c\x1b): d\u2028" == str(Loss("hint", "a\nb", "d\u2028", "c\x1b"))
 
 
 def test_strict_names_the_line() -> None:

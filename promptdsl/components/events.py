@@ -13,6 +13,7 @@ from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.trusted import Trusted
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
 from promptdsl.tree.node import Node, found_in, label, named_label
@@ -174,5 +175,5 @@ def _block(
         try:
             text_of(value)
         except ContentError as error:
-            raise ContentError(f"{name}: {error.what}", fix=error.fix) from None
+            raise ContentError(f"{on_one_line(name)}: {error.what}", fix=error.fix) from None
     return cls(*fields.values(), details)

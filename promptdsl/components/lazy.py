@@ -10,7 +10,7 @@ import attrs
 from promptdsl.components.arguments import TEXT_BITS, inline, value_node
 from promptdsl.components.block import begin_leaf, finish
 from promptdsl.components.options import bad_option, is_real, too_many
-from promptdsl.components.replacements import kept_overrides, replacing, restored
+from promptdsl.components.replacements import Replacements, kept_overrides, replacing, restored
 from promptdsl.components.scope import Component, detached, open_block, wrote_detached
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.escaping import is_number
@@ -97,7 +97,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 
     Raises :class:`ContentError` when it has to be awaited.
     """
-    with detached(), replacing(restored(lazy.overrides)):
+    with detached(), replacing(_overrides(lazy)):
         result = _called(lazy, context)
         _refuse_open(lazy)
         result = _or_hint(result, lazy)
@@ -111,6 +111,15 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
             at=(lazy.source,),
         )
     return result
+
+
+def _overrides(lazy: LazyNode) -> Replacements | None:
+    """Return the replacements in force where a lazy was written."""
+    if not lazy.overrides:
+        return None
+    from promptdsl.components.lazy_results import check_replaced
+
+    return restored(lazy.overrides, check_replaced)
 
 
 def _called(lazy: LazyNode, context: LazyContext) -> object:
@@ -132,7 +141,7 @@ def _called(lazy: LazyNode, context: LazyContext) -> object:
 
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
     """Return the result of the function of a lazy, awaited if it has to be."""
-    with detached(), replacing(restored(lazy.overrides)):
+    with detached(), replacing(_overrides(lazy)):
         result: object | Awaitable[object] = _called(lazy, context)
         if isawaitable(result):
             try:

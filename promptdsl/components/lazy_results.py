@@ -56,7 +56,7 @@ def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
     return part
 
 
-def check_replaced(holder: Node, line: Source | None = None) -> None:
+def check_replaced(holder: Node, line: Source | None) -> None:
     """Raise :class:`PlacementError` for a child of a node that may not be there.
 
     The node was checked when it was written, and a child of it replaced since, at ``line``.

@@ -112,7 +112,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
             raise OptionError(problem, fix="give a function that yields", at=(line,))
         # A component that exists may be called in the block or not: as with a function.
         part = written_as(finish(given))
-        return Replacement(cast("Key", key), part, line, used=bool(childless), check=check_replaced)
+        return Replacement(cast("Key", key), part, line, bool(childless), check_replaced)
     if isinstance(key, Node):
         problem = f"{name} is overridden by {kind_of(given)}, which is no part"
         raise OptionError(problem, fix="a part is replaced by a part", at=(line,))

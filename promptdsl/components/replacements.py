@@ -17,32 +17,26 @@ from promptdsl.tree.rewrite import copied, covering, rewrite, with_content
 Function: TypeAlias = Callable[..., object]
 Key: TypeAlias = "str | Function | Node"
 """A name, a component or a constant."""
-KeptOverrides: TypeAlias = tuple[tuple[Key, Function | Node], ...]
-"""Replacements as plain data: keys and what replaces them, the innermost first."""
-
-
 Check: TypeAlias = Callable[[Node, Source | None], None]
 """A function that raises for a child that may not be in a node; the line is that of its
 ``override()``."""
-
-
-def _no_check(node: Node, line: Source | None) -> None:
-    """Check nothing: a Lazy checks its result by itself."""
+KeptOverrides: TypeAlias = tuple[tuple[Key, Function | Node], ...]
+"""Replacements as plain data: keys and what replaces them, the innermost first."""
 
 
 @attrs.define(eq=False)
 class Replacement:
     """A function or a part, what it replaces, and the line of its ``override()``.
 
-    ``check`` is called with each node in which a part was replaced. ``used`` is whether it replaced
-    anything, or may still do so.
+    ``used`` is whether it replaced anything, or may still do so. ``check`` is called with each node
+    in which a part was replaced, and raises for a child that may not be there.
     """
 
     key: Key
     by: Function | Node
     line: Source | None = None
     used: bool = False
-    check: Check = _no_check
+    check: Check = lambda *_: None
 
 
 class Replacements:
@@ -100,7 +94,7 @@ class Replacements:
     def placed(self, part: Node) -> Node:
         """Return a part with its sections and constants replaced; it may be one itself."""
         stand_ins: dict[int, Node] = {}
-        check: Check = _no_check
+        checks: set[Check] = set()
         seen: list[Node] = []
         waiting = [part]
         while waiting:
@@ -114,7 +108,7 @@ class Replacements:
                 waiting += [child for child in node.content if not isinstance(child, str)]
             else:
                 stand_ins[id(node)] = replaced(node, replacement)
-                check = replacement.check
+                checks.add(replacement.check)
         if not stand_ins:
             self.searched.update((id(node), node) for node in seen)
             return part
@@ -122,7 +116,8 @@ class Replacements:
         def change(node: Node) -> Node:
             if id(node) in stand_ins:
                 return stand_ins[id(node)]
-            check(node, None)
+            for check in checks:
+                check(node, None)
             return node
 
         return rewrite(part, change, within=-1)
@@ -211,6 +206,6 @@ def kept_overrides() -> KeptOverrides:
     return tuple((entry.key, entry.by) for entry in current.entries)
 
 
-def restored(kept: KeptOverrides) -> Replacements:
+def restored(kept: KeptOverrides, check: Check) -> Replacements:
     """Return the replacements of :func:`kept_overrides`."""
-    return Replacements(tuple(Replacement(key, by, used=True) for key, by in kept))
+    return Replacements(tuple(Replacement(key, by, used=True, check=check) for key, by in kept))

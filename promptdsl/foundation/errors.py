@@ -24,6 +24,8 @@ Every message says what is wrong, where the author wrote it (``file:line``), and
 from collections.abc import Iterable
 from typing import Any, Self
 
+from promptdsl.foundation.unicode import on_one_line
+
 
 class PromptError(ValueError):
     """The root of every error that promptdsl raises on purpose.
@@ -270,7 +272,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(names)}" if names else "it takes no options"
+    return f"known: {', '.join(map(on_one_line, names))}" if names else "it takes no options"
 
 
 def with_article(name: str) -> str:

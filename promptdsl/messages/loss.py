@@ -7,6 +7,7 @@ import attrs
 
 from promptdsl.foundation.errors import LossError
 from promptdsl.foundation.source import Source, door
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages.message import Message
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
@@ -44,7 +45,7 @@ class Loss:
     def __str__(self) -> str:
         place = f"{self.source}: " if self.source else ""
         path = f" ({self.path})" if self.path else ""
-        return f"{place}{self.kind}: {self.what}{path}: {self.why}"
+        return on_one_line(f"{place}{self.kind}: {self.what}{path}: {self.why}")
 
     @staticmethod
     @door

@@ -1,6 +1,7 @@
 """Loads attachments at an address by the author's ``media_loader``, where a target needs bytes."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from operator import is_
@@ -12,6 +13,7 @@ from promptdsl.components.scope import detached
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import MediaError, OptionError, PromptError
 from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, MediaBlock, ToolResultBlock
 from promptdsl.messages.media.attachment import of_file
 from promptdsl.messages.media.source import MediaSource
@@ -179,7 +181,11 @@ def _checked(data: object, address: str, tree: Node) -> bytes:
 
 def _failed(address: str, tree: Node, error: Exception) -> PromptError:
     """Return the error of an attachment whose loading raised another one."""
-    problem = f"media_loader failed for {_shown(address)}: {type(error).__name__}: {error}"
+    said = ""
+    with suppress(Exception):
+        # It may be a stranger's: the answer of the server at the address.
+        said = on_one_line(f": {error}"[:300])
+    problem = f"media_loader failed for {_shown(address)}: {type(error).__name__}{said}"
     fix = "mend the function, or leave the attachment out"
     return MediaError(problem, fix=fix, at=(_line_of(address, tree),))
 

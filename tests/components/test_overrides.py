@@ -340,6 +340,14 @@ def test_what_replaces_a_part_is_checked_for_its_place(
         User(holder)
 
 
+def test_what_a_lazy_writes_under_an_override_is_checked() -> None:
+    """The function of a Lazy is called with the overrides around it, checked as anywhere."""
+    with override({"pace": User("x")}):
+        system = System(Lazy(lambda _: Section("pace", "Walk.")))
+    with pytest.raises(PlacementError, match=": a User cannot be in a Section\n"):
+        render(system)
+
+
 def test_sections_very_deep() -> None:
     """Sections inside each other, written as arguments, are searched once each."""
     with override({"pace": Text("Run.")}):

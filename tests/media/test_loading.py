@@ -509,6 +509,33 @@ def test_what_the_function_raises_has_a_line(way: Any) -> None:
     assert (KeyError, lines_of(write, 4)) == (type(error.__cause__), error.at)
 
 
+class Mute(Exception):
+    """An exception that cannot be printed."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@either_way
+@pytest.mark.parametrize(
+    ("exception", "said"),
+    [
+        (ValueError("\x1b[2J\n  all is well"), r"ValueError: \x1b[2J\n  all is well"),
+        (KeyError("x" * 999), "KeyError: '" + "x" * 297),
+        (Mute(), "Mute"),
+    ],
+)
+def test_what_a_server_said_is_one_line(way: Any, exception: Exception, said: str) -> None:
+    """The text of an exception, which may be a stranger's, is shown on one line, and not long."""
+
+    class Down(Web):
+        def load(self, address: str) -> Any:
+            raise exception from KeyError(address)
+
+    error = raised(MediaError, lambda: way(User(*pictures("a.png")), Down(), provider="bedrock"))
+    assert f"media_loader failed for 'https://e.org/a.png': {said}" == error.what
+
+
 @either_way
 def test_a_failure_in_a_result_has_its_line(way: Any) -> None:
     """An attachment in the result of a tool, or in merged turns, has a line of its own."""

@@ -135,7 +135,7 @@ def test_the_html_view() -> None:
     """Every tool and message is a part that can be closed, with its tokens; tools are closed."""
     html = render(SUPPORT, counter=len)._repr_html_()
     assert BODIES == html[html.index("<details") :]
-    assert '<div class="promptdsl"><style>' == html[:30]
+    assert '<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>' == html[:60]
     assert "<p>Rendered for no target: 4 messages, " in html
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, MediaBlock, UnknownBlock
 from promptdsl.messages.loss import CACHE_MARK, LossKind
 from promptdsl.providers.shared.clean import json_copy
@@ -92,7 +93,7 @@ def lose_block(request: Request, place: Place, block: Block, reason: str) -> Non
     """Lose a block with its cache mark; reasoning is a hint, any other content is a loss of it."""
     kind: LossKind = "hint" if block.type == "reasoning" else "content"
     name = block.data.get("type", "unknown") if isinstance(block, UnknownBlock) else block.type
-    request.lose(place, kind, f"{name} block", reason)
+    request.lose(place, kind, f"{on_one_line(str(name)[:60])} block", reason)
     lose_mark(request, place, block)
 
 

@@ -1,5 +1,7 @@
 """A request as HTML for a notebook: escaped, without scripts, links and addresses to load.
 
+Notebooks set what stands between dollar signs as formulas, which may hold links: not in here.
+
 The colours are those of the page around it, so that it can be read on light and dark pages.
 """
 
@@ -34,7 +36,7 @@ def html_view(readable: Readable) -> str:
     beside = len(cards) - len(readable.prompt.messages)
     parts = map(_part, cards, [*[None] * beside, *readable.message_tokens()])
     return (
-        f'<div class="promptdsl"><style>\n{STYLE}\n</style>\n'
+        f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
         f"<p>{_line(readable.summary)}</p>\n{''.join(parts)}</div>"
     )
 

@@ -30,5 +30,7 @@ def _card_text(card: Card) -> str:
 def _piece_text(piece: Piece) -> str:
     if not piece.label:
         return _LIKE_A_RULE.sub(r"\\", visible(piece.text))
-    lines = visible(f"{piece.label} {piece.text}".rstrip()).split("\n")
-    return "\n".join(f"─ {line}".rstrip() for line in lines)
+    label = visible(piece.label, one_line=True)
+    first, *more = f"{label} {visible(piece.text)}".rstrip().split("\n")
+    # Further lines stand back, so that none of them looks like a label.
+    return "\n".join([f"─ {first}", *(f"─   {line}".rstrip() for line in more)])
