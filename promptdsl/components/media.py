@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
 
 from promptdsl.components.options import bad_option, unknown_option
-from promptdsl.components.scope import Component, place, start
+from promptdsl.components.scope import Component, is_binary, place, start
 from promptdsl.foundation.errors import ContentError, PromptError, with_article
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
@@ -211,7 +211,7 @@ def _checked_data(
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:
         return exact(data)
-    if isinstance(data, bytes | bytearray | memoryview) and read in (of_bytes, of_base64):
+    if is_binary(data) and read in (of_bytes, of_base64):
         return bytes(data)
     raise ContentError(
         f"{with_article(cls.__name__)} is made of {_DATA[read]}, not {kind_of(data)}",
