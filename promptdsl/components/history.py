@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Never, Self, TypedDict, TypeVar, Unpack
+from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import named_type
 from promptdsl.components.options import (
@@ -141,7 +141,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             else value
             for key, value in messages.items()
         }
-    elif isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
+    elif _is_series(messages):
         component.items = _entries(component, messages)
     else:
         way = "" if form == "messages" else f".from_{form}"
@@ -165,6 +165,10 @@ def _list_of(value: object) -> str:
     if isinstance(value, os.PathLike):
         return "read it first: History(json.loads(path.read_text()))"
     return "give the list itself: History(messages)"
+
+
+def _is_series(value: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 _PLAIN = {Message, dict}

@@ -16,7 +16,7 @@ from typing import (
 )
 
 from promptdsl.components.options import bad_option, check_choice, unknown_option
-from promptdsl.components.scope import Component, place, start
+from promptdsl.components.scope import Component, is_binary, place, start
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, with_article
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, door
@@ -249,7 +249,7 @@ def _checked_data(
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:
         return exact(data)
-    if isinstance(data, bytes | bytearray | memoryview) and read in (of_bytes, of_base64):
+    if is_binary(data) and read in (of_bytes, of_base64):
         return bytes(data)
     problem = f"{with_article(cls.__name__)} is made of {_DATA[read]}, not {kind_of(data)}"
     if data is LEFT_OUT:

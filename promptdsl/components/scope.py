@@ -96,6 +96,11 @@ def is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str)
 
 
+def is_binary(value: object) -> TypeGuard[bytes | bytearray | memoryview]:
+    """Return whether an author's argument is a run of bytes."""
+    return isinstance(value, bytes | bytearray | memoryview)
+
+
 def start(component: Component, calls: int = 2) -> None:
     """Note the author's line, some calls up, in a new component that has no content yet."""
     frame = getframe(calls)

@@ -276,6 +276,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def with_article(name: str) -> str:
-    """Return a name after its article: ``a User``, ``an 'image'``, ``an Untrusted``."""
-    is_open = name.lstrip("'").lower().startswith(("a", "e", "i", "o", "un"))
-    return f"an {name}" if is_open else f"a {name}"
+    """Return a name after its article: ``a User``, ``an 'image'``, ``an Untrusted``, ``a unit``."""
+    word = name.lstrip("'").lower()
+    has_vowel = word.startswith(("a", "e", "i", "o", "un")) and not word.startswith("uni")
+    return f"an {name}" if has_vowel else f"a {name}"

@@ -73,11 +73,13 @@ CLOSED = 1 << 28
 BARE = 1 << 29
 """It has no arguments, and nothing was written in its block, if that was opened."""
 
+# All 30 bits are taken, so two states are pairs: a block that ends well is not open any more, and a
+# text, which has no block, is closed only with a hint.
 FAILED = OPEN | CLOSED
 """An error left its own block."""
 HINTED = BARE | CLOSED
-"""A hint tells of it: nothing was written in its block, or two sentences of its text touch. Such a
-node is hollow, too."""
+"""A hint tells of it: its block ended and is empty, or two sentences of its text touch. Such a node
+is hollow, too."""
 BUSY = PLACED | OPEN
 
 
