@@ -1,7 +1,7 @@
 """Hints about what an author wrote: an empty block, and sentences without a space between them."""
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any
@@ -684,3 +684,23 @@ def test_the_command_shows_the_hint(
     monkeypatch.chdir(tmp_path)
     main(["render", "prompt.py:prompt"])
     assert "prompt.py:3: hint: an empty System: " + BODY in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "is_told"),
+    [
+        ("You help {name}.", {"name": "Ann"}, True),
+        ("You help $name.\n", {"name": "Ann"}, True),
+        ("You help {{ name }}.", {"name": "Ann"}, False),
+        ("You help.{% if vip %} Now.{% endif %}", {"vip": False}, False),
+        ("You help {name}.", {}, False),
+        ("", {"name": "Ann"}, False),
+    ],
+)
+def test_variables_that_a_text_does_not_take(
+    text: str, given: Mapping[str, object], is_told: bool
+) -> None:
+    """A text that is no template of Jinja, and was given variables, is a hint with its line."""
+    hints = [what for _, what, _, _ in told(Timeline(System(Template.from_string(text, given))))]
+    what = f"the template {text.strip()!r}"
+    assert hints == ([what] if is_told else [])

@@ -39,7 +39,9 @@ def hints_in(root: Node) -> list[Loss]:
             children = reversed(node.content)
             waiting += [c for c in children if not isinstance(c, str) and c.mask & HOLLOW]
             continue
-        tell = _touching if isinstance(node, _TEXTS) else _empty
+        tell = _empty
+        if isinstance(node, _TEXTS):
+            tell = _unused if len(node.content) == 1 else _touching
         if (tell, node.source) not in hints:
             hints[tell, node.source] = tell(node)
     return [*hints.values()]
@@ -78,6 +80,13 @@ def _touching(node: Node) -> Loss:
     after = repr(right.split(None, 1)[0][:20]) if isinstance(right, str) else f"a {label(right)}"
     what = f"no space between {before} and {after}"
     why = "the strings of one call are one text; write the space, or Text(...) for each"
+    return Loss("hint", what, why, source=node.source)
+
+
+def _unused(node: Node) -> Loss:
+    """Return the hint for a template that was given variables, and is sent as it is."""
+    what = f"the template {str(node.content[0])[:40]!r}"
+    why = "it uses none of its variables; write {{ name }} where one goes, not {name}"
     return Loss("hint", what, why, source=node.source)
 
 

@@ -27,6 +27,7 @@ from promptdsl.tree.masks import (
     DEVELOPER,
     EVENT,
     EVENT_BLOCK,
+    HINTED,
     HOLLOW,
     MEDIA,
     RECORDED,
@@ -85,7 +86,10 @@ def read(
             else make(ValueNode, mask=TEXT, at=node, text=piece[0], label=piece[1])
             for piece in rendered
         ]
-        return make(TextNode, tuple(parts), mask=TEXT, at=node) if parts else None
+        # Variables, and a text that takes none: a hint tells of it.
+        unused = node.variables and parts == [node.template.value.removesuffix("\n")]
+        mask = TEXT | HOLLOW | HINTED if unused else TEXT
+        return make(TextNode, tuple(parts), mask=mask, at=node) if parts else None
 
     content: list[Child] = []
     for child in root.content:
