@@ -305,7 +305,8 @@ def test_what_does_not_pair(content: Content, message: str) -> None:
         (
             [result("x")],
             "the result 'x' answers no open call",
-            'write it directly after the turn with the call, or render(..., transformation={"tool_pairing": "prune"})',
+            "write it directly after the turn with the call, "
+            'or render(..., transformation={"tool_pairing": "prune"})',
         ),
         (
             [calls("a", "a")],
