@@ -77,7 +77,7 @@ def _refuse_what_is_left_out(cls: type[Component]) -> None:
     """Give required arguments a default that is no value, as Python's own error has no advice."""
     ways = [way for name, way in vars(cls).items() if name.startswith(("__init__", "from_"))]
     for way in ways:
-        init: object = way.__func__ if isinstance(way, classmethod) else way
+        init: object = getattr(way, "__func__", way)
         if isinstance(init, FunctionType):
             defaults = init.__defaults__ or ()
             required = init.__code__.co_argcount - 1 - len(defaults)

@@ -13,7 +13,7 @@ from promptdsl.components.fast_path import (
 )
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
 from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
-from promptdsl.components.scope import Component, getframe, innermost, join, put
+from promptdsl.components.scope import Component, getframe, innermost, is_text, join, put
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
@@ -193,7 +193,7 @@ class Format(Container, FormatNode):
         begin(self, content, unknown)
 
     def _check_fields(self) -> None:
-        if not isinstance(self.format, str):
+        if not is_text(self.format):
             fix = 'it comes first: Format("xml", ...)'
             raise bad_option(self, "format", self.format, fix)
         check_choice(self, "format", self.format, FORMATS)

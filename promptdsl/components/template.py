@@ -22,8 +22,9 @@ class Template(Component, TemplateNode):
     mapping, and all keywords are its variables: plain data, which is encoded as a :class:`Value`
     is; ``trusted(text)`` marks a string as author text.
 
-    Raises :class:`ContentError` for variables that are no plain data. A mistake in the template is
-    a :class:`TemplateError` when it is rendered.
+    Raises :class:`ContentError` for variables that are no plain data, and :class:`TemplateError`
+    for a text that marks one as ``{name}`` or ``$name``. Any other mistake in the template is a
+    :class:`TemplateError` when it is rendered.
 
     >>> from promptdsl import System, Template, render
     >>> system = System(Template.from_string("You help {{ name }}.", name="Ann"))

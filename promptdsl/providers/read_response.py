@@ -74,6 +74,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
 
 def _advice(reply: object) -> str:
     """Return what to give instead of something that is no reply, or nothing."""
+    given = reply
     if isinstance(reply, Message):
         return "it is a message already"
     if isinstance(reply, str):
@@ -81,7 +82,7 @@ def _advice(reply: object) -> str:
     if isinstance(reply, Awaitable):
         from promptdsl.foundation.remedies import close
 
-        close(reply)
+        close(given)
         return "await the client: read_response(await client...)"
     if isinstance(reply, Iterator | AsyncIterator):
         return "read the stream to its end, and give its last response"

@@ -226,31 +226,22 @@ class _OfRendered:
         if node is None:
             raise AttributeError(f"type object {owner.__name__!r} has no attribute {name!r}")
         call = f"{name}()" if name not in ("messages", "losses", "tokens", "dropped") else name
-        problem = (
-            f"no {call} before it is rendered\n  render it first: render(prompt, model=...).{call}"
+        problem, fix = (
+            " before it is rendered",
+            f"render it first: render(prompt, model=...).{call}",
         )
         if name == "render":
-            problem = f"no {call}\n  write render(prompt, model=...)"
+            problem, fix = "", "write render(prompt, model=...)"
         raise AttributeError(
-            f"{author()}: {named_label(node)} has {problem}",
+            f"{author()}: {named_label(node)} has no {call}{problem}\n  {fix}",
             name=name,
             obj=node,
         )
 
 
 for _name in (
-    *(
-        "messages",
-        "losses",
-        "tokens",
-        "dropped",
-        "render",
-        "payload",
-        "stages",
-        "explain",
-        "for_target",
-    ),
-    *("to_openai", "to_openai_responses", "to_anthropic"),
+    *("messages", "losses", "tokens", "dropped", "payload", "stages", "explain", "for_target"),
+    *("render", "to_openai", "to_openai_responses", "to_anthropic"),
     *("to_gemini", "to_bedrock", "to_chat_template"),
 ):
     setattr(Node, _name, _OfRendered(_name))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from promptdsl import System, Template, TemplateError, register_templates, render
+from tests.errors import lines_of, raised
 from tests.templates.rendered import fault, file_fault, put
 
 PEOPLE = {"user": {"name": "Ada", "plan": "pro"}, "items": [1]}
@@ -280,3 +281,18 @@ def test_what_is_hidden(template: str) -> None:
     assert fault(template, x="a", source="a", event="b", details=[]).startswith(
         "the template, line 1:"
     )
+
+
+@pytest.mark.parametrize("mark", ["{name}", "${name}", "$name", "%(name)s"])
+def test_a_variable_marked_in_the_way_of_another_library(mark: str) -> None:
+    """Text that marks a variable in another way is an error at its line, other braces are text."""
+
+    def write() -> None:
+        Template.from_string(f"Hello {mark}.", name="Ann")
+
+    error = raised(TemplateError, write)
+    assert ("write {{ name }}", lines_of(write, 1)) == (error.fix, error.at)
+    others = [f"{mark} is {{{{ name }}}}", "{other} $na"]
+    assert [f"{mark} is Ann", "{other} $na"] == [
+        render(System(Template.from_string(text, name="Ann"))).messages[0].text for text in others
+    ]
