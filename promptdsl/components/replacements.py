@@ -27,14 +27,14 @@ class Replacement:
     """A function or a part, what it replaces, and the line of its ``override()``.
 
     ``used`` is whether it replaced anything, or may still do so. ``check`` raises for a child of a
-    node that may not be there; a component, which has no such rules here, needs none.
+    node that may not be there; a function that replaces a component needs none.
     """
 
     key: Key
     by: Function | Node
     line: Source | None = None
     used: bool = False
-    check: Check = lambda *_: None
+    check: Check | None = None
 
 
 class Replacements:
@@ -120,7 +120,7 @@ class Replacements:
         return is_replacement and any(entry.line == node.source for entry in self.entries)
 
     def _replaced(self, part: Node) -> Node:
-        for check in {entry.check for entry in self.entries}:
+        for check in {entry.check for entry in self.entries if entry.check}:
             check(part, None)
         replacement = self.of_part(part)
         return part if replacement is None else replaced(part, replacement)
@@ -143,6 +143,7 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     replacement.used = True
     by = replacement.by
     assert isinstance(by, Node)
+    assert replacement.check is not None
     is_section = isinstance(part, SectionNode)
     inner = by.content if is_section and isinstance(by, SectionNode) else (by,)
     name = part.options.id or label(part).lower()
