@@ -36,7 +36,7 @@ class Replacement:
     by: Function | Node
     line: Source | None = None
     used: bool = False
-    check: Check = lambda *_: None
+    check: Check | None = None
 
 
 class Replacements:
@@ -108,7 +108,7 @@ class Replacements:
                 waiting += [child for child in node.content if not isinstance(child, str)]
             else:
                 stand_ins[id(node)] = replaced(node, replacement)
-                checks.add(replacement.check)
+                checks.update([replacement.check] if replacement.check else ())
         if not stand_ins:
             self.searched.update((id(node), node) for node in seen)
             return part
@@ -144,6 +144,7 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     replacement.used = True
     by = replacement.by
     assert isinstance(by, Node)
+    assert replacement.check is not None
     is_section = isinstance(part, SectionNode)
     inner = by.content if is_section and isinstance(by, SectionNode) else (by,)
     name = part.options.id or label(part).lower()
