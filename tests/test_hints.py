@@ -689,8 +689,8 @@ def test_the_command_shows_the_hint(
 @pytest.mark.parametrize(
     ("text", "given", "is_told"),
     [
-        ("You help {name}.", {"name": "Ann"}, True),
-        ("You help $name.\n", {"name": "Ann"}, True),
+        ("You help them.", {"name": "Ann"}, True),
+        ("You help <name>.\n", {"name": "Ann"}, True),
         ("You help {{ name }}.", {"name": "Ann"}, False),
         ("You help.{% if vip %} Now.{% endif %}", {"vip": False}, False),
         ("You help {name}.", {}, False),

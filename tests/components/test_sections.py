@@ -304,7 +304,7 @@ def test_a_marked_section_in_a_format() -> None:
     [
         ("xm", "did you mean 'xml'?"),
         ("html", "known: markdown, xml"),
-        (None, "known: markdown, xml"),
+        (None, 'it comes first: Format("xml", ...)'),
     ],
 )
 def test_an_unknown_format(format: Any, fix: str) -> None:
