@@ -335,10 +335,10 @@ def test_the_line_of_a_block() -> None:
 @mcp
 def test_what_a_call_is_asked() -> None:
     """Which tool has to be called is said with the call, not with messages."""
-    asked = render(Timeline(User("Hi.")), tool_choice="none")
-    assert [Loss("hint", "tool_choice", "MCP takes it with the call, not with messages")] == list(
-        to_mcp(asked).losses
-    )
+    prompt = Timeline(User("Hi."))
+    why = "MCP takes it with the call, not with messages"
+    expected = Loss("hint", "tool_choice", why, source=prompt.source)
+    assert (expected,) == to_mcp(render(prompt, tool_choice="none")).losses
 
 
 @langchain_core
