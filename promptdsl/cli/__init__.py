@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _no_command(word: str, known: Iterable[str]) -> str:
-    """Return what is wrong with a word that is no command, and what to write."""
+    """Return the problem with an unknown command, and the advice."""
     if ":" in word or word.endswith(".py"):
         return f"a command comes first: write promptdsl render {word}"
     return f"no such command: {word}{near(word, known)}"

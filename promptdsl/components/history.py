@@ -155,7 +155,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
 
 
 def _list_of(value: object) -> str:
-    """Return how a list of messages is made of a value that is none."""
+    """Return the advice for a value given to a History that is not a list of messages."""
     if value is None:
         return "an empty conversation is History([])"
     if is_mapping(value) or isinstance(value, Message):

@@ -123,7 +123,7 @@ def _overrides(lazy: LazyNode) -> Replacements | None:
 
 
 def _called(lazy: LazyNode, context: LazyContext) -> object:
-    """Return what the function of a lazy returns, or raise when it takes other arguments."""
+    """Return the result of the function of a lazy; an error if it takes other arguments."""
     try:
         return lazy.function(context)
     except Exception as error:

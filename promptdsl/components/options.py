@@ -118,7 +118,7 @@ _SYNONYMS = {
     **dict.fromkeys(("name", "filename", "file_name"), "title"),
     **dict.fromkeys(("mime_type", "mimetype", "content_type"), "media_type"),
 }
-"""What other libraries call an option."""
+"""The names of options in other libraries, each with ours."""
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
 
@@ -306,7 +306,7 @@ _TAG_RULE = "the id of a section names a tag: a letter or _, then letters, digit
 
 
 def _section_advice(value: object) -> str:
-    """Return what to write for text, or another value, that is not the id of a section."""
+    """Return the advice for a value that cannot be the id of a section."""
     from unicodedata import normalize
 
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

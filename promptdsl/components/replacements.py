@@ -108,7 +108,8 @@ class Replacements:
                 waiting += [child for child in node.content if not isinstance(child, str)]
             else:
                 stand_ins[id(node)] = replaced(node, replacement)
-                checks.update([replacement.check] if replacement.check else ())
+                if replacement.check is not None:
+                    checks.add(replacement.check)
         if not stand_ins:
             self.searched.update((id(node), node) for node in seen)
             return part

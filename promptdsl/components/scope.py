@@ -49,7 +49,7 @@ class Component(Node):
     _own: ClassVar[int] = 0
     """The bits of its mask that do not depend on its content."""
     _twice: ClassVar[str] = "write a new component for a second block"
-    """What to do instead of opening it once more."""
+    """The advice for a component that is opened twice."""
     _forbids_at_once: ClassVar[int] = 0
     """The bits that are refused the moment a child is written in its block."""
 

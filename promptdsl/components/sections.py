@@ -266,7 +266,7 @@ def _block_node(given: object, block: Component, line: Source) -> Node:
 
 
 def _part_of(value: object) -> str:
-    """Return what to write instead of a value that is put into a block."""
+    """Return the advice for a value given to ``include()`` that is not a part."""
     if value is None:
         return "return the part, or leave include() out: what is written in the block is in it"
     if is_list(value):

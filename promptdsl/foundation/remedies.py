@@ -1,4 +1,4 @@
-"""What to write instead of a value that is no content, no text or no JSON.
+"""The advice for a value of a wrong type, where content, a text or JSON is expected.
 
 Imported with the first error. A library is recognised by the names in its types: none is imported,
 and no code of the value runs.
@@ -73,7 +73,7 @@ def form_of(value: object) -> Form | None:
 
 
 def text_remedy(value: object) -> str:
-    """Return what to write where a text belongs; a coroutine is closed, as nobody will await it."""
+    """Return the advice where a text is expected; a coroutine is closed: nobody will await it."""
     form = form_of(value)
     close(value)
     if value is LEFT_OUT:
@@ -88,7 +88,7 @@ def text_remedy(value: object) -> str:
 
 
 def json_remedy(value: object, otherwise: str) -> str:
-    """Return what to write where JSON belongs, if the type of the value tells."""
+    """Return the advice where JSON is expected: for a known type its own, else ``otherwise``."""
     form = form_of(value)
     close(value)
     if value is LEFT_OUT:
@@ -99,14 +99,14 @@ def json_remedy(value: object, otherwise: str) -> str:
 
 
 def content_remedy(value: object) -> str:
-    """Return what to write where content belongs."""
+    """Return the advice where content of a component is expected."""
     advice = next(advice for knows, advice in _CONTENT if knows(value))
     close(value)
     return advice if isinstance(advice, str) else advice(value)
 
 
 def message_remedy(value: object) -> str:
-    """Return what to write where a message in dictionary form belongs."""
+    """Return the advice where a message or its dictionary is expected."""
     if _module(value).startswith("langchain"):
         return _langchain_remedy([value])
     if _is_rendered(value):

@@ -83,7 +83,7 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
 
 
 def _content_advice(value: object) -> str:
-    """Return what to write for a value that is no content of a message."""
+    """Return the advice for a value that cannot be the content of a message."""
     if isinstance(value, int | float) or value is None:
         return "write str(value)"
     if isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):

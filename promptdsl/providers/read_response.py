@@ -73,7 +73,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
 
 
 def _advice(reply: object) -> str:
-    """Return what to give instead of something that is no reply, or nothing."""
+    """Return the advice for an object that is not a reply, or an empty string."""
     given = reply
     if isinstance(reply, Message):
         return "it is a message already"

@@ -153,7 +153,7 @@ def _attachments(blocks: Iterable[Block], *, in_results: bool) -> Iterator[Media
 
 
 def _replaced(message: Message, filled: dict[int, MediaBlock]) -> Message:
-    """Return a message with the blocks that were filled; the same one where there are none."""
+    """Return a message with its loaded blocks; the same object if it has none."""
     if message.plain is not None:
         return message
 

@@ -9,32 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import (
-    Assistant,
     History,
-    Image,
     Message,
     ReasoningBlock,
-    System,
-    Timeline,
-    ToolMessage,
-    ToolUse,
     User,
     render,
 )
 from tests.internals import as_explanation, as_json, as_messages, visible
+from tests.views.conversation import CONVERSATION
 
-CONVERSATION = Timeline(
-    System("Be brief."),
-    User("Look at this:", Image.from_url("https://example.com/a.png"), name="ada"),
-    Assistant(
-        "I will.",
-        ToolUse("look", {"at": "it"}, id="call_1"),
-        ToolUse("wait", '{"seconds":  2}', id="call_2"),
-    ),
-    ToolMessage("call_1", "Seen.\n\nTwice."),
-    ToolMessage("call_2", "Too long.", is_error=True, error_type="timeout_error"),
-    Assistant("It is a cat."),
-)
 MESSAGES = """\
 0 system
   text

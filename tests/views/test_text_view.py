@@ -11,7 +11,6 @@ from promptdsl import (
     Assistant,
     CacheBreakpoint,
     History,
-    Image,
     Message,
     Output,
     ReasoningBlock,
@@ -20,26 +19,13 @@ from promptdsl import (
     Text,
     Timeline,
     Tool,
-    ToolMessage,
-    ToolUse,
     User,
     render,
 )
 from tests.internals import all_visible, controls, invisible
 from tests.searching import examples
+from tests.views.conversation import CONVERSATION
 
-CONVERSATION = Timeline(
-    System("Be brief."),
-    User("Look at this:", Image.from_url("https://example.com/a.png"), name="ada"),
-    Assistant(
-        "I will.",
-        ToolUse("look", {"at": "it"}, id="call_1"),
-        ToolUse("wait", '{"seconds":  2}', id="call_2"),
-    ),
-    ToolMessage("call_1", "Seen.\n\nTwice."),
-    ToolMessage("call_2", "Too long.", is_error=True, error_type="timeout_error"),
-    Assistant("It is a cat."),
-)
 TEXT = """\
 ── system ──────────────────────────────────────────────────────────────
 Be brief.

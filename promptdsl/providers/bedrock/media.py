@@ -89,7 +89,7 @@ def base64_bytes(text: str) -> bytes | None:
 
 
 def needs_bytes(block: MediaBlock, role: str) -> bool:
-    """Return whether an attachment is at an address, of which Converse takes those in S3 only."""
+    """Return whether an attachment has an address outside of S3, which Converse does not take."""
     return role != "assistant" and block.source.kind != "s3" and is_address(block.source)
 
 

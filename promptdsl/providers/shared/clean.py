@@ -22,7 +22,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """A control character, or the end of a line."""
 
 _NO_FILE = re.compile(rf"[/\\]|{CONTROL.pattern}")
-"""What the name of a file cannot have: the parts of a path are put together."""
+"""The characters that a file name cannot have: separators of paths, control characters."""
 
 _LONGEST_FILE = 255
 """The longest name of a file on most systems."""

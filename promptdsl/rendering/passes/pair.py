@@ -194,7 +194,7 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
 
 
 def _advice(id: str, open_calls: OpenCalls) -> str:
-    """Return what to do about a result whose call is not open."""
+    """Return the advice for a result that answers no open call."""
     near = nearest(id, open_calls)
     if near.startswith("did"):
         return near

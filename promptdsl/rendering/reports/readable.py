@@ -62,7 +62,7 @@ class Readable:
 
     @cached_property
     def dropped(self) -> tuple[Dropped, ...]:
-        """What was dropped, nothing where that cannot be counted."""
+        """The dropped parts; an empty tuple if they cannot be counted any more."""
         with suppress(Exception):
             return self.find_dropped()
         return ()
