@@ -48,7 +48,14 @@ from promptdsl.foundation.escaping import (
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, thawed
 from promptdsl.foundation.frozen import plain as plain_data
-from promptdsl.foundation.guards import check_delimiter, guard, guard_end, guard_prefixes
+from promptdsl.foundation.guards import (
+    check_delimiter,
+    fold,
+    guard,
+    minimal_body,
+    minimal_json,
+    tag_names,
+)
 from promptdsl.foundation.json import (
     ABSENT,
     LEVELS,
@@ -329,8 +336,9 @@ __all__ = [
     "fresh",
     "frozen",
     "guard",
-    "guard_end",
-    "guard_prefixes",
+    "minimal_body",
+    "minimal_json",
+    "tag_names",
     "has_media",
     "image_size",
     "image_tokens",

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_args
 
 from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component, retract
+from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import author, door, end_traceback
@@ -17,6 +18,7 @@ from promptdsl.tree.node import DEFAULTS, NAME, Node, Options, implied, label
 from promptdsl.tree.part_nodes import SectionNode
 
 Audience: TypeAlias = Literal["all", "model", "people"]
+BODY_ENCODINGS: tuple[BodyEncoding, ...] = get_args(BodyEncoding)
 AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
 LONGEST_SHOWN = 60
@@ -38,16 +40,27 @@ class SharedOptions(TypedDict, total=False):
     priority: float | None
 
 
-class EphemeralOptions(SharedOptions, total=False):
+class FencedOptions(SharedOptions, total=False):
+    """The options of a turn whose content is in a fence."""
+
+    encoding: BodyEncoding | None
+
+
+class EphemeralOptions(FencedOptions, total=False):
     """The options of a request-only turn whose id is optional."""
 
     id: str | None
 
 
-class TurnOptions(EphemeralOptions, total=False):
+class TurnOptions(SharedOptions, total=False):
     """The options of every turn."""
 
+    id: str | None
     cache: bool
+
+
+class EventOptions(TurnOptions, FencedOptions, total=False):
+    """The options of an event turn."""
 
 
 class NamedTurnOptions(TurnOptions, total=False):
@@ -68,6 +81,7 @@ class SectionOptions(TypedDict, total=False):
     priority: float | None
     cache: bool
     audience: Audience
+    encoding: BodyEncoding | None
 
 
 def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
@@ -179,8 +193,9 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
     """Return the value of an option as a node keeps it, and the remedy for a bad one."""
     if name in ("cache", "merge"):
         return value, "" if isinstance(value, bool) else "write True or False"
-    if name == "audience":
-        return value, "" if value in AUDIENCES else "one of 'all', 'model', 'people'"
+    if name in ("audience", "encoding"):
+        choices = AUDIENCES if name == "audience" else (*BODY_ENCODINGS, None)
+        return value, "" if value in choices else f"one of {', '.join(map(repr, choices))}"
     if name == "tags":
         is_set = isinstance(value, set | frozenset)
         tags = [*value] if _is_collection(value) else []

@@ -6,7 +6,7 @@ from promptdsl.components.arguments import Content, adopt
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, part_advice
 from promptdsl.components.options import (
     EphemeralOptions,
-    SharedOptions,
+    FencedOptions,
     bad_option,
     check_choice,
     is_real,
@@ -67,6 +67,8 @@ class Ephemeral(RequestComponent):
     - ``position``: ``"flow"`` (where it is written), ``"after_system"``, ``"start"``,
       ``"before_user"`` or ``"end"``; by default the configuration chooses;
     - ``order``: a number, 0 by default; at one position the lower comes first;
+    - ``encoding``: ``"minimal"`` or ``"full"``, how values in it are encoded, by default as the
+      configuration says;
     - ``id``, ``metadata``, ``tags``, ``audience``, ``priority``: see :class:`System`.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
@@ -96,7 +98,7 @@ class Ephemeral(RequestComponent):
 
 
 class Grounding(RequestComponent):
-    """Facts for this request only. Every string in it is a value, whoever wrote it.
+    r"""Facts for this request only. Every string in it is a value, whoever wrote it.
 
     ``id`` names the facts in addresses and reports: any text, such as that of a document; several
     groundings may have one id. They are sent directly before the last turn of
@@ -104,13 +106,13 @@ class Grounding(RequestComponent):
     :class:`Ephemeral`, without ``type``.
 
     >>> from promptdsl import Grounding, Timeline, User, render
-    >>> prompt = Timeline(User("Hi."), Grounding("page", "Shop <open>"), User("Is it open?"))
-    >>> "Shop &lt;open&gt;" in render(prompt).messages[0].text
-    True
+    >>> page = Grounding("page", "<b>Shop</b> </context>")
+    >>> render(Timeline(page, User("Is it open?"))).messages[0].text
+    '<context>\n<b>Shop</b> &lt;/context>\n</context>\n\nIs it open?'
     """
 
     __slots__ = ()
-    options_type = SharedOptions
+    options_type = FencedOptions
 
     def __init__(
         self,
@@ -120,7 +122,7 @@ class Grounding(RequestComponent):
         title: str | ValueNode | None = None,
         position: EphemeralPosition | None = None,
         order: float = 0,
-        **options: Unpack[SharedOptions],
+        **options: Unpack[FencedOptions],
     ) -> None:
         self.type = None
         self.title, self.position, self.order = title, position, order  # type: ignore[assignment]

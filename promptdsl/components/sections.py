@@ -54,7 +54,9 @@ class Section(Container, SectionNode):
     - ``title``: shown as a heading, or as an attribute in XML; by default only the content is sent;
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
     - ``cache``: ``True`` marks the end of a part that the provider may cache;
-    - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``.
+    - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
+    - ``encoding``: ``"minimal"`` or ``"full"``, how values in its tag are encoded in XML, by
+      default as around it.
 
     Raises :class:`OptionError` for a bad id or option, :class:`PlacementError` for a child that may
     not be here, such as a turn.

@@ -17,7 +17,14 @@ from promptdsl.components.arguments import (
     refused,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import bad_option, left_out, refuse_options, too_many
+from promptdsl.components.options import (
+    BODY_ENCODINGS,
+    bad_option,
+    check_choice,
+    left_out,
+    refuse_options,
+    too_many,
+)
 from promptdsl.components.scope import (
     Component,
     freeze,
@@ -29,6 +36,7 @@ from promptdsl.components.scope import (
     retract,
     start,
 )
+from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import json_text, text_of
@@ -36,7 +44,7 @@ from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import BUSY, HOLLOW
-from promptdsl.tree.node import DEFAULTS, Node, found_in, label, named_label
+from promptdsl.tree.node import DEFAULTS, Node, Options, found_in, label, named_label
 from promptdsl.tree.part_nodes import (
     CodeNode,
     HeadingNode,
@@ -284,8 +292,9 @@ class Volatile(Component, VolatileNode):
 class Untrusted(Component, UntrustedNode):
     """Text that you do not trust, in a fence that marks it as a quotation, not an instruction.
 
-    ``source`` is its origin, a text that is written in the fence. The fence is the same everywhere,
-    in the conversation too; :data:`UNTRUSTED_NOTICE` explains it to a model.
+    ``source`` is its origin, a text that is written in the fence, ``encoding`` is ``"minimal"`` or
+    ``"full"``, by default as around it. The fence is the same everywhere, in the conversation too;
+    :data:`UNTRUSTED_NOTICE` explains it to a model.
 
     Raises :class:`ContentError` for a text or a source that has no text, such as a list.
 
@@ -299,19 +308,27 @@ class Untrusted(Component, UntrustedNode):
     __slots__ = ()
 
     def __init__(
-        self, text: object, /, source: object = None, *extra: Never, **unknown: Never
+        self,
+        text: object,
+        /,
+        source: object = None,
+        *extra: Never,
+        encoding: BodyEncoding | None = None,
+        **unknown: Never,
     ) -> None:
         if extra:
             raise too_many(self, text, source, *extra)
         _begin_value(self, text, unknown)
+        if encoding is not None:
+            check_choice(self, "encoding", encoding, BODY_ENCODINGS)
+            self.options = Options(encoding=encoding)
         try:
             self.origin = None if source is None else text_of(source)
         except ContentError as error:
             retract(found_in(source))
             end_traceback(error.located(self.source))
             raise
-        if not self.text:
-            self.mask |= HOLLOW
+        self.mask |= HOLLOW  # the tags around it are noted
         place(self)
 
 

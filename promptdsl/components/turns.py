@@ -12,7 +12,7 @@ from promptdsl.components.block import (
     turn_advice,
 )
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import SpeechOptions, TurnOptions, at_priority
+from promptdsl.components.options import EventOptions, SpeechOptions, TurnOptions, at_priority
 from promptdsl.components.scope import getframe, innermost, join
 from promptdsl.messages.roles import Role
 from promptdsl.tree import masks
@@ -171,8 +171,9 @@ class Assistant(SpeechTurn):
 class Event(TurnComponent):
     """Something that happened in the application, as text or event blocks.
 
-    The configuration chooses the role it is sent with. It takes the options of :class:`System` and
-    raises its errors; a tool call or a tool result is a :class:`PlacementError`.
+    The configuration chooses the role it is sent with. Beside the options of :class:`System` it
+    takes ``encoding``, as an :class:`Ephemeral` does. It raises the errors of :class:`System`; a
+    tool call or a tool result is a :class:`PlacementError`.
 
     >>> from promptdsl import Event, Timeline, User, UserAction, render
     >>> prompt = Timeline(Event(UserAction("opened", target="invoice 1881")), User("Why?"))
@@ -181,10 +182,15 @@ class Event(TurnComponent):
     """
 
     __slots__ = ()
+    options_type = EventOptions
     spoken_by = "event"
     _own = bits(masks.TURN | masks.EVENT)
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
     _elsewhere = "write it outside of the Event"
+
+    if TYPE_CHECKING:  # as in SpeechTurn
+
+        def __init__(self, *content: Content, **options: Unpack[EventOptions]) -> None: ...
 
 
 class ToolResults(TurnComponent):

@@ -1,10 +1,11 @@
 """Delimiters: the texts at both ends of an event or a request-only turn, which fence it in."""
 
-import functools
 import re
 from typing import Literal
 
 import attrs
+
+from promptdsl.foundation.guards import fold
 
 _NAME = "[A-Za-z_][A-Za-z0-9_.-]*"
 _TAG = re.compile(rf"\s*<({_NAME})(?:\s[^<>]*)?>\s*")
@@ -64,18 +65,21 @@ class Delimiters:
 
 
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
-_ALWAYS = frozenset({"developer", "event", "context", "untrusted", "grounding"})
-"""The tags that the library writes. They are guarded with any configuration."""
+_ALWAYS = frozenset(
+    {
+        *("event", "context", "developer", "untrusted"),
+        *("tool_use", "tool_result", "system", "assistant"),
+    }
+)
+"""The tags that the library writes, and those that models read as turns: guarded everywhere."""
 
 
-@functools.lru_cache(maxsize=128)
 def fence_names(delimiters: Delimiters) -> frozenset[str]:
-    """Return the tag names of all delimiters, and of the tags that the library writes."""
+    """Return the names of tags that no value forges, folded: those of all delimiters, and more."""
     names = (delimiter.tag_name for delimiter in delimiters.all)
-    return _ALWAYS.union(name for name in names if name is not None)
+    return _ALWAYS.union(fold(name) for name in names if name is not None)
 
 
-@functools.lru_cache(maxsize=128)
 def fence_literals(delimiters: Delimiters) -> frozenset[str]:
     """Return the literal ends of all delimiters that are not tags."""
     return frozenset(text for delimiter in delimiters.all for text in delimiter.literals)

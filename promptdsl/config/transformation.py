@@ -18,6 +18,8 @@ from promptdsl.config.delimiters import (
     NO_DELIMITER,
     Delimiter,
     Delimiters,
+    fence_literals,
+    fence_names,
 )
 from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, nearest
@@ -30,6 +32,8 @@ EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_
 Format: TypeAlias = Literal["markdown", "xml"]
 FORMATS: tuple[str, ...] = get_args(Format)
 ToolPairing: TypeAlias = Literal["error", "fill", "prune"]
+BodyEncoding: TypeAlias = Literal["minimal", "full"]
+"""How values in a fence or tag are encoded."""
 FormatBlock: TypeAlias = Callable[[Block], object]
 """A function of the original block, called before it becomes text."""
 
@@ -60,11 +64,18 @@ class DelimiterOptions(TypedDict, total=False):
     ephemeral: DelimiterLike
 
 
+class EncodingOptions(TypedDict, total=False):
+    """How values are encoded; ``body`` is the inside of a fence or tag."""
+
+    body: BodyEncoding
+
+
 class ConfigOptions(TypedDict, total=False):
     """The keywords of a :class:`MessageTransformationConfig`."""
 
     role_mapping: RoleOptions
     delimiters: DelimiterOptions
+    encoding: EncodingOptions
     format_block: FormatBlock | None
     ephemeral_position: EphemeralPosition
     format: Format
@@ -80,6 +91,7 @@ LIBRARY: Mapping[str, SettingValue] = {
     "role_mapping.ephemeral": "user",
     **{f"delimiters.event.{type}": EVENT_DELIMITER for type in EVENT_TYPES},
     "delimiters.ephemeral": EPHEMERAL_DELIMITER,
+    "encoding.body": "minimal",
     "format_block": None,
     "ephemeral_position": "flow",
     "format": "markdown",
@@ -97,11 +109,13 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "role_mapping": tuple(RoleOptions.__annotations__),
     "delimiters": tuple(DelimiterOptions.__annotations__),
     "delimiters.event": EVENT_TYPES,
+    "encoding": tuple(EncodingOptions.__annotations__),
 }
 """The keys of a configuration and of the mappings in it."""
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "role_mapping.event": get_args(MappedRole),
     "role_mapping.ephemeral": get_args(MappedRole),
+    "encoding.body": get_args(BodyEncoding),
     "ephemeral_position": get_args(EphemeralPosition),
     "format": FORMATS,
     "tool_pairing": get_args(ToolPairing),
@@ -182,6 +196,8 @@ class MessageTransformationConfig:
       or ``"system"``; the default depends on the provider.
     - ``delimiters``: the fences of ``event`` and ``ephemeral`` turns: a pair of texts, a prefix, or
       ``None``; for ``event`` also a mapping by type of event.
+    - ``encoding``: ``{"body": "minimal"}`` (default) or ``"full"``: whether all of ``&``, ``<`` and
+      ``>`` in values inside a fence or tag become references, or only what could forge a tag.
     - ``format_block``: a function of a block, called before it becomes text.
     - ``ephemeral_position``: ``"flow"`` (default), ``"after_system"``, ``"start"``,
       ``"before_user"`` or ``"end"``.
@@ -223,12 +239,17 @@ class Resolved:
     event_role: MappedRole
     ephemeral_role: MappedRole
     delimiters: Delimiters
+    body_encoding: BodyEncoding
     format_block: FormatBlock | None
     ephemeral_position: EphemeralPosition
     format: Format
     merge_consecutive: bool
     tool_pairing: ToolPairing
     guard_conversation: bool
+    tags: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
+    """The names of tags that no value forges, folded."""
+    literals: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
+    """The ends of the delimiters that are no tags."""
     origins: tuple[tuple[str, SettingValue, str], ...] = attrs.field(
         default=(), eq=False, repr=False
     )
@@ -285,13 +306,17 @@ def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
     for name, settings in layers:
         values.update(settings)
         origins.update((key, name) for key, _ in settings)
+    delimiters = Delimiters(
+        **{type: values[f"delimiters.event.{type}"] for type in EVENT_TYPES},
+        ephemeral=values["delimiters.ephemeral"],
+    )
     return Resolved(
         event_role=values["role_mapping.event"],
         ephemeral_role=values["role_mapping.ephemeral"],
-        delimiters=Delimiters(
-            **{type: values[f"delimiters.event.{type}"] for type in EVENT_TYPES},
-            ephemeral=values["delimiters.ephemeral"],
-        ),
+        delimiters=delimiters,
+        tags=fence_names(delimiters),
+        literals=fence_literals(delimiters),
+        body_encoding=values["encoding.body"],
         **{key: values[key] for key in _PLAIN},
         origins=tuple((key, values[key], layer) for key, layer in origins.items()),
     )

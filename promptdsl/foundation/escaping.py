@@ -4,7 +4,7 @@ A value is text from outside, such as a user's. It is written with character ref
 cannot open or close a tag, start a heading or forge a fence; ``decode`` returns the original:
 
 =============  ===================================================================
-``body``       inside a fence or tag
+``body``       inside a fence or tag, in full (``guards.py`` has the minimal encoding)
 ``attribute``  inside the quotes of an attribute
 ``field``      one line of an event
 ``inline``     in unfenced instruction text, which is Markdown

@@ -18,7 +18,7 @@ from promptdsl.foundation.escaping import (
     one_line,
     title,
 )
-from promptdsl.foundation.guards import guard, guard_end
+from promptdsl.foundation.guards import guard
 from promptdsl.foundation.trusted import Trusted
 
 Columns: TypeAlias = tuple[str, ...] | None
@@ -113,7 +113,7 @@ def _html_row(cells: list[str], tag: str) -> str:
 
 
 def _guard_of(*names: str) -> Encoder:
-    return lambda text: guard_end(guard(text, names))
+    return lambda text: guard(text, names)
 
 
 FORMATS: Mapping[str, Callable[[Columns, Rows], str]] = {

@@ -75,14 +75,14 @@ _JOINING = (
     r"[\u0600-\u061b\u061d-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af]"
     r"[\u200c\u200d]"
 )
-_UNSEEN = (
-    r"[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+UNSEEN = (
+    r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    r"\U000e0000-\U000e0fff]"
+    r"\U000e0000-\U000e0fff"
 )
-_ANY_UNSEEN = pattern(_UNSEEN)
+_ANY_UNSEEN = pattern(f"[{UNSEEN}]")
 _INVISIBLE = pattern(
-    rf"{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*+|[0-9#*]\ufe0f\u20e3|{_JOINING}|({_UNSEEN})"
+    rf"{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*+|[0-9#*]\ufe0f\u20e3|{_JOINING}|([{UNSEEN}])"
 )
 
 

@@ -13,6 +13,7 @@ from promptdsl.rendering.measure import Measuring, messages_total
 from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
+from promptdsl.rendering.text.vocabulary import with_vocabulary
 from promptdsl.tokens import tokens_for
 from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.rewrite import hollow
@@ -55,6 +56,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     if not any(isinstance(node, LazyNode) for node in hollow(tree)):
         return
     facts, config = settings_of(request, tree)
+    tree = with_vocabulary(tree, config)
     measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
     ready = partial(settle, media_roots=request.media_roots, lost=[])
     try:

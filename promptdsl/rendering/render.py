@@ -43,7 +43,7 @@ from promptdsl.rendering.text.blocks import MediaLoader, settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tokens.count import TokenCounter
-from promptdsl.tree.masks import FAILED, HOLLOW, OPEN
+from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_settled
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
 """The trees after each pass, with its name; the first is the tree as written."""
+WITH_FENCES = HOLLOW | (EVENT | REQUEST) << SHIFT
+"""The bits of a tree that may have values in a fence."""
 
 
 @door
@@ -263,6 +265,10 @@ def _for_target(
     tree = stages[-1][1]
     settings = settings_of(request, stages[0][1])
     facts = settings.facts
+    if tree.mask & WITH_FENCES or settings.config.format == "xml":
+        from promptdsl.rendering.text.vocabulary import with_vocabulary
+
+        tree = with_vocabulary(tree, settings.config)
     if facts.binds_reasoning and facts.known:
         check_bound(dict(stages)["select"], settings.config, facts.model)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
-from typing import ClassVar, Never, TypeAlias, TypeVar, cast
+from typing import ClassVar, Literal, Never, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -42,10 +42,14 @@ class Options:
     merge: bool = True
     priority: float | None = None
     """A budget drops the lowest priority first, and never ``None``."""
+    encoding: Literal["minimal", "full"] | None = None
+    """How values in its fence or tag are encoded, ``None`` as around it."""
     within: tuple[str, ...] = ()
     """The names of the components that wrote it, the outermost first."""
     number: int = attrs.field(default=1, eq=False)
     """Its number among the turns of one id, in written order."""
+    vocabulary: frozenset[str] = attrs.field(default=frozenset(), eq=False)
+    """The tags that are written in its turn, folded: no value in it writes them."""
 
     @property
     def address(self) -> str:

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import attrs
 
+from promptdsl.foundation.guards import guard
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
@@ -325,7 +326,6 @@ def _settle_instructions(request: Turns, following: str) -> None:
         _move_marks(request, waiting[0][0].number, fenced)
 
 
-_CLOSING = re.compile(r"<(?=\s*/\s*developer\b)", re.IGNORECASE)
 _MISPLACED = (
     "this model takes instructions only after a user turn with every call answered, and before an "
     "answer or at the end"
@@ -348,7 +348,7 @@ def _fenced(
         return params
     request.lose(place, "role", f"{message.role} message", reason)
     for param in params:
-        text = _CLOSING.sub("&lt;", param["text"])
+        text = guard(param["text"], ("developer",))
         fenced[id(param)] = {**param, "text": f"<developer>\n{text}\n</developer>"}
     return [fenced[id(param)] for param in params]
 

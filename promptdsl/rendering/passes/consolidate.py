@@ -1,11 +1,14 @@
 """Consolidate: all system content becomes one system turn, the first turn of the prompt."""
 
+from collections.abc import Iterator
+
 from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.blocks import data_node
+from promptdsl.tree.group_nodes import FormatNode
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
-from promptdsl.tree.node import Node, Options, make
+from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
 from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
@@ -48,10 +51,28 @@ def consolidate(root: RootNode) -> RootNode:
     ]
     unique_ids(root, tuple(siblings))
     first = parts[0]
+    vocabulary = max((part.options.vocabulary for part in _bare(parts)), key=len)
+    options = Options(vocabulary=vocabulary) if vocabulary else DEFAULTS
     system = make_turn(
-        ConsolidatedNode, tuple(parts), SYSTEM, at=first, role="system", kind="written"
+        ConsolidatedNode,
+        tuple(parts),
+        SYSTEM,
+        at=first,
+        role="system",
+        kind="written",
+        options=options,
     )
     return with_content(root, (system, *rest))
+
+
+def _bare(parts: list[Node]) -> Iterator[Node]:
+    """Yield the parts of system content, without a format of their own around them."""
+    for part in parts:
+        inner: Child = part
+        while isinstance(inner, FormatNode):
+            inner = inner.content[0]
+        if isinstance(inner, Node):
+            yield inner
 
 
 _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED

@@ -9,7 +9,7 @@ import attrs
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, field
 from promptdsl.foundation.escaping import title as one_line
-from promptdsl.foundation.guards import fold, guard_between, guard_prefixes
+from promptdsl.foundation.guards import fold, guard_between, holds
 from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
@@ -21,7 +21,7 @@ from promptdsl.rendering.text.page import (
     TextState,
     deeper,
 )
-from promptdsl.rendering.text.strings import guarded, notice, value, written
+from promptdsl.rendering.text.strings import notice, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import HINTED
 from promptdsl.tree.node import Child, Node, make, mark_of
@@ -84,8 +84,9 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         page.open(frame.open, outer)
         if frame.tags:
             part.tags = tuple(map(fold, frame.tags))
-            for name in part.tags:
-                state.tags[name] = state.tags.get(name, 0) + 1
+            state.fences.open(part.tags)
+        if node.options.encoding:
+            part.rules = part.rules.encoded_by(node.options.encoding)
     elif isinstance(node, FormatNode):
         part.form = FORMATS[node.format]
     elif not isinstance(node, _HOLDERS):
@@ -108,10 +109,7 @@ def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenLis
 def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
     """Write the closing of a container; remove its opening if nothing was written in it."""
     node, page, frame = part.node, state.page, part.frame
-    for name in part.tags:
-        state.tags[name] -= 1
-        if not state.tags[name]:
-            del state.tags[name]
+    state.fences.close(part.tags)
     if frame is not None and page.written == part.written:
         page.close_empty(frame.open)
         if part.listing is not None and page.gap:
@@ -147,15 +145,17 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
     if text is not None:
         note = partial(state.note, node)
         if form.tagged:
-            text = value(text, attribute, note)
+            notice((text,), note)
+            text = attribute(text)
         elif isinstance(title, ValueNode) or rules.values:
-            text = value(text, field, note)
+            notice((text,), note)
+            text = state.fences.encoded(text, rules, field)
         else:
-            text = one_line(guarded(written(text, note), rules, state.tags))
+            text = one_line(state.fences.authored(written(text, note), rules))
     frame = form.section(id, text, part.level)
     if rules.literals:
         tag = f"<{id}></{id}>"
-        if form.tagged and guard_prefixes(tag, rules.literals) != tag:
+        if form.tagged and holds(tag, rules.literals):
             # With a reference in it, it is no tag; without, it forges the end of the fence.
             raise ContentError(
                 f"the tag <{id}> of this Section reads as a delimiter of the fence around it",

@@ -6,7 +6,7 @@ from typing import Any
 
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
-from promptdsl.foundation.guards import fold, guard_prefixes
+from promptdsl.foundation.guards import guard, minimal_json
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import table_text
 from promptdsl.foundation.trusted import Trusted
@@ -14,7 +14,7 @@ from promptdsl.messages import TextBlock
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
-from promptdsl.rendering.text.strings import guarded, notice, text_in, written
+from promptdsl.rendering.text.strings import notice, text_in, written
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -35,12 +35,15 @@ from promptdsl.tree.part_nodes import (
 )
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
 
+UNTRUSTED = ("untrusted",)
+"""The tag of untrusted text."""
+
 # Text.
 
 
 def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
     """Write strings and values as one text; a loss in it is reported for ``node``."""
-    text = text_in(parts, around.rules, state.tags, partial(state.note, node))
+    text = text_in(parts, around.rules, state.fences, partial(state.note, node))
     if text:
         state.page.put(text, around.margin)
         state.page.tail = PROSE
@@ -58,7 +61,7 @@ def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -
         if mark:
             state.page.cache(mark)
         return
-    text = text_in(node.content, around.rules, state.tags, partial(state.note, node))
+    text = text_in(node.content, around.rules, state.fences, partial(state.note, node))
     if text or node.extra:
         state.page.block(TextBlock(text, mark, node.extra))
 
@@ -70,7 +73,8 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: Op
 def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
     note = partial(state.note, node)
     notice(node.raw_values, note)
-    state.page.put(guarded(written(node.text, note), around.rules, state.tags), around.margin)
+    text = state.fences.authored(written(node.text, note), around.rules)
+    state.page.put(text, around.margin)
     if node.cache:
         state.page.cache(node.cache)
 
@@ -80,10 +84,12 @@ def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) ->
     if not node.text:
         return
     notice((node.text, node.origin or ""), partial(state.note, node))
-    text = body(node.text)
+    fences, rules = state.fences, around.rules.encoded_by(node.options.encoding)
+    fences.open(UNTRUSTED)
+    text = fences.encoded(node.text, rules, None)
+    fences.close(UNTRUSTED)
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
-    if around.rules.literals:
-        text, source = (guard_prefixes(part, around.rules.literals) for part in (text, source))
+    source = guard(source, (), rules.literals)
     fenced = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n{text}\n</untrusted>'
     state.page.put(fenced, around.margin)
 
@@ -104,16 +110,20 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
     if _write_formatted(state, node, around):
         return
     frame = around.form.code(code_of(node), node.language)
-    if around.rules.literals:
-        # The language of recorded code is data.
-        frame = frame._replace(open=guard_prefixes(frame.open, around.rules.literals))
+    # The language of recorded code is data.
+    frame = frame._replace(open=guard(frame.open, (), around.rules.literals))
     _write_framed(state, node, around, frame, encode=body)
 
 
 def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
-    if not _write_formatted(state, node, around):
-        # JSON text contains no tag, so only other delimiters are guarded against.
-        _write_in_frame(state, guarded(node.text, around.rules, ()), around.form.json, around)
+    if _write_formatted(state, node, around):
+        return
+    frame, fences, rules = around.form.json, state.fences, around.rules
+    text = node.text
+    if (frame.tags or fences.in_body(rules)) and not rules.full:
+        text = minimal_json(text, fences.vocabulary, fences.literals | rules.literals)
+    # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
+    _write_in_frame(state, guard(text, (), rules.literals), frame, around)
 
 
 def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
@@ -124,7 +134,7 @@ def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPa
     text = formatted(data_block(node), format_block, node.source)
     if text is None:
         return False
-    text = guarded(written(text, partial(state.note, node)), around.rules, state.tags)
+    text = state.fences.authored(written(text, partial(state.note, node)), around.rules)
     state.page.put(text, around.margin)
     return True
 
@@ -138,15 +148,16 @@ def _write_framed(
     encode: Callable[[str], str] | None = None,
     one_line: bool = False,
 ) -> None:
-    """Write a part that is one text; the text cannot close the tags around it."""
+    """Write a part that is one text; the text cannot close the tags around it.
+
+    ``encode`` is the encoding of its values outside of any fence or tag.
+    """
     note = partial(state.note, node)
-    rules = around.rules.in_text(tagged=bool(frame.tags))
-    own = [name for name in map(fold, frame.tags) if name not in state.tags]
-    # Added and removed: a copy of all names for every part is slow ten thousand levels deep.
-    state.tags.update(dict.fromkeys(own, 1))
-    text = text_in(node.content, rules, state.tags, note, encode=encode, one_line=one_line)
-    for name in own:
-        del state.tags[name]
+    fences, rules = state.fences, around.rules.in_text(tagged=bool(frame.tags))
+    fences.open(frame.tags)
+    encode = None if fences.in_body(rules) else encode
+    text = text_in(node.content, rules, fences, note, encode=encode, one_line=one_line)
+    fences.close(frame.tags)
     _write_in_frame(state, text, frame, around)
 
 
@@ -171,7 +182,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
         for cell in row:
             if type(cell) is Trusted:
                 # It is trusted, but still cannot leave the fences around it.
-                cells.append(Trusted(guarded(written(cell, note), rules, state.tags)))
+                cells.append(Trusted(state.fences.authored(written(cell, note), rules)))
             else:
                 notice((data_text(cell),), note)
                 cells.append(cell)
@@ -180,8 +191,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
         text = table_text(node.columns, rows, node.format or around.form.table)
     except ContentError as error:
         raise error.located(node.source) from None
-    text = guard_prefixes(text, rules.literals) if rules.literals else text
-    state.page.put(text, around.margin)
+    state.page.put(guard(text, (), rules.literals), around.margin)
 
 
 # Blocks.

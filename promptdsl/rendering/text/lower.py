@@ -1,30 +1,41 @@
 """Lower: the finished tree becomes messages."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 
-from promptdsl.config.delimiters import fence_literals, fence_names
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Source
-from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages import Block, DocumentBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.roles import Role
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
-from promptdsl.rendering.text.containers import ONLY_TITLED
+from promptdsl.rendering.text.containers import ONLY_TITLED, close_part, open_item, open_part
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
 from promptdsl.rendering.text.format import FORMATS
-from promptdsl.rendering.text.page import MARKABLE, OnLoss, Setting, marked
-from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, StringRules, guarded
-from promptdsl.rendering.text.writer import TextWriter
+from promptdsl.rendering.text.leaves import LEAVES, write_strings
+from promptdsl.rendering.text.page import (
+    MARKABLE,
+    PLAIN,
+    Margin,
+    OnLoss,
+    OpenPart,
+    Setting,
+    TextState,
+    marked,
+)
+from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, Fences, StringRules
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Child, Node, Options, mark_of
+from promptdsl.tree.part_nodes import ToolResultNode
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
     MergedNode,
@@ -32,6 +43,8 @@ from promptdsl.tree.turn_nodes import (
     ToolTurnNode,
     TurnNode,
 )
+
+S = TypeVar("S", str, str | None)
 
 Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 """The content of a finished tree."""
@@ -67,6 +80,59 @@ def lower(
     return tuple(messages), tuple(lowering.losses)
 
 
+class TextWriter(TextState):
+    """Writes the parts of one turn.
+
+    The walk has its own stack, and the text is a flat list of pieces that is joined once, so that
+    ten thousand nested sections cost no more than ten thousand siblings.
+    """
+
+    def write(self) -> tuple[Block, ...]:
+        """Return the blocks that the parts become."""
+        stack, page = self.open, self.page
+        while stack:
+            top = stack[-1]
+            child = next(top.children, None)
+            if child is None:
+                stack.pop()
+                self.close(top, stack[-1].margin if stack else PLAIN)
+            elif top.listing is not None and open_item(self, child, top, top.listing):
+                continue
+            elif isinstance(child, str):
+                write_strings(self, (child,), top.node, top)
+            elif self.write_part(child, top):
+                continue
+            if stack and not stack[-1].rules.joined:
+                page.flush()
+        page.flush()
+        return tuple(page.blocks)
+
+    def write_part(self, node: Node, around: OpenPart) -> bool:
+        """Write a part; return whether it is open, so that its children are next."""
+        write = LEAVES.get(type(node))
+        if write is not None:
+            write(self, node, around)
+        elif isinstance(node, ToolResultNode):
+            setting = self.setting._replace(form=around.form)
+            content = self.inside(setting, node, around.rules).write()
+            name, mark = node.options.name, mark_of(node.options)
+            error = (node.is_error, node.error_type)
+            self.page.block(ToolResultBlock(node.tool_use_id, content, name, *error, mark))
+        else:
+            open_part(self, node, around)
+            return True
+        return False
+
+    def close(self, part: OpenPart, outside: Margin) -> None:
+        """Write the closing of a part whose children are written."""
+        if part.frame is not None or part.node.options.cache:
+            close_part(self, part, outside)
+
+    def inside(self, setting: Setting, node: Node, rules: StringRules) -> "TextWriter":
+        """Return a writer for a result in the turn, whose blocks are on a page of their own."""
+        return TextWriter(setting, self.report, node, rules, fences=self.fences)
+
+
 class Lowering:
     """The messages and losses so far, and the number of turns by the head of their address.
 
@@ -80,10 +146,11 @@ class Lowering:
         self.losses: list[Loss] = []
         self.titled: set[Source | None] = set()
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
+        self.config = config
         self.speech = SPEECH
         if config.guard_conversation:
-            guards, literals = fence_names(config.delimiters), fence_literals(config.delimiters)
-            self.speech = attrs.evolve(SPEECH, guards=guards, literals=literals)
+            self.speech = attrs.evolve(SPEECH, guards=config.tags, literals=config.literals)
+        self.full = config.body_encoding == "full"
 
     def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
@@ -156,6 +223,9 @@ class Lowering:
                 report(Loss("hint", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], last)
         details = _details_of(options)
+        if self.rules(turn).guards:
+            blocks = tuple(map(self._guarded_document, blocks))
+            details = attrs.evolve(details, name=self._guarded_text(details.name))
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
         origin = (head, number, turn.at, details, options.within)
@@ -164,19 +234,29 @@ class Lowering:
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn become."""
         rules = self.rules(turn)
-        if rules is INSTRUCTION:
+        if rules.instruction:
             text = plain_instructions(turn.content, self.setting.form)
             if text:
                 return (text_block(text, mark_of(turn.options)),)
-        return TextWriter(self.setting, report, turn, rules).write()
+        return TextWriter(self.setting, report, turn, rules, fences=self.fences(turn)).write()
+
+    def fences(self, turn: TurnNode) -> Fences:
+        """Return the fences and tags that no text of a turn may forge."""
+        config = self.config
+        return Fences(config.tags | turn.options.vocabulary, config.literals)
 
     def rules(self, turn: TurnNode) -> StringRules:
         """Return how the strings of a turn become text."""
         if turn.kind in ("event", "request"):
-            return FENCED
-        if turn.role in ("system", "developer"):
-            return INSTRUCTION
-        return self.speech if turn.role in ("user", "tool") else SPEECH
+            rules = FENCED
+        elif turn.role in ("system", "developer"):
+            rules = INSTRUCTION
+        else:
+            rules = self.speech if turn.role in ("user", "tool") else SPEECH
+        own = turn.options.encoding
+        if self.full or own:
+            rules = attrs.evolve(rules, full=self.full if own is None else own == "full")
+        return rules
 
     def _report(self, turn: TurnNode, address: str, loss: Loss) -> None:
         # In system content an address is the path of ids; elsewhere it starts with the turn.
@@ -219,14 +299,30 @@ class Lowering:
         """Return a recorded message; texts of the user and of tools in it forge no fence."""
         if self.speech is SPEECH or recorded.role not in ("user", "tool"):
             return recorded
-        return recorded.replace(content=tuple(map(self._guarded_block, recorded.content)))
+        content = tuple(map(self._guarded_block, recorded.content))
+        return recorded.replace(content=content, name=self._guarded_text(recorded.name))
 
     def _guarded_block(self, block: Block) -> Block:
         if isinstance(block, TextBlock):
-            return attrs.evolve(block, text=guarded(block.text, self.speech, ()))
+            return attrs.evolve(block, text=self._guarded_text(block.text))
         if isinstance(block, ToolResultBlock):
             return attrs.evolve(block, content=tuple(map(self._guarded_block, block.content)))
-        return block
+        return self._guarded_document(block)
+
+    def _guarded_document(self, block: Block) -> Block:
+        """Return an attachment whose title, and its text where it is text, forge no fence."""
+        if not isinstance(block, DocumentBlock):
+            return block
+        source, title = block.source, self._guarded_text(block.title)
+        if source.kind == "base64" and (source.media_type or "").startswith("text/"):
+            text = b64decode(source.value).decode(errors="surrogateescape")
+            data = self._guarded_text(text).encode(errors="surrogateescape")
+            source = attrs.evolve(source, value=b64encode(data).decode())
+        return attrs.evolve(block, source=source, title=title)
+
+    def _guarded_text(self, text: S) -> S:
+        """Return a text that forges no fence; ``None`` for no text."""
+        return text if text is None else guard(text, self.speech.guards, self.speech.literals)
 
 
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")

@@ -14,7 +14,7 @@ from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form, TextFrame
-from promptdsl.rendering.text.strings import StringRules
+from promptdsl.rendering.text.strings import Fences, StringRules
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
 
@@ -213,17 +213,16 @@ class OpenPart:
 
 
 class TextState:
-    """The page a turn is written on, and the parts of the turn that are open.
+    """The page a turn is written on, the parts of the turn that are open, and their fences."""
 
-    ``tags`` counts the open tags by their folded names: no text in them may close them.
-    """
-
-    def __init__(self, setting: Setting, report: OnLoss, node: Node, rules: StringRules) -> None:
+    def __init__(
+        self, setting: Setting, report: OnLoss, node: Node, rules: StringRules, *, fences: Fences
+    ) -> None:
         """Open ``node``, a turn or a result in it, whose strings follow ``rules``."""
         self.setting = setting
         self.report = report
         self.page = Page()
-        self.tags: dict[str, int] = {}
+        self.fences = fences
         self.open = [OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)]
 
     def tighten(self, around: OpenPart) -> None:

@@ -1,20 +1,18 @@
 """Strings of a part as text: dedented, encoded, and guarded against leaving the fences around.
 
-A text may not forge the fences around it. ``tags`` are the folded names of the open tags around it:
-of sections, of components in XML, of fences that are tags. :class:`TextState` counts them.
-``rules.literals`` are the delimiters of other fences around it, such as ``[[event]]``. Only the
-texts of a conversation with ``guard_conversation`` have ``rules.guards``: the tags of all fences of
-the configuration. Their ``literals`` are all its other delimiters.
+A text may not forge the fences around it. Each string and each value is judged alone, before it is
+joined to others: what one becomes does not depend on the next.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import attrs
 
+from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.escaping import body, field, inline, title
-from promptdsl.foundation.guards import guard, guard_end, guard_folded, guard_prefixes
+from promptdsl.foundation.guards import guard, minimal_body
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
@@ -33,7 +31,9 @@ class StringRules:
 
     ``joined``: all parts form one text, with blank lines between them; otherwise each is a block.
     ``instruction``: a text that starts with a newline is dedented. ``values``: strings of the
-    author are values, too. ``guards`` and ``literals`` are fences that no text may forge.
+    author are values, too. ``literals`` are delimiters around the text that are no tags. Only a
+    guarded conversation has ``guards``: the tags of all fences; its ``literals`` are all others.
+    ``full``: in a fence or tag, all of ``&``, ``<`` and ``>`` in values are references.
     """
 
     joined: bool
@@ -42,6 +42,7 @@ class StringRules:
     values: bool = False
     guards: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
+    full: bool = False
 
     def in_text(self, *, tagged: bool) -> "StringRules":
         """Return the rules for a part that is one text; in a tag its values are encoded."""
@@ -49,22 +50,77 @@ class StringRules:
             return self
         return attrs.evolve(self, joined=True, encoding="body" if tagged else self.encoding)
 
+    def encoded_by(self, encoding: BodyEncoding | None) -> "StringRules":
+        """Return the rules for a part with its own ``encoding`` of values, if it has one."""
+        full = self.full if encoding is None else encoding == "full"
+        return self if full == self.full else attrs.evolve(self, full=full)
+
 
 INSTRUCTION = StringRules(joined=True, instruction=True, encoding="inline")
 FENCED = StringRules(joined=True, instruction=False, encoding="inline")
 SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
+@attrs.define(eq=False)
+class Fences:
+    """The fences and tags of a turn, by their folded names.
+
+    ``tags`` counts those that are open: author text in them may not close them. No value in a fence
+    or tag forges any of the ``vocabulary``, the tags of the whole turn and of all fences, or of the
+    ``literals``, the delimiters of the configuration that are no tags.
+    """
+
+    vocabulary: frozenset[str]
+    literals: frozenset[str]
+    tags: dict[str, int] = attrs.field(factory=dict[str, int])
+
+    def open(self, names: Iterable[str]) -> None:
+        """Count tags that are opened."""
+        for name in names:
+            self.tags[name] = self.tags.get(name, 0) + 1
+            if name not in self.vocabulary:
+                self.vocabulary |= {name}
+
+    def close(self, names: Iterable[str]) -> None:
+        """Count tags that are closed."""
+        for name in names:
+            self.tags[name] -= 1
+            if not self.tags[name]:
+                del self.tags[name]
+
+    def authored(self, text: str, rules: StringRules) -> str:
+        """Return author text that cannot close a fence around it, with the text after it either."""
+        if rules.literals or (self.tags and ("<" in text or not text.isascii())):
+            text = guard(text, self.tags, rules.literals)
+        return guard(text, rules.guards) if rules.guards else text
+
+    def in_body(self, rules: StringRules) -> bool:
+        """Return whether values are in a fence or tag."""
+        return rules.encoding == "body" or bool(self.tags)
+
+    def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
+        """Return a value for its place: by ``encode``, or by what the rules say."""
+        if not self.in_body(rules):
+            value = (encode or inline)(value)
+            return guard(value, (), rules.literals) if rules.literals else value
+        if value.isalnum():  # as many are: names, numbers, words
+            return value
+        literals = self.literals | rules.literals
+        if encode is None and not rules.full:
+            return minimal_body(value, self.vocabulary, literals)
+        return guard((encode or body)(value), self.vocabulary, literals)
+
+
 def text_in(
     parts: tuple[Child, ...],
     rules: StringRules,
-    tags: Collection[str],
+    fences: Fences,
     note: NoteLoss,
     *,
     encode: Callable[[str], str] | None = None,
     one_line: bool = False,
 ) -> str:
-    """Return strings and values as one text; ``tags`` are the folded names of the tags around.
+    """Return strings and values as one text.
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
     end is a character reference.
@@ -73,9 +129,8 @@ def text_in(
         encode = field
     elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
-    if encode is None:
-        encode = body if rules.encoding == "body" or tags else inline
     texts: list[str] = []
+    in_tag = False
     for part in parts:
         if isinstance(part, str):
             text, is_value = part, rules.values
@@ -84,12 +139,17 @@ def text_in(
         else:
             continue
         if is_value and rules.encoding != "plain":
-            texts.append(value(text, encode, note))
+            notice((text,), note)
+            # In a tag that the author's text left open, a value is in an attribute.
+            in_place = field if in_tag and encode is None else encode
+            texts.append(fences.encoded(text, rules, in_place))
         else:
             text = written(text, note)
-            texts.append(title(text) if one_line else text)
-    # Guarded as a whole: a value could complete a delimiter that the text before it begins.
-    return guarded("".join(texts), rules, tags)
+            if encode is None and ("<" in text or ">" in text) and fences.in_body(rules):
+                start = text.rfind("<")
+                in_tag = start > text.rfind(">") and text[start + 1 : start + 2].isalpha()
+            texts.append(fences.authored(title(text) if one_line else text, rules))
+    return "".join(texts)
 
 
 LONE_SURROGATE: tuple[LossKind, str, str] = (
@@ -110,12 +170,6 @@ def written(text: str, note: NoteLoss) -> str:
     return text
 
 
-def value(text: str, encode: Callable[[str], str], note: NoteLoss) -> str:
-    """Return a value encoded, and report its invisible characters."""
-    notice((text,), note)
-    return encode(text)
-
-
 def notice(values: Iterable[str], note: NoteLoss) -> None:
     """Report the invisible characters of encoded values."""
     for text in values:
@@ -127,14 +181,3 @@ def notice(values: Iterable[str], note: NoteLoss) -> None:
         hidden = invisible(text)
         if hidden:
             note("hint", f"invisible characters {', '.join(hidden)}", "sent as they are")
-
-
-def guarded(text: str, rules: StringRules, tags: Collection[str]) -> str:
-    """Return text that cannot close a fence, even together with the text after it."""
-    if "<" in text and (tags or rules.guards):
-        if tags:
-            text = guard_folded(text, tags, tags)
-        if rules.guards:
-            text = guard(text, rules.guards)
-        text = guard_end(text)
-    return guard_prefixes(text, rules.literals) if rules.literals else text

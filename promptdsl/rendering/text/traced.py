@@ -16,10 +16,9 @@ from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.lower import LoweredTurn, Lowering, Turns
+from promptdsl.rendering.text.lower import LoweredTurn, Lowering, TextWriter, Turns
 from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Setting
-from promptdsl.rendering.text.strings import StringRules
-from promptdsl.rendering.text.writer import TextWriter
+from promptdsl.rendering.text.strings import Fences, StringRules
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
@@ -179,11 +178,12 @@ class TracedWriter(TextWriter):
         node: Node,
         rules: StringRules,
         *,
+        fences: Fences,
         path: str,
         parts: list[TracedPart],
         around: TracedPart | None = None,
     ) -> None:
-        super().__init__(setting, report, node, rules)
+        super().__init__(setting, report, node, rules, fences=fences)
         self.page = TracedPage(around)
         self.path = path
         self.parts = parts
@@ -219,7 +219,14 @@ class TracedWriter(TextWriter):
         """Return a writer for a result in the turn, whose blocks are on a page of their own."""
         around = self.page.around
         writer = TracedWriter(
-            setting, self.report, node, rules, path=self.path, parts=self.parts, around=around
+            setting,
+            self.report,
+            node,
+            rules,
+            fences=self.fences,
+            path=self.path,
+            parts=self.parts,
+            around=around,
         )
         self.page.result = writer.page
         return writer
@@ -243,7 +250,15 @@ class TracedLowering(Lowering):
         parts: list[TracedPart] = []
         path = "" if turn.role == "system" else address
         rules = self.rules(turn)
-        writer = TracedWriter(self.setting, report, turn, rules, path=path, parts=parts)
+        writer = TracedWriter(
+            self.setting,
+            report,
+            turn,
+            rules,
+            fences=self.fences(turn),
+            path=path,
+            parts=parts,
+        )
         blocks = writer.write()
         self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page))
         return blocks
