@@ -227,12 +227,16 @@ def _visible(literal: str) -> str:
 
 
 def _begins(text: str, position: int, literal: str) -> bool:
-    """Return whether a literal is at a position, or its beginning up to the end of the text."""
+    """Return whether a literal is at a position, or its beginning up to the end of the text.
+
+    A beginning in the middle of a word is none: ``done`` does not begin ``EVENT:``.
+    """
+    in_word = text[position].isalnum() and text[position - 1 : position].isalnum()
     for wanted in _visible(literal):
         while position < len(text) and (text[position].isspace() or _letters(text[position]) == ""):
             position += 1
         if position == len(text):
-            return True
+            return not in_word
         if text[position].lower() != wanted:
             return False
         position += 1

@@ -61,6 +61,9 @@ FENCED = StringRules(joined=True, instruction=False, encoding="inline")
 SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
+_MARKUP = frozenset("&<>")
+
+
 @attrs.define(eq=False)
 class Fences:
     """The fences and tags of a turn, by their folded names.
@@ -103,9 +106,10 @@ class Fences:
         if not self.in_body(rules):
             value = (encode or inline)(value)
             return guard(value, (), rules.literals) if rules.literals else value
-        if value.isalnum():  # as many are: names, numbers, words
-            return value
         literals = self.literals | rules.literals
+        is_ascii_line = value.isascii() and value.isprintable()
+        if is_ascii_line and not literals and not encode and not _MARKUP.intersection(value):
+            return value  # as most are
         if encode is None and not rules.full:
             return minimal_body(value, self.vocabulary, literals)
         return guard((encode or body)(value), self.vocabulary, literals)
