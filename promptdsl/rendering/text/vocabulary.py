@@ -94,25 +94,23 @@ def _below(part: Node, is_tagged: bool) -> Iterator[tuple[Node, bool]]:
 
 def _tags(node: Node, is_tagged: bool, part: Node) -> Iterable[str]:
     """Yield the names of the tags that a node itself writes, and those in its author text."""
-    if is_tagged:
-        if isinstance(node, SectionNode):
+    texts: list[str] = []
+    if isinstance(node, SectionNode):
+        if is_tagged:
             yield fold(str(node.options.id))
-        yield from _ELEMENTS.get(type(node)._node, ())
-    if isinstance(node, TableNode):
+        texts += [node.title] if isinstance(node.title, str) else []
+    elif isinstance(node, TableNode):
         yield from _TABLES.get(node.format or ("xml" if is_tagged else ""), ())
-        for row in node.rows:
-            for cell in row:
-                if type(cell) is Trusted:
-                    yield from tag_names(cell)
+        texts += [cell for row in node.rows for cell in row if type(cell) is Trusted]
     elif isinstance(node, TrustedTextNode):
-        yield from tag_names(node.text)
-    elif isinstance(node, SectionNode) and isinstance(node.title, str):
-        yield from tag_names(node.title)
-    # In a grounding, strings are values.
-    if not (isinstance(part, RequestOnlyNode) and part.grounding):
-        for child in node.content:
-            if isinstance(child, str) and ("<" in child or not child.isascii()):
-                yield from tag_names(child)
+        texts.append(node.text)
+    elif is_tagged:
+        yield from _ELEMENTS.get(type(node), ())
+    if not (isinstance(part, RequestOnlyNode) and part.grounding):  # its strings are values
+        texts += [child for child in node.content if isinstance(child, str)]
+    for text in texts:
+        if "<" in text or not text.isascii():
+            yield from tag_names(text)
 
 
 _ELEMENTS: dict[type[Node], tuple[str, ...]] = {
