@@ -62,10 +62,11 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
         if part.mask & _SYSTEM:
             system |= names
         own.append((part, names))
-    vocabularies = {
-        id(part): frozenset(system if part.mask & _SYSTEM else names | sections)
-        for part, names in own
-    }
+    vocabularies: dict[int, frozenset[str]] = {}
+    for part, names in own:
+        # A part that is placed twice has the tags of both places.
+        before = vocabularies.get(id(part), frozenset())
+        vocabularies[id(part)] = before.union(system if part.mask & _SYSTEM else names | sections)
     if not any(vocabularies.values()):
         return root
 
