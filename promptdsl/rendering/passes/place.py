@@ -6,6 +6,7 @@ from itertools import pairwise
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import attribute, field, inline_line
+from promptdsl.foundation.guards import guard
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
@@ -81,7 +82,11 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     content = request.content
     is_told = request.mask & HINTED == HINTED  # a hint tells that it is empty
     shown = (("type", request.type), ("title", request.title))
-    attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
+    attributes = "".join(
+        f' {name}="{guard(attribute(value), config.tags, config.literals)}"'
+        for name, value in shown
+        if value
+    )
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
         heading = make(VerbatimNode, mask=TEXT, at=request, text=title)

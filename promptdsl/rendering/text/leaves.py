@@ -8,7 +8,7 @@ from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
 from promptdsl.foundation.guards import guard, minimal_json
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
-from promptdsl.foundation.tables import table_text
+from promptdsl.foundation.tables import TABLE_TAGS, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import TextBlock
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
@@ -89,7 +89,7 @@ def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) ->
     text = fences.encoded(node.text, rules, None)
     fences.close(UNTRUSTED)
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
-    source = guard(source, (), rules.literals)
+    source = guard(source, fences.vocabulary, rules.literals)
     fenced = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n{text}\n</untrusted>'
     state.page.put(fenced, around.margin)
 
@@ -188,10 +188,15 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
                 cells.append(cell)
         rows.append(tuple(cells))
     try:
-        text = table_text(node.columns, rows, node.format or around.form.table)
+        format = node.format or around.form.table
+        text = table_text(node.columns, rows, format)
     except ContentError as error:
         raise error.located(node.source) from None
-    state.page.put(guard(text, (), rules.literals), around.margin)
+    # Its own tags stay; a bracket in a cell that only looks like ``<`` forges no other.
+    names = state.fences.vocabulary.difference(TABLE_TAGS.get(format, ()))
+    state.page.put(
+        guard(text, names if state.fences.in_body(rules) else (), rules.literals), around.margin
+    )
 
 
 # Blocks.

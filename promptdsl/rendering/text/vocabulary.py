@@ -4,6 +4,7 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import fold, tag_names
+from promptdsl.foundation.tables import TABLE_TAGS
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
@@ -114,7 +115,7 @@ def _texts_beside(
         case SectionNode():
             return [node.title] if isinstance(node.title, str) else []
         case TableNode():
-            names.update(_TABLES.get(node.format or ("xml" if in_xml else ""), ()))
+            names.update(TABLE_TAGS.get(node.format or ("xml" if in_xml else ""), ()))
             return [cell for row in node.rows for cell in row if type(cell) is Trusted]
 
 
@@ -131,4 +132,3 @@ _ELEMENTS: dict[type[Node], tuple[str, ...]] = {
     JsonNode: ("json",),
 }
 """The tags of components in XML."""
-_TABLES = {"xml": ("table", "row", "cell"), "html": ("table", "tr", "th", "td")}
