@@ -1,6 +1,7 @@
 """Narrate: turns events into fenced text, in the role that the configuration gives them."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import cast
 
 import attrs
@@ -10,6 +11,7 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
 from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
@@ -65,7 +67,7 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
     if config.format_block is not None:
         inside = formatted(block, config.format_block, node.source)
     if inside is None:
-        encode = field if delimiter.close else inline_line
+        encode = partial(_one_line, config) if delimiter.close else inline_line
         try:
             text = event_text(block.type, _event_fields(block, encode, node.trusted))
         except PromptError as error:
@@ -80,6 +82,12 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
                 raw.append(_field_text(value))
         inside = make(VerbatimNode, mask=TEXT, at=node, text=text, raw_values=tuple(raw))
     return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
+
+
+def _one_line(config: Resolved, value: str) -> str:
+    """Return a field for the fence of an event, without what only looks like a tag either."""
+    encoded = field(value)
+    return encoded if encoded.isascii() else guard(encoded, config.tags)
 
 
 def _field_text(value: object, name: str = "") -> str:

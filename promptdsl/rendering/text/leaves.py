@@ -193,10 +193,10 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
     except ContentError as error:
         raise error.located(node.source) from None
     # Its own tags stay; a bracket in a cell that only looks like ``<`` forges no other.
-    names = state.fences.vocabulary.difference(TABLE_TAGS.get(format, ()))
-    state.page.put(
-        guard(text, names if state.fences.in_body(rules) else (), rules.literals), around.margin
-    )
+    names: frozenset[str] = frozenset()
+    if state.fences.in_body(rules):
+        names = state.fences.vocabulary.difference(TABLE_TAGS.get(format, ()))
+    state.page.put(guard(text, names, rules.literals), around.margin)
 
 
 # Blocks.
