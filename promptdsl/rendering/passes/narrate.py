@@ -116,8 +116,8 @@ def _event_fields(
 ) -> dict[str, object]:
     """Return the fields of an event, each as text of one line; ``None`` for an absent field.
 
-    ``line`` encodes a value for its position, ``nested`` the JSON of nested data. A field in ``trusted`` (a name such as ``target`` or
-    ``details.page``) is author text, and is not encoded.
+    ``line`` encodes a value for its position, ``nested`` the JSON of nested data. A field in
+    ``trusted`` (a name such as ``target`` or ``details.page``) is author text, and is not encoded.
     """
 
     def encode(name: str, value: object) -> str:
