@@ -44,8 +44,11 @@ class History(Component, RecordedNode):
       stays warm; by default an eighth of the budget, 0 for an exact fit;
     - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
 
-    A conversation in the form of a provider is given to ``from_openai`` and its siblings. It is
-    read when the prompt is rendered.
+    A conversation in the form of a provider is given to ``from_openai`` and its siblings.
+
+    The list is copied when the history is written, so a message appended to it later is not sent:
+    write a new history for each request. The messages in it are read at each render, so an edit of
+    a dictionary is sent.
 
     Raises :class:`ContentError` for an argument that is no list of messages, or has a component in
     it, and :class:`OptionError` for options that are no numbers.
@@ -133,7 +136,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     component.form = form
     component.start = 0
     component.known = None
-    # The lists are copied, so that appending to them later changes nothing.
+    # A copy of the list: a message that is appended to it later is not sent.
     if is_mapping(messages) and form != "messages":
         component.items = {
             key: _entries(component, value)
