@@ -156,7 +156,7 @@ from promptdsl.templates.event_text import event_text
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, read_template, registered, templates_root
 from promptdsl.templates.pieces import Rope
-from promptdsl.templates.render import template_pieces
+from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
@@ -400,6 +400,7 @@ __all__ = [
     "registered",
     "render_open_template",
     "render_template",
+    "rendered_template",
     "replace",
     "request",
     "resolve",
@@ -411,7 +412,6 @@ __all__ = [
     "table_text",
     "tally",
     "targets_module",
-    "template_pieces",
     "template_sandbox",
     "templates_root",
     "text_block",

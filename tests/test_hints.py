@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +50,7 @@ from promptdsl import (
     detached,
     include,
     override,
+    register_templates,
     render,
 )
 from promptdsl.cli import main
@@ -704,3 +706,51 @@ def test_variables_that_a_text_does_not_take(
     hints = [what for _, what, _, _ in told(Timeline(System(Template.from_string(text, given))))]
     what = f"the template {text.strip()!r}"
     assert hints == ([what] if is_told else [])
+
+
+TAKES: dict[str, tuple[str, list[str]]] = {
+    "one of two": ("Hi {{ name }}.", ["plan"]),
+    "the other is marked in another way": ("{{ name }}: {plan}", ["plan"]),
+    "two of three": ("{{ more }}", ["name", "plan"]),
+    "in a comment": ("{{ name }}{# {{ plan }} #}", ["plan"]),
+    "as text": ("{{ name }}{% raw %}{{ plan }}{% endraw %}", ["plan"]),
+    "an attribute of that name": ("{% if name.plan is defined %}!{% endif %}", ["plan"]),
+    "all": ("{{ name }} {{ plan }}", []),
+    "in a branch that is not taken": ("{{ name }}{% if false %}{{ plan }}{% endif %}", []),
+    "in a condition": ("{{ name }}{% if plan == 'pro' %}!{% endif %}", []),
+    "in a macro": ("{% macro m() %}{{ plan }}{% endmacro %}{{ name }}", []),
+    "in another template": ("{{ name }}{% include 'rules.md' %}", []),
+    "with the variables": ("{{ name }}{% import 'rules.md' as r with context %}", []),
+    "without the variables": ("{{ name }}{% import 'rules.md' as r %}", ["plan"]),
+}
+"""Templates that are given keywords, and the names of those they do not use."""
+
+
+@pytest.mark.parametrize(("text", "unused"), TAKES.values(), ids=TAKES)
+@pytest.mark.parametrize("kind", ["text", "name", "path"])
+def test_keywords_that_a_template_does_not_name(
+    text: str, unused: list[str], kind: str, tmp_path: Path
+) -> None:
+    """A keyword that no branch of a template can use is a hint with its line."""
+    (tmp_path / "rules.md").write_text("Be kind.")
+    (tmp_path / "main.md").write_text(text)
+    given = {"name": "Ann", "plan": "free", **({"more": 1} if "more" in text else {})}
+    with register_templates(tmp_path):
+        write: dict[str, Callable[[], Node]] = {
+            "text": lambda: Template.from_string(text, **given),
+            "name": lambda: Template("main.md", **given),
+            "path": lambda: Template(tmp_path / "main.md", **given),
+        }
+        rendered = render(System(write[kind]()))
+    line = lines_of(write[kind], 0)
+    why = "its template does not use it; write {{{{ {} }}}} where it goes, or leave it out"
+    hints = [("hint", f"the variable {name!r}", why.format(name), *line) for name in unused]
+    assert hints == [(loss.kind, loss.what, loss.why, str(loss.source)) for loss in rendered.losses]
+
+
+def test_a_mapping_may_have_more_variables_than_a_template_uses() -> None:
+    """Only a keyword was written for this template; a mapping may be for several."""
+    text, given = "Hi {{ name }}.", {"name": "Ann", "plan": "free"}
+    assert [] == losses_of(System(Template.from_string(text, given)))
+    only_keyword = Template.from_string(text, given, tone="kind")
+    assert ["the variable 'tone'"] == [loss.what for loss in render(System(only_keyword)).losses]

@@ -81,11 +81,11 @@ class Rendered:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and hints, each with the line that wrote it."""
-        from promptdsl.rendering.hints import hints_in, outline_hints
+        from promptdsl.rendering.hints import hints_in, outline_hints, template_hints
 
         stages = dict(self._stages)
-        located = self.located(self._losses)
-        return (*hints_in(stages["read"]), *located, *outline_hints(stages["merge"]))
+        written = (*hints_in(stages["read"]), *template_hints(stages["fill"]))
+        return (*written, *self.located(self._losses), *outline_hints(stages["merge"]))
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses with the address and the author's line of the place ``at`` of each.
