@@ -6,8 +6,8 @@ all public names; the mark ``# <-`` is at the line of the mistake.
 """
 
 import re
+from collections.abc import Coroutine
 from contextvars import copy_context
-from inspect import iscoroutine
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, NamedTuple
@@ -82,7 +82,7 @@ def _run(code: str) -> Told:
         return _told(code, names)
     finally:
         for value in names.values():
-            if iscoroutine(value):
+            if isinstance(value, Coroutine):
                 value.close()
 
 
