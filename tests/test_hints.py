@@ -754,3 +754,80 @@ def test_a_mapping_may_have_more_variables_than_a_template_uses() -> None:
     assert [] == losses_of(System(Template.from_string(text, given)))
     only_keyword = Template.from_string(text, given, tone="kind")
     assert ["the variable 'tone'"] == [loss.what for loss in render(System(only_keyword)).losses]
+
+
+def written_rules(*_: object) -> None:
+    """Write a rule, and return nothing."""
+    Text("Be kind.")
+
+
+def written_sections() -> None:
+    """Write a section, and return nothing."""
+    with Section("rules"):
+        Text("Be kind.")
+
+
+def maybe_rules(has_rules: bool = False) -> Node | None:
+    """Return a part, or none."""
+    return Text("Be kind.") if has_rules else None
+
+
+def no_rules() -> None:
+    """Write nothing, as long as there are no rules."""
+
+
+OFF: Any = None
+WHY = (
+    "the function writes parts and returns none; return them, or write {}() on a line of its own "
+    "in the block"
+)
+UNRETURNED: dict[str, tuple[Callable[[Any], Node], str]] = {
+    "in a turn": (lambda write: System(write()), "written_rules"),
+    "beside a text": (lambda write: System("Be brief.", write()), "written_rules"),
+    "with arguments": (lambda write: User("\u00e9", write("a", "b"), "c"), "written_rules"),
+    "in a section": (lambda write: System(Section("a", write())), "written_rules"),
+    "in facts": (lambda write: Grounding("a", "b", write()), "written_rules"),
+    "in a timeline": (lambda write: Timeline(write(), User("q")), "written_sections"),
+}
+
+
+@pytest.mark.parametrize(("call", "name"), UNRETURNED.values(), ids=UNRETURNED)
+def test_parts_that_a_function_does_not_return(call: Callable[[Any], Node], name: str) -> None:
+    """A function that writes parts and returns none, given as content, is a hint at the call."""
+    write = globals()[name]
+    expected = ("hint", "write()", WHY.format("write"), *lines_of(call, 0))
+    assert [expected] == told(call(write))
+
+
+def test_parts_that_a_function_writes_into_the_open_block() -> None:
+    """They are in the block around the call, and the hint has the line of the call."""
+
+    def write() -> Node:
+        with Timeline() as prompt:
+            System(written_sections())
+            User("q")
+        return prompt
+
+    why = WHY.format("written_sections")
+    assert [("hint", "written_sections()", why, *lines_of(write, 2))] == told(write())
+    assert [("system", "Be kind."), ("user", "q")] == comes_to(*write().content)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: System("a", None),
+        lambda: System("a", maybe_rules()),
+        lambda: System("a", no_rules()),
+        lambda: System("a", {"rules": None}.get("rules")),
+        lambda: System("a", OFF and written_rules()),
+        lambda: System("a", *[None], maybe_rules()),
+        lambda: System("a", eval("None")),
+        lambda: System(FirstFit(written_rules(), "a")),
+        lambda: System(Lazy(lambda _: Section("b", "a", written_rules()))),
+        eval("lambda: System('a', written_rules())"),
+    ],
+)
+def test_another_none_is_nothing(call: Callable[[], Node]) -> None:
+    """A ``None`` that may be meant is no hint: of a flag, of a function that may return a part."""
+    assert ([("system", "a")], []) == (comes_to(call()), told(call()))
