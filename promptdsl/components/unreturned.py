@@ -1,7 +1,7 @@
 """Functions that write parts and return none, called where their result is content.
 
-``System(rules())`` gets ``None`` if ``rules`` has no ``return``: its parts were written where it was
-called, or nowhere. The function is found by the source of the call, and only for a ``None``.
+``System(rules())`` gets ``None`` if ``rules`` has no ``return``: its parts were written where it
+was called, or nowhere. The function is found by the source of the call, and only for a ``None``.
 """
 
 import ast
