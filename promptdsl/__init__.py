@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         TargetError,
         TemplateError,
         TokenizerError,
+        UnknownNameError,
     )
     from promptdsl.foundation.escaping import decode
     from promptdsl.foundation.notice import UNTRUSTED_NOTICE
@@ -141,7 +142,7 @@ else:
             "foundation.errors": (
                 "BudgetError ConfigError ContentError DataError LossError MediaError "
                 "OptionError PairingError PendingToolCalls PlacementError PromptError "
-                "ScopeError TargetError TemplateError TokenizerError"
+                "ScopeError TargetError TemplateError TokenizerError UnknownNameError"
             ),
             "foundation.escaping": "decode",
             "foundation.notice": "UNTRUSTED_NOTICE",
@@ -260,6 +261,7 @@ __all__ = [
     "ToolUseBlock",
     "Turn",
     "UnknownBlock",
+    "UnknownNameError",
     "Untrusted",
     "User",
     "UserAction",

@@ -162,7 +162,7 @@ from promptdsl.templates.event_text import event_text
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, read_template, registered, templates_root
 from promptdsl.templates.pieces import Rope
-from promptdsl.templates.render import template_pieces
+from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
@@ -406,6 +406,7 @@ __all__ = [
     "registered",
     "render_open_template",
     "render_template",
+    "rendered_template",
     "replace",
     "request",
     "resolve",
@@ -418,7 +419,6 @@ __all__ = [
     "tag_names",
     "tally",
     "targets_module",
-    "template_pieces",
     "template_sandbox",
     "templates_root",
     "text_block",

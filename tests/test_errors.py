@@ -39,6 +39,7 @@ from promptdsl import (
     ToolResult,
     ToolUse,
     Turn,
+    UnknownNameError,
     User,
     UserAction,
     Value,
@@ -64,6 +65,7 @@ FAMILY = [
     TargetError,
     TemplateError,
     TokenizerError,
+    UnknownNameError,
 ]
 
 

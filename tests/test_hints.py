@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +50,7 @@ from promptdsl import (
     detached,
     include,
     override,
+    register_templates,
     render,
 )
 from promptdsl.cli import main
@@ -704,3 +706,128 @@ def test_variables_that_a_text_does_not_take(
     hints = [what for _, what, _, _ in told(Timeline(System(Template.from_string(text, given))))]
     what = f"the template {text.strip()!r}"
     assert hints == ([what] if is_told else [])
+
+
+TAKES: dict[str, tuple[str, list[str]]] = {
+    "one of two": ("Hi {{ name }}.", ["plan"]),
+    "the other is marked in another way": ("{{ name }}: {plan}", ["plan"]),
+    "two of three": ("{{ more }}", ["name", "plan"]),
+    "in a comment": ("{{ name }}{# {{ plan }} #}", ["plan"]),
+    "as text": ("{{ name }}{% raw %}{{ plan }}{% endraw %}", ["plan"]),
+    "an attribute of that name": ("{% if name.plan is defined %}!{% endif %}", ["plan"]),
+    "all": ("{{ name }} {{ plan }}", []),
+    "in a branch that is not taken": ("{{ name }}{% if false %}{{ plan }}{% endif %}", []),
+    "in a condition": ("{{ name }}{% if plan == 'pro' %}!{% endif %}", []),
+    "in a macro": ("{% macro m() %}{{ plan }}{% endmacro %}{{ name }}", []),
+    "in another template": ("{{ name }}{% include 'rules.md' %}", []),
+    "with the variables": ("{{ name }}{% import 'rules.md' as r with context %}", []),
+    "without the variables": ("{{ name }}{% import 'rules.md' as r %}", ["plan"]),
+}
+"""Templates that are given keywords, and the names of those they do not use."""
+
+
+@pytest.mark.parametrize(("text", "unused"), TAKES.values(), ids=TAKES)
+@pytest.mark.parametrize("kind", ["text", "name", "path"])
+def test_keywords_that_a_template_does_not_name(
+    text: str, unused: list[str], kind: str, tmp_path: Path
+) -> None:
+    """A keyword that no branch of a template can use is a hint with its line."""
+    (tmp_path / "rules.md").write_text("Be kind.")
+    (tmp_path / "main.md").write_text(text)
+    given = {"name": "Ann", "plan": "free", **({"more": 1} if "more" in text else {})}
+    with register_templates(tmp_path):
+        write: dict[str, Callable[[], Node]] = {
+            "text": lambda: Template.from_string(text, **given),
+            "name": lambda: Template("main.md", **given),
+            "path": lambda: Template(tmp_path / "main.md", **given),
+        }
+        rendered = render(System(write[kind]()))
+    line = lines_of(write[kind], 0)
+    why = "its template does not use it; write {{{{ {} }}}} where it goes, or leave it out"
+    hints = [("hint", f"the variable {name!r}", why.format(name), *line) for name in unused]
+    assert hints == [(loss.kind, loss.what, loss.why, str(loss.source)) for loss in rendered.losses]
+
+
+def test_a_mapping_may_have_more_variables_than_a_template_uses() -> None:
+    """Only a keyword was written for this template; a mapping may be for several."""
+    text, given = "Hi {{ name }}.", {"name": "Ann", "plan": "free"}
+    assert [] == losses_of(System(Template.from_string(text, given)))
+    only_keyword = Template.from_string(text, given, tone="kind")
+    assert ["the variable 'tone'"] == [loss.what for loss in render(System(only_keyword)).losses]
+
+
+def written_rules(*_: object) -> None:
+    """Write a rule, and return nothing."""
+    Text("Be kind.")
+
+
+def written_sections() -> None:
+    """Write a section, and return nothing."""
+    with Section("rules"):
+        Text("Be kind.")
+
+
+def maybe_rules(has_rules: bool = False) -> Node | None:
+    """Return a part, or none."""
+    return Text("Be kind.") if has_rules else None
+
+
+def no_rules() -> None:
+    """Write nothing, as long as there are no rules."""
+
+
+OFF: Any = None
+WHY = (
+    "the function writes parts and returns none; return them, or write {}() on a line of its own "
+    "in the block"
+)
+UNRETURNED: dict[str, tuple[Callable[[Any], Node], str]] = {
+    "in a turn": (lambda write: System(write()), "written_rules"),
+    "beside a text": (lambda write: System("Be brief.", write()), "written_rules"),
+    "with arguments": (lambda write: User("\u00e9", write("a", "b"), "c"), "written_rules"),
+    "in a section": (lambda write: System(Section("a", write())), "written_rules"),
+    "in facts": (lambda write: Grounding("a", "b", write()), "written_rules"),
+    "in a timeline": (lambda write: Timeline(write(), User("q")), "written_sections"),
+}
+
+
+@pytest.mark.parametrize(("call", "name"), UNRETURNED.values(), ids=UNRETURNED)
+def test_parts_that_a_function_does_not_return(call: Callable[[Any], Node], name: str) -> None:
+    """A function that writes parts and returns none, given as content, is a hint at the call."""
+    write = globals()[name]
+    expected = ("hint", "write()", WHY.format("write"), *lines_of(call, 0))
+    assert [expected] == told(call(write))
+
+
+def test_parts_that_a_function_writes_into_the_open_block() -> None:
+    """They are in the block around the call, and the hint has the line of the call."""
+
+    def write() -> Node:
+        with Timeline() as prompt:
+            System(written_sections())
+            User("q")
+        return prompt
+
+    why = WHY.format("written_sections")
+    assert [("hint", "written_sections()", why, *lines_of(write, 2))] == told(write())
+    assert [("system", "Be kind."), ("user", "q")] == comes_to(*write().content)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: System("a", None),
+        lambda: System("a", maybe_rules()),
+        lambda: System("a", no_rules()),
+        lambda: System("a", {"rules": None}.get("rules")),
+        lambda: System("a", OFF and written_rules()),
+        lambda: System("a", *[None], maybe_rules()),
+        lambda: System("a", eval("None")),
+        lambda: System(FirstFit(written_rules(), "a")),
+        lambda: System(Lazy(lambda _: Section("b", "a", written_rules()))),
+        eval("lambda: System('a', written_rules())"),
+    ],
+)
+def test_another_none_is_nothing(call: Callable[[], Node]) -> None:
+    """A ``None`` that may be meant is no hint: of a flag, of a function that may return a part."""
+    assert ([("system", "a")], []) == (comes_to(call()), told(call()))

@@ -1,6 +1,8 @@
 """The indentation of source code: removed from instructions, kept in conversations."""
 
 import textwrap
+from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,6 +91,25 @@ def test_dedent_twice_is_dedent_once(text: str) -> None:
 def test_dedent_keeps_every_visible_character(text: str) -> None:
     """Dedenting removes white space alone, whatever the text."""
     assert text.split() == dedent(text).split()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [("{blank}",), ("{blank}a{blank}",), ("{blank}", Value("v"), "{blank}")],
+    ids=["alone", "around text", "around a value"],
+)
+def test_many_blank_lines_take_linear_time(parts: tuple[Any, ...]) -> None:
+    """Eight times as many blank lines take about eight times as long: squared is 64."""
+
+    def seconds(count: int) -> float:
+        blank = "\n" * count
+        texts = [part.format(blank=blank) if isinstance(part, str) else part for part in parts]
+        start = process_time()
+        dedent_parts(texts)
+        return process_time() - start
+
+    few, many = (min(seconds(count) for _ in range(3)) for count in (5_000, 40_000))
+    assert many < 24 * max(few, 0.002)
 
 
 def test_dedent_takes_a_string_only() -> None:

@@ -348,6 +348,7 @@ def call(number: int) -> Iterator[Node]:
 WRITTEN: dict[str, Callable[[int], list[Any]]] = {
     "blank turns": lambda n: [User("a"), *(User(" ") for _ in range(n))],
     "file ids": lambda n: [User("a"), *(User(Image.from_file_id("f")) for _ in range(n))],
+    "sounds": lambda n: [User("a"), *(User(Audio.from_url(ADDRESS)) for _ in range(n))],
     "parts of a turn": lambda n: [User("a", *(Video.from_url(ADDRESS) for _ in range(n)))],
     "marks": lambda n: [User("a"), *(User("x", cache=True) for _ in range(n))],
     "system marks": lambda n: [User("a"), *(System("x", cache=True) for _ in range(n))],
@@ -382,7 +383,8 @@ def work(tree: Node, target: str, merged: bool) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        found = render(tree, provider=target, transformation={"merge_consecutive": merged})
+        name = "model" if target.startswith("gpt") else "provider"
+        found = render(tree, **{name: target}, transformation={"merge_consecutive": merged})
         texts = [str(loss) for loss in found.losses]
         sources = [message.sources for message in found.messages]
     finally:
@@ -418,3 +420,10 @@ CASES = [
 def test_losses_are_linear(few: int, every: int) -> None:
     """Four times as many losses, marks, blank turns or origins are four times the work."""
     assert [] == failures(CASES[::every], partial(growing, few))
+
+
+@pytest.mark.parametrize("target", ["anthropic", "bedrock", "gpt-3.5-turbo"])
+@pytest.mark.parametrize("kind", ["blank turns", "file ids", "sounds", "system marks"])
+def test_losses_of_one_message_are_linear(kind: str, target: str) -> None:
+    """Four times as many losses in one merged message are four times the work."""
+    assert "" == growing(40, f"written, {kind}, {target}, merged")

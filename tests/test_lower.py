@@ -1,6 +1,7 @@
 """Lower: the finished tree becomes messages."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,23 @@ from promptdsl import (
     ImageBlock,
     Json,
     JsonBlock,
+    Lazy,
     Loss,
     MediaError,
     MediaSource,
     Message,
     Node,
     Origin,
+    Output,
+    PromptError,
     Section,
     Source,
+    StateChange,
     System,
+    Template,
     Text,
     TextBlock,
+    Tool,
     ToolMessage,
     ToolResult,
     ToolResultBlock,
@@ -46,7 +53,7 @@ from promptdsl import (
 )
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
-from tests.errors import raised, this_line
+from tests.errors import lines_of, raised, this_line
 from tests.internals import JsonNode, lower, lower_traced, make
 from tests.renders import comes_to, only_text, timeline_of
 from tests.searching import examples
@@ -310,10 +317,29 @@ def test_json_is_read_for_who_asks() -> None:
     assert "format_block cannot read this Json" in error.what
 
 
-def test_json_that_is_too_deep() -> None:
-    """A value of more than 200 levels is an error with the line of the Json."""
-    error = raised(ContentError, lambda: Json(deep(201)))
-    assert (f"{__file__}:{this_line() - 1}",) == error.at
+TOO_DEEP: dict[str, Callable[[Any], object]] = {
+    "Json": lambda value: Grounding("g", Json(value)),
+    "Json in a system turn": lambda value: System(Json({"a": value})),
+    "Json of a lazy": lambda value: render(System(Lazy(lambda _: Json(value)))),
+    "a block of a turn": lambda value: User({"type": "json", "value": value}),
+    "a block of a result": lambda value: ToolMessage("c", {"type": "json", "value": value}),
+    "a recorded block": lambda value: render(History([Message("user", [JsonBlock(value)])])),
+    "input of a call": lambda value: ToolUse("f", {"a": value}, id="c"),
+    "details": lambda value: UserAction("left", page=value),
+    "old": lambda value: StateChange("plan", old=value, new="pro"),
+    "a schema of a tool": lambda value: Tool(name="f", input_schema={"a": value}),
+    "a schema of an answer": lambda value: Output({"a": value}),
+    "a variable": lambda value: Template.from_string("{{ a }}", a=value),
+    "metadata": lambda value: User("a", metadata={"a": value}),
+}
+
+
+@pytest.mark.parametrize("write", TOO_DEEP.values(), ids=TOO_DEEP)
+@pytest.mark.parametrize("levels", [201, 1_100, 10_000])
+def test_data_that_is_too_deep(write: Callable[[Any], object], levels: int) -> None:
+    """Data of more than 200 levels, wherever it is written, is an error with its line."""
+    error = raised(PromptError, lambda: write(deep(levels)))
+    assert lines_of(write, 0) == error.at
     assert error.what.endswith("is nested deeper than 200 levels")
 
 

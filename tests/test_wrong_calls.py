@@ -1,5 +1,6 @@
 """What ``render`` says to something that is no prompt, and a prompt that is taken for a result."""
 
+import asyncio
 import copy
 import pickle
 import types
@@ -12,12 +13,14 @@ from promptdsl import (
     ContentError,
     DataError,
     History,
+    Lazy,
     Message,
     Node,
     OptionError,
+    Rendered,
     Reserve,
-    Section,
     Timeline,
+    UnknownNameError,
     User,
     Value,
     arender,
@@ -28,6 +31,7 @@ from promptdsl import (
 from tests.errors import lines_of, raised, this_line
 
 HI: Any = Timeline(User("Hi."))
+ANY_HISTORY: Any = History
 CHAT = {"role": "user", "content": "Hi."}
 GEMINI = {"role": "user", "parts": [{"text": "Hi."}]}
 call: Any = render
@@ -152,25 +156,156 @@ OF_RENDERED = [
 @pytest.mark.parametrize("name", OF_RENDERED)
 def test_a_prompt_is_no_result(name: str) -> None:
     """What a rendered prompt has is an error on the prompt that says to render it first."""
-    error, line = raised(AttributeError, lambda: getattr(HI, name)), this_line()
-    first, fix = str(error).split("\n")
-    assert first.startswith(f"{__file__}:{line}: a Timeline has no {name}")
-    assert first.endswith("before it is rendered")
-    assert fix.startswith(f"  render it first: render(prompt, model=...).{name}")
+    error, line = raised(UnknownNameError, lambda: getattr(HI, name)), this_line()
+    call = name if name in ("messages", "losses", "tokens", "dropped") else f"{name}()"
+    assert f"a Timeline has no {call} before it is rendered" == error.what
+    assert f"render it first: render(prompt, model=...).{call}" == error.fix
+    assert (f"{__file__}:{line}",) == error.at
 
 
-def test_the_text_of_that_error() -> None:
-    """A method is written with its call, a value without."""
-    with pytest.raises(AttributeError, match=r"a User has no payload\(\) before"):
-        getattr(User("Hi."), "payload")  # noqa: B009
-    with pytest.raises(AttributeError, match=r"a Section has no messages before"):
-        getattr(Section("a", "b"), "messages")  # noqa: B009
+ANSWER: Any = render(HI, model="gpt-5")
+SERVERS = (
+    "it has to_anthropic, to_bedrock, to_chat_template, to_gemini, to_openai, "
+    "to_openai_responses; many other servers take to_openai()"
+)
+WHOLE = "str(rendered) is all of it, rendered.messages[-1].text the last message"
+AWAIT = "await it: rendered = await arender(...)"
+AS_CONTENT = "give it its content as arguments, or write it in its block"
+OPENAI = "write History.from_openai(messages): they have the form of OpenAI"
+NO_NAMES: dict[str, tuple[Callable[[], object], str, str]] = {
+    "a misspelt one": (
+        lambda: ANSWER.mesages,
+        "a Rendered has no 'mesages'",
+        "did you mean 'messages'?",
+    ),
+    "text": (lambda: ANSWER.text, "a Rendered has no 'text'", WHOLE),
+    "content": (lambda: ANSWER.content, "a Rendered has no 'content'", WHOLE),
+    "a target": (lambda: ANSWER.to_mistral, "a Rendered has no 'to_mistral'", SERVERS),
+    "append": (lambda: HI.append(User("a")), "a Timeline has no append()", AS_CONTENT),
+    "a render of its own": (
+        lambda: HI.render,
+        "a Timeline has no render()",
+        "write render(prompt, model=...)",
+    ),
+    "a form": (lambda: ANY_HISTORY.from_mistral([]), "a History has no from_mistral()", OPENAI),
+    "a library": (
+        lambda: ANY_HISTORY.from_langchain([]),
+        "a History has no from_langchain()",
+        "write History(from_langchain(messages).messages), from promptdsl.integrations.langchain",
+    ),
+    "messages": (
+        lambda: ANY_HISTORY.from_messages([]),
+        "a History has no from_messages()",
+        "write History(messages)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ask", "what", "fix"), NO_NAMES.values(), ids=NO_NAMES)
+def test_a_name_that_there_is_not(ask: Callable[[], object], what: str, fix: str) -> None:
+    """An attribute that there is not is an error of the family, with the line and what to take."""
+    error = raised(UnknownNameError, ask)
+    assert (what, fix) == (error.what, error.fix)
+    assert error.at[0].startswith(__file__)
+
+
+def test_a_result_that_is_not_awaited() -> None:
+    """A coroutine that is taken for its result is an error that says to await it."""
+    waiting: Any = arender(HI)
+    error, line = raised(UnknownNameError, lambda: waiting.messages), this_line()
+    waiting.close()
+    assert ("arender() returns a coroutine, which has no 'messages'", AWAIT) == (
+        error.what,
+        error.fix,
+    )
+    assert (f"{__file__}:{line}",) == error.at
+
+
+def test_a_coroutine_as_content() -> None:
+    """A coroutine of ``arender`` that is given as content is refused as any other one."""
+    error = raised(ContentError, lambda: User(acall(HI)))
+    assert "a coroutine cannot be content of a User" == error.what
+    assert "await it first, or write Lazy(function) and arender()" == error.fix
+
+
+def test_a_coroutine_that_nobody_awaits() -> None:
+    """Python's warning names the function that the author called."""
+    with pytest.warns(RuntimeWarning, match="coroutine 'arender' was never awaited"):
+        arender(HI)  # type: ignore[unused-coroutine]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        asyncio.run,
+        lambda waiting: asyncio.run(_awaiting(waiting)),
+        lambda waiting: asyncio.run(_awaiting(asyncio.wait_for(waiting, 60))),
+        lambda waiting: asyncio.run(_in_a_task(waiting)),
+    ],
+    ids=["run", "await", "wait_for", "task"],
+)
+def test_every_way_to_await(run: Callable[[Any], Any]) -> None:
+    """The coroutine of a prompt that waits is awaited in every way of asyncio."""
+
+    async def later(_: object) -> str:
+        await asyncio.sleep(0)
+        return "Hi."
+
+    assert ["Hi."] == [message.text for message in run(arender(User(Lazy(later)))).messages]
+
+
+async def _awaiting(waiting: Any) -> Any:
+    return await waiting
+
+
+async def _in_a_task(waiting: Any) -> Any:
+    task = asyncio.create_task(waiting)
+    task.print_stack()
+    return await task
+
+
+def test_a_task_that_is_cancelled() -> None:
+    """An exception that is thrown into the coroutine reaches the function that waits."""
+    ends: list[str] = []
+
+    async def waits(_: object) -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ends.append("cancelled")
+            raise
+        return ""
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(arender(User(Lazy(waits))), 0.01)
+
+    asyncio.run(main())
+    assert ["cancelled"] == ends
+
+
+def test_an_error_in_a_property_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ``AttributeError`` inside of a result is not taken for a missing name."""
+    rendered = render(HI)
+
+    def broken(_: object) -> object:
+        raise AttributeError("'int' object has no attribute 'x'")
+
+    monkeypatch.setattr(Rendered, "losses", property(broken))
+    error = raised(AttributeError, lambda: rendered.losses)
+    assert "'int' object has no attribute 'x'" == str(error)
 
 
 @pytest.mark.parametrize("name", [*OF_RENDERED, "__html__", "_repr_png_", "__deepcopy", "foo"])
 def test_a_node_has_none_of_these(name: str) -> None:
     """Code that asks an object what it can do is told no."""
     assert (False, None) == (hasattr(HI, name), getattr(HI, name, None))
+
+
+@pytest.mark.parametrize("name", ["text", "__html__", "_repr_png_", "__deepcopy__", "foo"])
+def test_a_result_has_none_of_these(name: str) -> None:
+    """Code that asks a result what it can do is told no."""
+    assert (False, None) == (hasattr(ANSWER, name), getattr(ANSWER, name, None))
 
 
 def test_copies_are_not_hindered() -> None:

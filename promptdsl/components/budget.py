@@ -93,7 +93,7 @@ class Limit(Container, LimitNode):
 
     ``keep`` is the part that stays: ``"head"`` (default), ``"tail"``, or both ``"ends"``. The cut
     is after a paragraph if possible, else after a sentence or a word, and ``[...]``
-    is written there.
+    is written there. The fence of an event or a grounding around it does not count.
 
     Raises :class:`OptionError` for another ``keep`` or a ``max_tokens`` below 1,
     :class:`PlacementError` for a part that is no text.

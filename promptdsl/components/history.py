@@ -13,9 +13,14 @@ from promptdsl.components.options import (
     unknown_option,
 )
 from promptdsl.components.scope import Component, place, retract, start
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.errors import (
+    ContentError,
+    OptionError,
+    PromptError,
+    UnknownNameError,
+)
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import author, door
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
@@ -44,8 +49,11 @@ class History(Component, RecordedNode):
       stays warm; by default an eighth of the budget, 0 for an exact fit;
     - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
 
-    A conversation in the form of a provider is given to ``from_openai`` and its siblings. It is
-    read when the prompt is rendered.
+    A conversation in the form of a provider is given to ``from_openai`` and its siblings.
+
+    The list is copied when the history is written, so a message appended to it later is not sent:
+    write a new history for each request. The messages in it are read at each render, so an edit of
+    a dictionary is sent.
 
     Raises :class:`ContentError` for an argument that is no list of messages, or has a component in
     it, and :class:`OptionError` for options that are no numbers.
@@ -104,6 +112,26 @@ class History(Component, RecordedNode):
         return _begin_history(object.__new__(cls), messages, "chat_template", options)
 
 
+class _OtherForm:
+    """A constructor that a :class:`History` does not have, with the one to take."""
+
+    def __init__(self, name: str, fix: str) -> None:
+        self._name = name
+        self._fix = fix
+
+    def __get__(self, history: History | None, owner: type[History]) -> Never:
+        raise UnknownNameError(f"a History has no {self._name}()", fix=self._fix, at=(author(),))
+
+
+for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
+    _fix = "write History.from_openai(messages): they have the form of OpenAI"
+    setattr(History, f"from_{_form}", _OtherForm(f"from_{_form}", _fix))
+for _form in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
+    _fix = f"write History(from_{_form}(messages).messages), from promptdsl.integrations.{_form}"
+    setattr(History, f"from_{_form}", _OtherForm(f"from_{_form}", _fix))
+for _form in ("messages", "list", "dicts"):
+    setattr(History, f"from_{_form}", _OtherForm(f"from_{_form}", "write History(messages)"))
+
 H = TypeVar("H", bound=History)
 
 
@@ -133,7 +161,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     component.form = form
     component.start = 0
     component.known = None
-    # The lists are copied, so that appending to them later changes nothing.
+    # A copy of the list: a message that is appended to it later is not sent.
     if is_mapping(messages) and form != "messages":
         component.items = {
             key: _entries(component, value)

@@ -1,7 +1,7 @@
 """Parts that a function returns when the prompt is rendered."""
 
-from collections.abc import Awaitable, Callable
-from inspect import isawaitable, iscoroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from inspect import isawaitable
 from math import inf
 from typing import Never
 
@@ -79,12 +79,12 @@ class Lazy(Component, LazyNode):
     def _check_fields(self) -> None:
         function: object = self.function
         if not callable(function):
-            if iscoroutine(function):
+            if isinstance(function, Coroutine):
                 function.close()
             raise ContentError(
                 f"a Lazy takes a function, not {kind_of(function)}",
                 fix="give the function itself, which is called later: Lazy(function)"
-                if iscoroutine(function)
+                if isinstance(function, Coroutine)
                 else "Lazy(lambda context: ...)",
                 at=(self.source,),
             )

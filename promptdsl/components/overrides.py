@@ -3,9 +3,9 @@
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from inspect import Parameter
+from inspect import Parameter, unwrap
 from types import FunctionType
-from typing import TypeGuard, cast
+from typing import Never, TypeGuard, cast
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -24,6 +24,7 @@ from promptdsl.components.replacements import (
 )
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import FragmentNode
@@ -48,7 +49,10 @@ def is_plain(function: object) -> TypeGuard[FunctionType]:
 
 @door
 def override(
-    replacements: Mapping[str | Function | Node, Callable[..., object] | Node], /
+    replacements: Mapping[str | Function | Node, Callable[..., object] | Node],
+    /,
+    *surplus: Never,
+    **unknown: Never,
 ) -> AbstractContextManager[None]:
     """Return a ``with`` block in which components, sections and constants are replaced.
 
@@ -79,10 +83,14 @@ def override(
     """
     line = author()
     given: object = replacements
-    if not is_mapping(given):
+    if surplus or unknown or not is_mapping(given):
+        name = next(iter(unknown), "persona")
+        problem = f"not {kind_of(given)}"
+        if surplus or unknown:
+            problem = "and no keywords" if unknown else "and nothing else"
         raise OptionError(
-            f"override() takes a mapping, not {kind_of(given)}",
-            fix="override({persona: my_persona})",
+            f"override() takes a mapping, {problem}",
+            fix=f'write override({{"{name}": my_{name}}})',
             at=(line,),
         )
     # Parts written in the mapping itself have joined the open block.
@@ -90,6 +98,9 @@ def override(
     adopt(make(FragmentNode, at=line), busy)
     checked = [_checked(key, by, line) for key, by in given.items()]
     return _Override(checked, line)
+
+
+unwrap(override).__defaults__ = (LEFT_OUT,)
 
 
 def _checked(key: object, given: object, line: Source) -> Replacement:

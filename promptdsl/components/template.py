@@ -20,7 +20,8 @@ class Template(Component, TemplateNode):
     ``name`` is that of a template in a registered folder, or the path of a file;
     ``Template.from_string`` takes the template itself. Its text is author text. ``vars``, a
     mapping, and all keywords are its variables: plain data, which is encoded as a :class:`Value`
-    is; ``trusted(text)`` marks a string as author text.
+    is; ``trusted(text)`` marks a string as author text. A keyword that the template never names is
+    a hint.
 
     Raises :class:`ContentError` for variables that are no plain data, and :class:`TemplateError`
     for a text that marks one as ``{name}`` or ``$name``. Any other mistake in the template is a
@@ -76,6 +77,7 @@ def _begin_template(
                     f"the variable {name!r} is given twice", fix="leave it out of vars"
                 )
         component.variables = check_variables({**variables, **inputs})
+        component.keywords = tuple(inputs)
         _check_braces(component)
     except PromptError as error:
         parts = found_in(mapping, inputs)

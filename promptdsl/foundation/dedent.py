@@ -27,13 +27,12 @@ def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
     margin = len(commonprefix([line[: len(line) - len(line.lstrip())] for line in indented]))
     for lines, index in starts:
         lines[index] = lines[index][margin:]
-    # Remove blank lines at both ends of the text; a blank text keeps one empty line.
-    for edge in (0, -1):
-        outer = split[edge] if split else None
-        while outer and len(outer) > 1 and not outer[edge].strip():
-            del outer[edge]
-        if outer and last == 0 and not outer[edge].strip():
-            outer[edge] = ""
+    # Remove blank lines at both ends of the text; a blank text keeps one line.
+    head, tail = (split[0], split[-1]) if split else (None, None)
+    if head:
+        del head[: next((n for n, line in enumerate(head) if line.strip()), len(head) - 1)]
+    if tail:
+        del tail[next((n for n in range(len(tail), 1, -1) if tail[n - 1].strip()), 1) :]
     # Blank lines that lie wholly inside a string become empty.
     for number, inner in enumerate(split):
         if inner is not None:

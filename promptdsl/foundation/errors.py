@@ -6,6 +6,7 @@ PromptError (ValueError)
 ├── ContentError (TypeError) something that is not content: True, a list, a component in an f-string
 ├── PlacementError           a component where it is not allowed
 ├── ScopeError               a block entered twice, left out of order, written to from another task
+├── UnknownNameError (AttributeError)  an attribute or method that there is not
 ├── DataError                data, such as a message in dictionary form, that cannot be read
 ├── ConfigError              an unknown key or value in a configuration
 ├── MediaError               an attachment that cannot be read, or has another type than declared
@@ -114,6 +115,18 @@ class ScopeError(PromptError):
     ... except ScopeError as error:
     ...     print(error.what)
     this System is closed, a block is entered once
+    """
+
+
+class UnknownNameError(PromptError, AttributeError):
+    """An attribute or a method that an object does not have.
+
+    >>> from promptdsl import UnknownNameError, User, render
+    >>> try:
+    ...     render(User("Hi.")).loses
+    ... except UnknownNameError as error:
+    ...     print(error.what, "-", error.fix)
+    a Rendered has no 'loses' - did you mean 'losses'?
     """
 
 

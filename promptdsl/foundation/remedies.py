@@ -4,13 +4,13 @@ Imported with the first error. A library is recognised by the names in its types
 and no code of the value runs.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from inspect import isasyncgen, iscoroutine, isgenerator, isroutine
+from inspect import isasyncgen, isgenerator, isroutine
 from pathlib import PurePath
 from types import NoneType
 from typing import Any, NamedTuple, TypeGuard
@@ -52,7 +52,7 @@ def _is(*kinds: type) -> Callable[[object], bool]:
 _KNOWN: tuple[tuple[Callable[[object], bool], Form], ...] = (
     (_is(*BINARY), Form("data.decode()")),
     (_is(memoryview), Form("bytes(data).decode()")),
-    (iscoroutine, Form("await function()")),
+    (_is(Coroutine), Form("await function()")),
     (_is(Enum), Form("member.value")),
     (_is(PurePath), Form("str(path)")),
     (_is(date, time), Form("value.isoformat()")),
@@ -122,7 +122,7 @@ def _is_rendered(value: object) -> bool:
 
 def close(value: object) -> None:
     """Close a coroutine, so that Python does not warn that it was never awaited."""
-    if iscoroutine(value):
+    if isinstance(value, Coroutine):
         value.close()
 
 
@@ -230,7 +230,7 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (lambda value: has(value, "columns", "iter_rows"), "write Table(frame)"),
     (isgenerator, _generator_remedy),
     (isasyncgen, "gather it first: parts = [part async for part in parts], then *parts"),
-    (iscoroutine, "await it first, or write Lazy(function) and arender()"),
+    (_is(Coroutine), "await it first, or write Lazy(function) and arender()"),
     (_is(set, frozenset), "unpack it in an order of its own: *sorted(items)"),
     (_is(PurePath), "write Value(path.read_text()) for what is in the file, or str(path)"),
     (form_of, _form_remedy),

@@ -10,7 +10,14 @@ from promptdsl.messages.loss import Loss
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, HOLLOW
 from promptdsl.tree.node import Child, Node, label, walk
-from promptdsl.tree.part_nodes import ParagraphNode, TextNode, TrustedTextNode, ValueNode
+from promptdsl.tree.part_nodes import (
+    ParagraphNode,
+    TemplateNode,
+    TextNode,
+    TrustedTextNode,
+    ValueNode,
+)
+from promptdsl.tree.rewrite import hollow
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 # Recordings in a provider's form.
@@ -39,9 +46,7 @@ def hints_in(root: Node) -> list[Loss]:
             children = reversed(node.content)
             waiting += [c for c in children if not isinstance(c, str) and c.mask & HOLLOW]
             continue
-        tell = _empty
-        if isinstance(node, _TEXTS):
-            tell = _unused if len(node.content) == 1 else _touching
+        tell = _touching if isinstance(node, _TEXTS) else _empty
         if (tell, node.source) not in hints:
             hints[tell, node.source] = tell(node)
     return [*hints.values()]
@@ -64,6 +69,9 @@ def _empty(node: Node) -> Loss:
     elif isinstance(node, ComponentNode) and node.name == "Lazy":
         why = "its function wrote parts and returned none"
         advice = "return the part, or a Fragment of them"
+    elif isinstance(node, ComponentNode) and node.name.endswith("()"):
+        what, why = node.name, "the function writes parts and returns none"
+        advice = f"return them, or write {node.name} on a line of its own in the block"
     elif isinstance(node, ComponentNode):
         advice = "write Text(...) or include(part) in its function, or return a part"
     elif node.options.id is not None:
@@ -83,15 +91,36 @@ def _touching(node: Node) -> Loss:
     return Loss("hint", what, why, source=node.source)
 
 
-def _unused(node: Node) -> Loss:
-    """Return the hint for a template that was given variables, and is sent as it is."""
-    what = f"the template {str(node.content[0])[:40]!r}"
-    why = "it uses none of its variables; write {{ name }} where one goes, not {name}"
-    return Loss("hint", what, why, source=node.source)
-
-
 def _text_of(part: Child) -> str:
     return part.text if isinstance(part, ValueNode | TrustedTextNode) else str(part)
+
+
+# Variables that a template does not use.
+
+
+def template_hints(tree: Node) -> Iterator[Loss]:
+    """Yield a hint for each keyword of a template that the template does not name, once per line.
+
+    A template given as text that names none of its variables is one hint. A mapping of variables
+    may have more than one template uses.
+    """
+    told: set[tuple[object, str]] = set()
+    for node in hollow(tree):
+        names = getattr(node, "names", None)
+        if names is None or not isinstance(node, TemplateNode):
+            continue
+        text = node.template.value.strip() if node.template.kind == "text" else ""
+        if text and node.variables and names.isdisjoint(node.variables):
+            why = "it uses none of its variables; write {{ name }} where one goes, not {name}"
+            hints = [(f"the template {text[:40]!r}", why)]
+        else:
+            why = "its template does not use it; write {{{{ {} }}}} where it goes, or leave it out"
+            unused = [key for key in getattr(node, "keywords", ()) if key not in names]
+            hints = [(f"the variable {key!r}", why.format(key)) for key in unused]
+        for what, reason in hints:
+            if (node.source, what) not in told:
+                told.add((node.source, what))
+                yield Loss("hint", what, reason, source=node.source)
 
 
 # Parts that were made text too early.

@@ -64,7 +64,7 @@ def reading(settle: Settle, note: Note) -> Callable[[RootNode], RootNode]:
     """Return the pass ``read`` with its arguments."""
     from promptdsl.providers.registry import READERS
 
-    return partial(read, readers=READERS, settle=settle, pieces=template_pieces, note=note)
+    return partial(read, readers=READERS, settle=settle, pieces=rendered_template, note=note)
 
 
 def before_target(*, audience: str, ask: Ask, settle: Settle, note: Note) -> tuple[Pass, ...]:
@@ -112,13 +112,13 @@ class Outgoing(NamedTuple):
 # The room of templates is loaded when the first template is rendered.
 
 
-def template_pieces(
+def rendered_template(
     template: "TemplateSource", variables: Mapping[str, object]
-) -> "tuple[Piece, ...]":
-    """Return the pieces of a template with its variables."""
-    from promptdsl.templates.render import template_pieces
+) -> "tuple[tuple[Piece, ...], frozenset[str] | None]":
+    """Return the pieces of a template with its variables, and the names in it."""
+    from promptdsl.templates.render import rendered_template
 
-    return template_pieces(template, variables)
+    return rendered_template(template, variables)
 
 
 def event_text(kind: str, fields: Mapping[str, object]) -> str:

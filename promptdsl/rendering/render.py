@@ -186,7 +186,9 @@ def arender(
         waits=True,
     )
     facts_of(request)
-    return _awaited(_root(tree), request, author())
+    from promptdsl.rendering.awaited import coroutine
+
+    return coroutine(_awaited(_root(tree), request, author()))
 
 
 def _call_lazies(request: RenderRequest, waiting: Sequence[Waiting]) -> list[Node | None]:
@@ -215,6 +217,9 @@ async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rend
     except PromptError as error:
         end_traceback(error)
         raise
+
+
+_awaited.__qualname__ = "arender"  # Python's warning names it, if nobody awaits it
 
 
 def _root(tree: Node | Prompt) -> RootNode:

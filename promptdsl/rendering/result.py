@@ -9,7 +9,13 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved
-from promptdsl.foundation.errors import ContentError, PendingToolCalls, TargetError
+from promptdsl.foundation.errors import (
+    ContentError,
+    PendingToolCalls,
+    TargetError,
+    UnknownNameError,
+    nearest,
+)
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
@@ -81,11 +87,11 @@ class Rendered:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and hints, each with the line that wrote it."""
-        from promptdsl.rendering.hints import hints_in, outline_hints
+        from promptdsl.rendering.hints import hints_in, outline_hints, template_hints
 
         stages = dict(self._stages)
-        located = self.located(self._losses)
-        return (*hints_in(stages["read"]), *located, *outline_hints(stages["merge"]))
+        written = (*hints_in(stages["read"]), *template_hints(stages["fill"]))
+        return (*written, *self.located(self._losses), *outline_hints(stages["merge"]))
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses with the address and the author's line of the place ``at`` of each.
@@ -301,6 +307,22 @@ class Rendered:
 
         dropped, tokens = (lambda: self.dropped), (lambda: self.tokens)
         return Readable(self._marked, self.facts, self.losses, dropped, tokens)
+
+    if not TYPE_CHECKING:
+        # For a type checker, a __getattr__ has every attribute.
+        def __getattr__(self, name: str) -> object:
+            """Raise :class:`UnknownNameError` for a public name that a result does not have."""
+            if name.startswith("_") or hasattr(type(self), name):
+                # Python's own error: of this name, or of the property with this name.
+                return object.__getattribute__(self, name)
+            names = [known for known in dir(self) if not known.startswith("_")]
+            fix = nearest(name, names)
+            if name.startswith("to_"):
+                targets = ", ".join(known for known in names if known.startswith("to_"))
+                fix = f"it has {targets}; many other servers take to_openai()"
+            elif name in ("text", "content"):
+                fix = "str(rendered) is all of it, rendered.messages[-1].text the last message"
+            raise UnknownNameError(f"a Rendered has no {name!r}", fix=fix, at=(author(),))
 
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view

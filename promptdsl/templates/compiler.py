@@ -64,6 +64,17 @@ def checked_tree(environment: Environment, source: str, name: str | None) -> nod
     return tree
 
 
+def names_in(tree: nodes.Template) -> frozenset[str] | None:
+    """Return all names in a template, those in its branches too.
+
+    ``None`` for a template that shows its variables to another one, which may use them.
+    """
+    for node in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
+        if not isinstance(node, nodes.Import | nodes.FromImport) or node.with_context:
+            return None
+    return frozenset(node.name for node in tree.find_all(nodes.Name))
+
+
 class PieceCode(CodeGenerator):
     """Code that yields author text in a tuple, and passes every other output to ``put``."""
 

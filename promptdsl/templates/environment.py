@@ -13,7 +13,7 @@ from jinja2.utils import missing
 
 from promptdsl.foundation.errors import PromptError, TemplateError
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.templates.compiler import PieceCode, advice, checked_tree
+from promptdsl.templates.compiler import PieceCode, advice, checked_tree, names_in
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, find, read_template
 from promptdsl.templates.limits import RUN, bounded, check_count
@@ -61,6 +61,9 @@ class _Undefined(StrictUndefined):
 class _Template(Template):
     """A template that is imported as a module once in each rendering."""
 
+    names: frozenset[str] | None = None
+    """The names in it; ``None`` where another template may use its variables."""
+
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
         modules = RUN.get().modules
         if self not in modules:
@@ -104,12 +107,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
         del self.globals["lipsum"]
         self.compiled = lru_cache(maxsize=256)(self._compiled)
 
-    def _compiled(self, source: TemplateFile | str) -> Template:
+    def _compiled(self, source: TemplateFile | str) -> _Template:
         """Return a compiled template; the cache keeps it until the stamp of its file changes."""
         name = None if isinstance(source, str) else source.name
         content = source if isinstance(source, str) else read_template(source)
         try:
-            code = self.compile(checked_tree(self, content, name), name, name or "<template>")
+            tree = checked_tree(self, content, name)
+            names = names_in(tree)
+            code = self.compile(tree, name, name or "<template>")
         except (TemplateSyntaxError, PromptError):
             raise
         except RecursionError:
@@ -121,7 +126,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateError(
                 f"{label(name)} cannot be compiled: {reason}", fix="look for what is unusual in it"
             ) from None
-        return self.template_class.from_code(self, code, self.make_globals(None))
+        made = self.template_class.from_code(self, code, self.make_globals(None))
+        template = cast("_Template", made)
+        template.names = names
+        return template
 
     def run(self, template: Template, variables: Mapping[str, object]) -> Rope:
         """Return the output of a compiled template."""

@@ -31,16 +31,17 @@ _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 
 
 class Run:
-    """One rendering: its folders, the modules it imported, and its counts.
+    """One rendering: its folders, the modules it imported, the names in it, and its counts.
 
     With ``none_is_empty`` a ``None`` is written as nothing; otherwise it is an error.
     """
 
-    __slots__ = ("folders", "modules", "none_is_empty", "pieces", "steps", "written")
+    __slots__ = ("folders", "modules", "names", "none_is_empty", "pieces", "steps", "written")
 
     def __init__(self, folders: tuple[str, ...], *, none_is_empty: bool = False) -> None:
         self.folders = folders
         self.modules: dict[Template, TemplateModule] = {}
+        self.names: frozenset[str] | None = None
         self.none_is_empty = none_is_empty
         self.pieces = 0
         self.steps = 0

@@ -19,8 +19,12 @@ from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.variables import check_variables
 
 
-def template_pieces(template: TemplateSource, variables: Mapping[str, object]) -> tuple[Piece, ...]:
+def rendered_template(
+    template: TemplateSource, variables: Mapping[str, object]
+) -> tuple[tuple[Piece, ...], frozenset[str] | None]:
     """Return the pieces of a template: author text as strings, values as :class:`Inserted`.
+
+    Also the names in it, ``None`` if another template may use its variables, too.
 
     Nothing is encoded yet. The content of a variable is a value wherever it goes, through macros,
     blocks, filters and operators; only a string marked by ``trusted()`` that is output unchanged
@@ -42,7 +46,8 @@ def template_pieces(template: TemplateSource, variables: Mapping[str, object]) -
         source = find(template.value, folders)
     if source is None:
         raise missing_template(template.value, folders)
-    return run_template(source, checked, Run(folders)).pieces
+    run = Run(folders)
+    return run_template(source, checked, run).pieces, run.names
 
 
 def run_template(source: TemplateFile | str, variables: Mapping[str, object], run: Run) -> Rope:
@@ -54,6 +59,7 @@ def run_template(source: TemplateFile | str, variables: Mapping[str, object], ru
     compiled = None
     try:
         compiled = sandbox().compiled(source)
+        run.names = compiled.names
         return sandbox().run(compiled, variables)
     except Exception as error:
         raise template_error(error, variables, compiled) from None

@@ -15,7 +15,12 @@ from typing import ClassVar, Literal, Never, TypeAlias, TypeVar, cast
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.foundation.errors import ContentError, ScopeError, with_article
+from promptdsl.foundation.errors import (
+    ContentError,
+    ScopeError,
+    UnknownNameError,
+    with_article,
+)
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, door, source_of
 from promptdsl.messages.field_checks import Cache
@@ -216,39 +221,32 @@ class Node:
 Node._node = Node
 
 
-class _OfRendered:
-    """An attribute of a rendered prompt, which a node does not have: its error says so.
+class _Absent:
+    """An attribute that a node does not have, with advice.
 
     A ``__getattr__`` of nodes would make each access of an attribute slower.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, what: str, fix: str) -> None:
+        self._what = what
+        self._fix = fix
 
     def __get__(self, node: Node | None, owner: type[Node]) -> Never:
-        name = self._name
-        if node is None:
-            raise AttributeError(f"type object {owner.__name__!r} has no attribute {name!r}")
-        call = f"{name}()" if name not in ("messages", "losses", "tokens", "dropped") else name
-        problem, fix = (
-            " before it is rendered",
-            f"render it first: render(prompt, model=...).{call}",
-        )
-        if name == "render":
-            problem, fix = "", "write render(prompt, model=...)"
-        raise AttributeError(
-            f"{author()}: {named_label(node)} has no {call}{problem}\n  {fix}",
-            name=name,
-            obj=node,
-        )
+        name = owner.__name__ if node is None else named_label(node)
+        raise UnknownNameError(f"{name} has no {self._what}", fix=self._fix, at=(author(),))
 
 
 for _name in (
-    *("messages", "losses", "tokens", "dropped", "payload", "stages", "explain", "for_target"),
-    *("render", "to_openai", "to_openai_responses", "to_anthropic"),
-    *("to_gemini", "to_bedrock", "to_chat_template"),
+    *("messages", "losses", "tokens", "dropped", "payload()", "stages()", "explain()"),
+    *("for_target()", "to_openai()", "to_openai_responses()", "to_anthropic()"),
+    *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):
-    setattr(Node, _name, _OfRendered(_name))
+    _fix = f"render it first: render(prompt, model=...).{_name}"
+    setattr(Node, _name.removesuffix("()"), _Absent(f"{_name} before it is rendered", _fix))
+setattr(Node, "render", _Absent("render()", "write render(prompt, model=...)"))  # noqa: B010
+for _name in ("append", "extend", "add"):
+    _fix = "give it its content as arguments, or write it in its block"
+    setattr(Node, _name, _Absent(f"{_name}()", _fix))
 
 
 N = TypeVar("N", bound=Node)

@@ -143,8 +143,13 @@ class UntrustedNode(Node):
 class TemplateNode(Node):
     """A template, rendered with its variables when the prompt is rendered."""
 
+    _beside = ("keywords", "names")
     template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
+    keywords: tuple[str, ...]
+    """The variables that were given as keywords. Not a field, like ``names``: for a hint."""
+    names: frozenset[str] | None
+    """The names in the template when it was rendered, ``None`` if another one may use more."""
 
 
 @node_class

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import assume, given
@@ -13,6 +13,7 @@ from promptdsl import (
     CacheBreakpoint,
     Code,
     Developer,
+    Ephemeral,
     Event,
     FirstFit,
     Fragment,
@@ -36,6 +37,7 @@ from promptdsl import (
     ToolUse,
     Untrusted,
     User,
+    UserAction,
     Value,
     decode,
     render,
@@ -506,11 +508,7 @@ TOLD: dict[str, tuple[list[Any], list[str], list[tuple[int, str]]]] = {
         [(5, "1 token")],
     ),
     "all of a turn": ([Developer(Limit(1, Code("a b c"))), User("Q")], ["Q"], [(5, "1 token")]),
-    "an event, whose frame counts": (
-        [Event(short())],
-        ["<event>\n[...]\n</event>"],
-        [(3, "3 tokens")],
-    ),
+    "an event": ([Event(short())], ["<event>\none two [...]\n</event>"], [(1, "3 tokens")]),
     "the inner one of two": (
         [User(Limit(30, Limit(2, "a b c d"), "e f"))],
         ["a [...]", "e f"],
@@ -687,6 +685,38 @@ def test_conversation(keep: Any, most: int) -> None:
     )
     texts = text_of(render(tree, counter=len).messages)
     assert [] == [text for text in texts if len(text) > most or "&amp;" in text]
+
+
+FENCED: dict[str, tuple[Callable[[Node], Node], str]] = {
+    "Grounding": (lambda limit: Grounding("g", limit), "<context>\n{}\n</context>"),
+    "Ephemeral": (Ephemeral, "<context>\n{}\n</context>"),
+    "Event": (Event, "<event>\n{}\n</event>"),
+    "a section of an event": (
+        lambda limit: Event(Section("s", limit, title="T")),
+        "<event>\n## T\n{}\n</event>",
+    ),
+    "text beside event blocks": (
+        lambda limit: Event(UserAction("left"), "Before.", Fragment(limit), UserAction("came")),
+        '<event type="user_action">\nUser left\n</event>\n\n<event>\nBefore.\n\n{}\n</event>\n\n'
+        '<event type="user_action">\nUser came\n</event>',
+    ),
+}
+IN_EIGHT_WORDS = {
+    "head": "One two. Three four.\n\n[...]",
+    "tail": "[...] Seven eight nine.\n\nTen eleven twelve.",
+    "ends": "One two. [...] Ten eleven twelve.",
+}
+
+
+@pytest.mark.parametrize("keep", IN_EIGHT_WORDS)
+@pytest.mark.parametrize(("holder", "fenced"), FENCED.values(), ids=FENCED)
+def test_the_fence_does_not_count(
+    holder: Callable[[Node], Node], fenced: str, keep: Literal["head", "tail", "ends"]
+) -> None:
+    """In a fence, a limit counts its own text: a text that is not longer than it stays whole."""
+    limits = [Limit(most, PARAGRAPHS, keep=keep) for most in (12, 8)]
+    texts = [render(holder(limit), counter=words).messages[0].text for limit in limits]
+    assert [fenced.format(PARAGRAPHS), fenced.format(IN_EIGHT_WORDS[keep])] == texts
 
 
 def test_everything_that_holds_text() -> None:

@@ -1324,14 +1324,24 @@ def test_what_is_no_stand_in(stand_in: Any, what: str) -> None:
     assert (what, lines_of(write, 1)) == (error.what, error.at)
 
 
-def test_an_override_takes_a_mapping() -> None:
-    """Anything but a mapping of names to functions is an error at the author's line."""
+ANY_OVERRIDE: Any = override
 
-    def write() -> None:
-        override([("persona", other)])  # type: ignore[arg-type]
 
+@pytest.mark.parametrize(
+    ("write", "what", "name"),
+    [
+        (lambda: ANY_OVERRIDE([("persona", other)]), "not list", "persona"),
+        (lambda: ANY_OVERRIDE(*()), "not nothing", "persona"),
+        (lambda: ANY_OVERRIDE({}, {}), "and nothing else", "persona"),
+        (lambda: ANY_OVERRIDE(persona, other), "and nothing else", "persona"),
+        (lambda: ANY_OVERRIDE(tone=other), "and no keywords", "tone"),
+    ],
+)
+def test_an_override_takes_a_mapping(write: Callable[[], Any], what: str, name: str) -> None:
+    """Anything but one mapping is an error at the author's line that shows the mapping."""
     error = raised(OptionError, write)
-    assert ("override() takes a mapping, not list", lines_of(write, 1)) == (error.what, error.at)
+    assert (f"override() takes a mapping, {what}", lines_of(write, 0)) == (error.what, error.at)
+    assert f'write override({{"{name}": my_{name}}})' == error.fix
 
 
 FUNCTIONS: dict[str, Any] = {

@@ -99,14 +99,35 @@ def test_a_recording_may_be_empty(empty: Any) -> None:
     assert [("user", ["q"])] == said(Timeline(History(empty), User("q")))
 
 
-def test_a_recording_is_what_was_given() -> None:
-    """Appending to a list after it was given changes no prompt."""
-    given: list[Any] = [{"role": "user", "content": "a"}]
-    recorded = [History(given), History.from_openai(given), History.from_anthropic(given)]
-    payload = {"messages": given}
-    recorded.append(History.from_openai(payload))
-    given.append({"role": "user", "content": "b"})
-    assert [[("user", ["a"])]] * 4 == [said(history) for history in recorded]
+RECORDS: dict[str, tuple[Callable[[Any], History], Callable[[str], Any]]] = {
+    "messages": (History, lambda text: {"content": text}),
+    "openai": (History.from_openai, lambda text: {"content": text}),
+    "a payload": (
+        lambda given: History.from_openai({"messages": given}),
+        lambda text: {"content": text},
+    ),
+    "openai_responses": (History.from_openai_responses, lambda text: {"content": text}),
+    "anthropic": (History.from_anthropic, lambda text: {"content": text}),
+    "gemini": (History.from_gemini, lambda text: {"parts": [{"text": text}]}),
+    "bedrock": (History.from_bedrock, lambda text: {"content": [{"text": text}]}),
+    "chat_template": (History.from_chat_template, lambda text: {"content": text}),
+}
+"""A history of each form, and the content of its messages."""
+
+
+@pytest.mark.parametrize("is_rendered", [False, True], ids=["new", "rendered"])
+@pytest.mark.parametrize(("record", "content"), RECORDS.values(), ids=RECORDS)
+def test_a_list_that_changes_later(
+    record: Callable[[Any], History], content: Callable[[str], Any], is_rendered: bool
+) -> None:
+    """An append to the list of a recording is never sent, an edit of a message always is."""
+    given = [{"role": "user", **content(text)} for text in ("first", *["next"] * 80)]
+    prompt = Timeline(record(given))
+    before = said(prompt) if is_rendered else None
+    given.append({"role": "user", **content("appended")})
+    given[0].update(content("edited"))
+    assert before == ([("user", ["first", *["next"] * 80])] if is_rendered else None)
+    assert [("user", ["edited", *["next"] * 80])] == said(prompt)
 
 
 def test_an_iterator_is_read_once() -> None:

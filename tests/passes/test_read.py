@@ -387,7 +387,7 @@ def test_readers_are_handed_in() -> None:
         tree,
         readers={"openai": lambda items: tuple(Message("user", [item, "?"]) for item in items)},
         settle=lambda message, _, __: (Message("user", (*message.content, TextBlock("!"))), False),
-        pieces=lambda *_: (),
+        pieces=lambda *_: ((), None),
         note=lambda _: None,
     )
     assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == short_form(

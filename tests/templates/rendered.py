@@ -1,12 +1,18 @@
 """What tests of templates share: what a template comes to, and the error it ends in."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from promptdsl import TemplateError
-from tests.internals import Inserted, Piece, TemplateSource, template_pieces
+from tests.internals import Inserted, Piece, TemplateSource, rendered_template
+
+
+def template_pieces(template: TemplateSource, variables: Mapping[str, object]) -> tuple[Piece, ...]:
+    """Return the pieces of a template."""
+    return rendered_template(template, variables)[0]
 
 
 def pieces(text: str, /, **variables: Any) -> tuple[Piece, ...]:

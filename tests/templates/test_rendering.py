@@ -13,8 +13,16 @@ from uuid import UUID
 import pytest
 
 from promptdsl import ContentError, TemplateError, register_templates
-from tests.internals import Inserted, TemplateSource, template_pieces, template_sandbox
-from tests.templates.rendered import fault, file_fault, file_pieces, in_full, pieces, put
+from tests.internals import Inserted, TemplateSource, template_sandbox
+from tests.templates.rendered import (
+    fault,
+    file_fault,
+    file_pieces,
+    in_full,
+    pieces,
+    put,
+    template_pieces,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from promptdsl import TemplateError, trusted
-from tests.internals import TemplateSource, check_name, template_pieces
+from tests.internals import TemplateSource, check_name
+from tests.templates.rendered import template_pieces
 
 ESCAPES = (
     "",

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import attrs
 
-from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, NoteNode
+from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, LimitNode, NoteNode
 from promptdsl.tree.masks import DEVELOPER, EVENT, HOLLOW, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Child, Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
@@ -106,16 +106,14 @@ def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     """Return the content of a turn without the fragments, groups and notes directly in it.
 
     Event blocks must be direct children of their turn, so an event turn loses its components and
-    formats, too.
+    formats, too. A limit, which holds no event blocks, stays: it is measured before it is applied.
     """
-    everything = bool(turn.mask & EVENT)
+    kept = LimitNode if turn.mask & EVENT else (ComponentNode, FormatNode)
     content: list[Child] = []
     waiting: list[tuple[Child, _Around]] = [(child, _NOTHING) for child in reversed(turn.content)]
     while waiting:
         child, around = waiting.pop()
-        if isinstance(child, FragmentNode | NoteNode) and (
-            everything or not isinstance(child, ComponentNode | FormatNode)
-        ):
+        if isinstance(child, FragmentNode | NoteNode) and not isinstance(child, kept):
             inside = _inside(child, around)
             waiting += [(part, inside) for part in reversed(child.content)]
         elif around.format is None or isinstance(child, EventBlockNode | MediaNode):

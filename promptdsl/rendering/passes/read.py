@@ -27,7 +27,6 @@ from promptdsl.tree.masks import (
     DEVELOPER,
     EVENT,
     EVENT_BLOCK,
-    HINTED,
     HOLLOW,
     MEDIA,
     RECORDED,
@@ -52,9 +51,11 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = Callable[
     [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
-    Sequence[str | tuple[str, str | None]],
+    tuple[Sequence[str | tuple[str, str | None]], frozenset[str] | None],
 ]
-"""Renders a template with its variables: strings, and values, each with its label."""
+"""Renders a template with its variables: strings, and values, each with its label.
+
+Returns the names in it, too."""
 Note: TypeAlias = Callable[[RecordedNode], None]
 """Notes a recording in a provider's form that was read."""
 WITHIN = HOLLOW | RECORDED
@@ -77,7 +78,8 @@ def read(
         if not isinstance(node, TemplateNode):
             return node
         try:
-            rendered = pieces(node.template, node.variables)
+            rendered, names = pieces(node.template, node.variables)
+            object.__setattr__(node, "names", names)
         except PromptError as error:
             raise error.located(node.source) from None
         parts = [
@@ -86,10 +88,7 @@ def read(
             else make(ValueNode, mask=TEXT, at=node, text=piece[0], label=piece[1])
             for piece in rendered
         ]
-        # Variables, and a text that takes none: a hint tells of it.
-        unused = node.variables and parts == [node.template.value.removesuffix("\n")]
-        mask = TEXT | HOLLOW | HINTED if unused else TEXT
-        return make(TextNode, tuple(parts), mask=mask, at=node) if parts else None
+        return make(TextNode, tuple(parts), mask=TEXT, at=node) if parts else None
 
     content: list[Child] = []
     for child in root.content:
