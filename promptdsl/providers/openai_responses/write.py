@@ -25,6 +25,7 @@ from promptdsl.providers.openai_responses.items import (
 from promptdsl.providers.openai_responses.media import media_part, needs_bytes
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    lose_blank,
     lose_block,
     lose_keys,
     lose_mark,
@@ -39,9 +40,11 @@ from promptdsl.providers.shared.openai_parts import (
     is_marked,
     joined,
     marked,
+    open_conversation,
     sent_role,
     settle_parts,
     tell_error,
+    trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import NO_MESSAGES, Param, Place, loss_about
@@ -88,17 +91,21 @@ def write(
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
+    before = len(request.losses)
     same_roles = _ROLES if facts.system else _ROLES - {"system"}
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message.plain
             # Most messages of a conversation are written here, without a call.
-            if text and message.details is NO_DETAILS and role in same_roles:
+            bare = message.details is NO_DETAILS and role in same_roles
+            if text and bare and not text.isspace():
                 request.entries.append({"role": role, "content": text})
             else:
                 _write_message(request, Place(index, message, role))
+        open_conversation(request, before)
     if not request.entries:
         request.losses.append(Loss("hint", "input", NO_MESSAGES))
+    trim_answer(request)
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
         _settle_marks(request)
@@ -200,12 +207,14 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     place = draft.place
     if place.role != "assistant":
         lose_keys(request, place, block, known=("refusal",))
-        text = {"type": "input_text", "text": block.text} if block.text else None
+        blank = lose_blank(request, place, block)
+        text = None if blank else {"type": "input_text", "text": block.text}
         part = marked(request, place, block.cache, text)
         draft.parts += [part] if part else []
         return
     lose_keys(request, place, block, known=("refusal", "annotations"))
-    if marked(request, place, block.cache, {} if block.text else None) is None:
+    marked(request, place, block.cache, None)
+    if lose_blank(request, place, block):
         return
     # A text of the model is sent in the message it came in.
     origin = origin_of(block)
@@ -284,8 +293,11 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     only = block.content[0] if len(block.content) == 1 and is_bare else None
+    text = None
     if type(only) is b.TextBlock and only.cache is None and only.extra is EMPTY:
-        output: str | list[Param] = only.text
+        text = only.text
+    if text is not None and not text.isspace():
+        output: str | list[Param] = text
     else:
         inside = ContentDraft(draft.place.inside("result"))
         _write_blocks(request, inside, block.content)
