@@ -771,7 +771,7 @@ def test_output_name() -> None:
         ),
         (
             say("assistant", call("a", arguments='"\ud83d"')),
-            [("hint", "a lone surrogate in arguments")],
+            [("hint", "arguments of look_up"), ("hint", "a lone surrogate in arguments")],
         ),
         (
             say("user", ImageBlock(media("url", "https://x/\ud83d"))),

@@ -919,7 +919,7 @@ def test_annotations_lost() -> None:
         (say("assistant", call("a", "look up")), [("hint", "tool name 'look up'")]),
         (
             say("assistant", call("a", arguments='"\ud83d"')),
-            [("hint", "a lone surrogate in arguments")],
+            [("hint", "arguments of look_up"), ("hint", "a lone surrogate in arguments")],
         ),
         (
             say("user", ImageBlock(media("url", "https://x/\ud83d"))),

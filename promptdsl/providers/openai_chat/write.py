@@ -23,7 +23,7 @@ from promptdsl.providers.openai_chat.parts import (
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
-from promptdsl.providers.shared.clean import json_copy, lose_title
+from promptdsl.providers.shared.clean import are_arguments, json_copy, lose_title, text_of_arguments
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -123,7 +123,7 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     name = tool_name(request, place, block.name, longest=LONGEST_NAME)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
-    function = {"name": name, key: request.clean(place, block.arguments, key)}
+    function = {"name": name, key: text_of_arguments(request, place, block, key)}
     lose_keys(request, place, block, known=("custom",))
     call = {"id": fitting_id(block.id, _LONGEST_ID), "type": kind, kind: function}
     return marked(request, place, block.cache, call)
@@ -251,7 +251,8 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments
             short = len(id) <= _LONGEST_ID and id.isascii() and is_whole(arguments)
-            if short and block.cache is None and block.extra is EMPTY:
+            plain = short and block.cache is None and block.extra is EMPTY
+            if plain and are_arguments(arguments):
                 function = {"name": block.name, "arguments": arguments}
                 call = {"id": id, "type": "function", "function": function}
                 entries.append({"role": "assistant", "content": None, "tool_calls": [call]})

@@ -32,7 +32,7 @@ from promptdsl.providers.shared.blocks import (
     lose_source,
     misplaced,
 )
-from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title
+from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title, text_of_arguments
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -279,7 +279,7 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     lose_keys(request, place, block, known=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
-    call = {"name": name, key: request.clean(place, block.arguments, key)}
+    call = {"name": name, key: text_of_arguments(request, place, block, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     request.entries.append(
         {"type": kind, "call_id": fitting_id(block.id, LONGEST_ID, shortest=1), **call, **own}
