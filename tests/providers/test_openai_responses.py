@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 import attrs
@@ -326,12 +327,24 @@ def test_further_content_changes_no_text(more: Block) -> None:
     )
 
 
-@given(ids=_ids)
-def test_ids_stay_apart(ids: list[str]) -> None:
-    """Any different ids stay different, on calls and results alike."""
-    wire = sent(say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids))
-    made = [item["call_id"] for item in wire]
-    assert (len(ids), made[: len(ids)]) == (len(set(made)), made[len(ids) :])
+@given(rounds=st.lists(_ids, max_size=4))
+def test_ids_stay_apart(rounds: list[list[str]]) -> None:
+    """No two calls of any turns have the same id; results have those of their calls."""
+    wire = sent(
+        *(
+            message
+            for ids in rounds
+            for message in (
+                say("assistant", *map(call, ids)),
+                *(answer(id, "x") for id in reversed(ids)),
+            )
+        )
+    )
+    calls = [item["call_id"] for item in wire if item["type"] == "function_call"]
+    assert len({*calls}) == len(calls) == sum(map(len, rounds))
+    starts = [*accumulate(map(len, rounds), initial=0)]
+    paired = [id for start, stop in pairwise(starts) for id in reversed(calls[start:stop])]
+    assert paired == [item["call_id"] for item in wire if item["type"] != "function_call"]
 
 
 @pytest.mark.parametrize(
@@ -480,8 +493,8 @@ def recorded(*items: Any) -> tuple[Message, ...]:
             [
                 {"type": "custom_tool_call", "call_id": "a", "name": "sh", "input": "ls"},
                 {"type": "custom_tool_call_output", "call_id": "a", "output": "x"},
-                use("a"),
-                result("a", "y"),
+                use("a_2"),
+                result("a_2", "y"),
             ],
             id="a tool of free text",
         ),

@@ -209,6 +209,23 @@ def test_ids(messages: Any, expected: object) -> None:
     assert [("user", "u"), *expected] == turns(NATIVE, U, *messages)  # type: ignore[misc]
 
 
+@pytest.mark.parametrize(
+    ("target", "ids"),
+    [
+        ("openai", ["c", "c", "c_2", "c"]),
+        ("openai_compatible", ["c", "c", "c_2", "c"]),
+        ("openai_responses", ["c", "c_2", "c_2_2", "c_3"]),
+    ],
+)
+def test_an_id_that_comes_back(target: str, ids: list[str]) -> None:
+    """Chat pairs by turn, so an id is kept; Responses by the id alone, so later uses get others."""
+    rounds = [(say("assistant", call(id)), answer(id, id)) for id in ("c", "c", "c_2", "c")]
+    entries = next(iter(sent(target, U, *(said for pair in rounds for said in pair)).values()))
+    calls = [made for entry in entries for made in entry.get("tool_calls", [entry])]
+    made = [one.get("call_id") or one.get("tool_call_id") or one.get("id") for one in calls[1:]]
+    assert [id for id in ids for _ in range(2)] == made
+
+
 def test_ids_with_other_letters() -> None:
     """Where an id may hold points and colons it keeps them."""
     calls = say("assistant", call("c.1:a"), call("c.1/a"))

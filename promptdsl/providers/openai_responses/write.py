@@ -12,15 +12,16 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_responses.items import (
     KNOWN_ITEMS,
-    LONGEST_ID,
     ORIGIN,
     REASONING_KEYS,
     ContentDraft,
     Items,
+    call_id,
     identity,
     is_new_id,
     is_own,
     origin_of,
+    result_id,
 )
 from promptdsl.providers.openai_responses.media import media_part, needs_bytes
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
@@ -33,7 +34,7 @@ from promptdsl.providers.shared.blocks import (
     misplaced,
 )
 from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title, text_of_arguments
-from promptdsl.providers.shared.ids import fitting_id, tool_name
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
@@ -281,9 +282,7 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, place, block, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    request.entries.append(
-        {"type": kind, "call_id": fitting_id(block.id, LONGEST_ID, shortest=1), **call, **own}
-    )
+    request.entries.append({"type": kind, "call_id": call_id(request, block.id), **call, **own})
 
 
 def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> None:
@@ -313,8 +312,8 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
         output = joined(parts)
-    call_id = fitting_id(block.tool_use_id, LONGEST_ID, shortest=1)
-    request.entries.append({"type": kind, "call_id": call_id, "output": output, **own})
+    id = result_id(request, block.tool_use_id)
+    request.entries.append({"type": kind, "call_id": id, "output": output, **own})
 
 
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> None:
