@@ -124,8 +124,7 @@ from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
-from promptdsl.providers.shared.request import Request
-from promptdsl.providers.shared.two_sided import OPENING
+from promptdsl.providers.shared.request import OPENING, Request
 from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally

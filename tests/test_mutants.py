@@ -79,7 +79,7 @@ from tests.mutants.applying import apply, loaded
 from tests.mutants.module import mutants
 from tests.mutants.rooms import PACKAGE
 
-path, wanted = PACKAGE / "providers/shared/two_sided.py", {wanted!r}
+path, wanted = PACKAGE / "providers/shared" / {file!r}, {wanted!r}
 prompt = Timeline(Assistant("a"), User("b"), User("c"))
 before = render(prompt, provider="gemini").payload()["contents"]
 [mutant] = [each for each in mutants(path) if [each.name, each.change] == wanted]
@@ -92,15 +92,19 @@ OPENED = "{'role': 'user', 'content': [{**dialect.text, 'text': OPENING}]}"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "after"),
+    ("file", "wanted", "after"),
     [
-        (["OPENING", ". -> "], [[""], ["a"], ["b", "c"]]),
-        (["_add", f"request.entries.append({OPENED}) -> pass"], [["a"], ["b", "c"]]),
+        ("request.py", ["OPENING", ". -> "], [[""], ["a"], ["b", "c"]]),
+        (
+            "two_sided.py",
+            ["_add", f"request.entries.append({OPENED}) -> pass"],
+            [["a"], ["b", "c"]],
+        ),
     ],
     ids=["constant", "function"],
 )
-def test_a_mistake_is_made(wanted: list[str], after: Any) -> None:
+def test_a_mistake_is_made(file: str, wanted: list[str], after: Any) -> None:
     """A changed constant or function is what other modules use that have imported it."""
-    command = [sys.executable, "-c", APPLIED.format(wanted=wanted)]
+    command = [sys.executable, "-c", APPLIED.format(file=file, wanted=wanted)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"{[[['.'], ['a'], ['b', 'c']], after]}\n" == done.stdout

@@ -615,7 +615,10 @@ def test_losses_of_a_prompt() -> None:
         (Timeline(User("u"), Event("e")), "claude-opus-4-5", ["hint"]),
         (Timeline(User("u"), Ephemeral("e")), "claude-opus-4-5", ["hint"]),
         (Timeline(User("u\ud800")), "gpt-5", ["content"]),
-        (Timeline(Assistant("a", ToolUse("t", {}, id="c")), ToolMessage("c", "x")), "gpt-5", []),
+        (
+            Timeline(User("u"), Assistant("a", ToolUse("t", {}, id="c")), ToolMessage("c", "x")),
+            *("gpt-5", []),
+        ),
         (Timeline(User("u", id="q", metadata={"n": 1}, tags=("t",))), "claude-opus-5-5", []),
     ],
 )

@@ -77,7 +77,7 @@ def replaced_sections(count: int) -> Node:
 
 
 TREES: dict[str, Callable[[int], Node]] = {
-    "turns": lambda n: Timeline(*[User("x") if i % 2 else Assistant("y") for i in range(n)]),
+    "turns": lambda n: Timeline(*[Assistant("y") if i % 2 else User("x") for i in range(n)]),
     "turns in blocks": in_blocks,
     "turns of one role": lambda n: Timeline(*[User("x") for _ in range(n)]),
     "named turns": lambda n: Timeline(*[User("x", id=f"u{i}") for i in range(n)]),

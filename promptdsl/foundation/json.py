@@ -69,11 +69,16 @@ def read_json(text: str) -> JsonValue | Absent:
     Not strict are ``NaN``, a number that a float cannot hold (``1e400``), and data nested deeper
     than 200 levels.
     """
+    # Twice as fast as decode(), which looks for white space with regular expressions.
+    text = text.strip(" \t\n\r")
     try:
-        value: JsonValue = _DECODER.decode(text)
+        value: JsonValue
+        value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return ABSENT
-    return ABSENT if _may_be_deep(text) and _is_deep(value) else value
+    if end != len(text) or (_may_be_deep(text) and _is_deep(value)):
+        return ABSENT
+    return value
 
 
 def write_json(value: object, *, wrapped: int = 0) -> str:

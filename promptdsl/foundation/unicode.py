@@ -50,6 +50,11 @@ def exact(value: T) -> T:
     return cast("T", str.__str__(cast("str", value)))
 
 
+def is_blank(text: str) -> bool:
+    """Return whether a text is empty or only white space."""
+    return not text or text.isspace()
+
+
 def on_one_line(text: str) -> str:
     """Return text with visible escapes for line ends, control and other unprintable characters."""
     if text.isprintable():

@@ -70,6 +70,20 @@ def test_a_type_is_declared_or_told(data: bytes, declared: str | None, expected:
             "the attachment is declared image/jpeg, but its bytes are image/png",
             'write media_type="image/png", or leave it out',
         ),
+        *(
+            (
+                b"<html>Not found",
+                declared,
+                f"the attachment is declared {known}, but its bytes begin with b'<html>Not fo'",
+                "give the bytes of the picture; what a server sent may be a page about an error",
+            )
+            for declared, known in (
+                ("image/png", "image/png"),
+                ("IMAGE/JPG", "image/jpeg"),
+                ("image/gif", "image/gif"),
+                ("image/webp; q=1", "image/webp"),
+            )
+        ),
     ],
 )
 def test_bytes_that_are_wrong_are_refused(

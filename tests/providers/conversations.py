@@ -33,6 +33,10 @@ PDF = "JVBERi0xLjQKJSVFT0YK"
 WAV = "UklGRiQAAABXQVZFZm10IA=="
 
 
+MODEL_FIRST = ("hint", "the model speaks first")
+"""The hint about a conversation that begins with the model."""
+
+
 def say(
     role: Role, *content: Block | str, kind: Kind = "written", name: str | None = None
 ) -> Message:

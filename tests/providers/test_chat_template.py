@@ -317,10 +317,10 @@ def test_only_system() -> None:
     assert [user("Be brief.")] == written("gemma", say("system", "Be brief."))
 
 
-@pytest.mark.parametrize(("target", "first"), [("chatml", []), ("gemma", [user(".")])])
-def test_model_first(target: str, first: list[Any]) -> None:
-    """Where the model may not speak first, a user says next to nothing before it."""
-    assert [*first, says("Hello!"), user("Hi.")] == written(
+@pytest.mark.parametrize("target", ["chatml", "gemma"])
+def test_model_first(target: str) -> None:
+    """Before a model that speaks first, a user says next to nothing."""
+    assert [user("."), says("Hello!"), user("Hi.")] == written(
         target, say("assistant", "Hello!"), say("user", "Hi.")
     )
 
@@ -913,8 +913,8 @@ def test_prompt() -> None:
 
 
 def test_last_turn() -> None:
-    """A last turn of the model is open, for the model to go on, white space and all."""
-    expected = "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\nIt is "
+    """A last turn of the model is open, for the model to go on, without white space at its end."""
+    expected = "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\nIt is"
     assert expected == prompted("chatml", say("user", "Hi."), say("assistant", "It is "))
 
 

@@ -15,7 +15,6 @@ CALLS = (
     "{% for call in message.tool_calls or [] %} {{ call | tojson }}{% endfor %} {% endfor %}"
 )
 ABLE = Abilities(
-    assistant_first=True,
     no_user=True,
     user_after_result=True,
     parallel=True,
@@ -45,7 +44,6 @@ def differing(template: ChatTemplate, usual: Abilities = ABLE) -> dict[str, Any]
             "mistral",
             {
                 "system": False,
-                "assistant_first": False,
                 "no_user": False,
                 "user_after_result": False,
                 "beside": False,
@@ -62,14 +60,14 @@ def test_abilities(name: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("gemma", ("system", "assistant_first", "no_user", "tools", "calls")),
+        ("gemma", ("system", "no_user", "tools", "calls")),
         ("vision", ("tools", "calls")),
     ],
 )
 def test_disabilities(name: str, expected: tuple[str, ...]) -> None:
     """What a template without tools cannot say is found."""
     found = probed(TEMPLATES[name])
-    named = ("system", "assistant_first", "no_user", "tools", "calls")
+    named = ("system", "no_user", "tools", "calls")
     assert expected == tuple(key for key in named if not getattr(found, key))
 
 
@@ -193,7 +191,6 @@ def test_refused(template: ChatTemplate, message: str) -> None:
 def test_careful() -> None:
     """An unknown template is taken for one that drops all that any of them drops."""
     expected = {
-        "assistant_first": False,
         "no_user": False,
         "user_after_result": False,
         "parallel": False,

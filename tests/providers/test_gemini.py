@@ -500,11 +500,8 @@ def outcome(reader: Any, data: object) -> str:
         ),
         pytest.param(
             [say("user", "", " \n", "One."), say("assistant", ""), say("user", "Two.")],
-            [("user", [{"text": " \n"}, {"text": "One."}, {"text": "Two."}])],
-            id="empty texts and messages disappear",
-        ),
-        pytest.param(
-            [say("user", " \n")], [("user", [{"text": " \n"}])], id="white space is a text"
+            [("user", [{"text": "One."}, {"text": "Two."}])],
+            id="blank texts and messages disappear",
         ),
     ],
 )
@@ -1041,10 +1038,33 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
     ("facts", "losses"), [(OLDER, []), (SIGNING, [("hint", "trailing assistant turn")])]
 )
 def test_trailing_model_turn(facts: ModelFacts, losses: list[Any]) -> None:
-    """A last model turn is continued to the byte, or refused."""
+    """A last model turn is continued without its trailing white space, or refused."""
     messages = (HELLO, say("assistant", "It is \n"))
     wire = sent(*messages, facts=facts)[1][1]
-    assert ([{"text": "It is \n"}], losses) == (wire, lost(*messages, facts=facts))
+    trimmed = ("hint", "trailing white space")
+    assert ([{"text": "It is"}], [*losses, trimmed]) == (wire, lost(*messages, facts=facts))
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        (
+            TextBlock("It is \n", extra={"thought_signature": "c2ln"}),
+            {"text": "It is \n", "thought_signature": "c2ln"},
+        ),
+        (
+            TextBlock(" ", extra={"thought_signature": "c2ln"}),
+            {"text": " ", "thought_signature": "c2ln"},
+        ),
+        (ReasoningBlock("Hm. ", origin="gemini"), {"text": "Hm. ", "thought": True}),
+    ],
+    ids=["signed", "only white space", "a thought"],
+)
+def test_what_a_signature_is_bound_to(block: Block, part: dict[str, Any]) -> None:
+    """A text with a signature goes back as it came, and so does a thought."""
+    messages = (HELLO, say("assistant", block))
+    wire = sent(*messages, facts=OLDER)[1][1]
+    assert ([part], []) == (wire, lost(*messages, facts=OLDER))
 
 
 def test_open_calls() -> None:

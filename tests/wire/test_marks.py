@@ -155,8 +155,8 @@ def test_whose_mark_it_is() -> None:
 @pytest.mark.parametrize(
     ("block", "kept", "why"),
     [
-        (TextBlock(" ", "default"), [], ["only white space, or empty under a cache mark", UNSENT]),
-        (TextBlock("", "default"), [], ["only white space, or empty under a cache mark", UNSENT]),
+        (TextBlock(" ", "default"), [], ["only white space: left out", UNSENT]),
+        (TextBlock("", "default"), [], [UNSENT]),
         (
             ImageBlock(media("gcs", "gs://a/b"), cache="default"),
             [],
@@ -201,7 +201,7 @@ def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> No
         (
             ToolResultBlock("c", (TextBlock(" ", "5m"),)),
             [],
-            ["only white space, or empty under a cache mark", UNSENT],
+            ["only white space: left out", UNSENT],
         ),
         (
             ToolResultBlock("c", (ToolUseBlock("d", "t", "{}", "5m"),), cache="5m"),

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from promptdsl import DataError, Message, OutputSchema, Prompt, Source, ToolDefinition
+from promptdsl import (
+    DataError,
+    Message,
+    OutputSchema,
+    Prompt,
+    Source,
+    ToolDefinition,
+    ToolUseBlock,
+)
 from tests.errors import raised
 from tests.providers.conversations import call
 from tests.wire.sent import answer, lost, say, sent, written
@@ -358,6 +366,36 @@ def test_arguments_as_text() -> None:
     assert [
         ("hint", "a lone surrogate in arguments", "it has no UTF-8 form: U+FFFD is sent")
     ] == lost(OPENAI, *said, tools=(tool("t"),))
+
+
+@pytest.mark.parametrize("name", ["t", "other"])
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [
+        *((text, False) for text in ("{}", '{"a": [1]}', ' {"a": 1}\n', "", " ")),
+        *((text, True) for text in ("[1, 2]", "null", '"x"', '{"a":', "{'a': 1}", '{"a": NaN}')),
+    ],
+)
+@pytest.mark.parametrize("target", [OPENAI, "openai_compatible", RESPONSES])
+def test_arguments_that_are_no_object(
+    target: str, arguments: str, is_told: bool, name: str
+) -> None:
+    """Where arguments are text, what is no JSON object is sent as it is, which is a hint."""
+    said = (ASK, say("assistant", call("c", name, arguments)), answer("c", "x"))
+    payload = sent(target, *said, tools=(tool("t"),))
+    calls = payload["input"][1:2] if target == RESPONSES else payload["messages"][1]["tool_calls"]
+    why = "not a JSON object that can be read: sent as it is"
+    assert [arguments] == [made.get("function", made)["arguments"] for made in calls]
+    assert [("hint", f"arguments of {name}", why)][: int(is_told)] == lost(
+        target, *said, tools=(tool("t"),)
+    )
+
+
+def test_the_arguments_of_a_free_tool() -> None:
+    """The text for a tool that takes free text is not JSON."""
+    free = ToolUseBlock("c", "t", "ls -l", extra={"custom": True})
+    said = (ASK, say("assistant", free), answer("c", "x"))
+    assert [[], []] == [lost(target, *said) for target in (OPENAI, RESPONSES)]
 
 
 # Surrogates, and what no JSON is.

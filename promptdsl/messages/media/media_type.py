@@ -104,6 +104,11 @@ def _declared_or_text(data: bytes, given: str | None, kind: MediaKind | None) ->
             f"the attachment is declared {given}, but its bytes are no UTF-8 text",
             fix="encode the text as UTF-8",
         )
+    if given in _SURE:
+        raise MediaError(
+            f"the attachment is declared {given}, but its bytes begin with {bytes(data[:12])!r}",
+            fix="give the bytes of the picture; what a server sent may be a page about an error",
+        )
     return given
 
 
@@ -192,6 +197,9 @@ _SPELLINGS = {
     "text/rtf": "application/rtf",
     "text/x-markdown": "text/markdown",
 }
+
+_SURE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The types whose every file begins with the bytes that :func:`sniff` knows."""
 
 _ALSO: Mapping[str, tuple[str, ...]] = {
     "image/png": ("image/apng",),

@@ -16,6 +16,7 @@ from promptdsl.providers.shared.blocks import (
     BlockRules,
     block_params,
     further_keys,
+    lose_blank,
     lose_source,
     misplaced,
 )
@@ -69,12 +70,9 @@ def _with_extra(
 
 
 def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
-    if block.text and not block.text.isspace():
-        return _with_extra(request, place, {"type": "text", "text": block.text}, block)
-    if block.text or block.cache:
-        reason = "only white space, or empty under a cache mark"
-        request.lose(place, "hint", "text block", reason)
-    return None
+    if lose_blank(request, place, block):
+        return None
+    return _with_extra(request, place, {"type": "text", "text": block.text}, block)
 
 
 def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:

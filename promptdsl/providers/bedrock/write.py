@@ -20,14 +20,19 @@ from promptdsl.providers.bedrock.request import (
     write_point_marks,
 )
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
+from promptdsl.providers.shared.blocks import (
+    BlockRules,
+    block_params,
+    further_keys,
+    lose_blank,
+    lose_source,
+)
 from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Carrier, Param, Place
+from promptdsl.providers.shared.request import OPENING, Carrier, Param, Place
 from promptdsl.providers.shared.two_sided import (
-    OPENING,
     Dialect,
     longest_mark,
     message_params,
@@ -48,7 +53,7 @@ class BedrockPayload(TypedDict):
     outputConfig: "NotRequired[t.OutputConfigTypeDef]"
 
 
-_DIALECT = Dialect("toolResult", text={}, opens=True, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
+_DIALECT = Dialect("toolResult", text={}, misfit=re.compile(r"[^a-zA-Z0-9_.:-]"))
 
 _USER_KINDS = frozenset(
     {
@@ -156,9 +161,7 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
         value = read_json(block.text)
         if isinstance(value, dict):
             return _with_extra(request, place, {"json": json_copy(value)}, block, used=("json",))
-    texts = [] if not block.text or block.text.isspace() else [{"text": block.text}]
-    if block.text and not texts:
-        request.lose(place, "hint", "text block", "only white space")
+    texts = [] if lose_blank(request, place, block) else [{"text": block.text}]
     # An answer is sent with its citations, which Nova's searches have without a text.
     answer = place.message.role == "assistant"
     citations = block.extra.get("citationsContent") if answer else None

@@ -11,8 +11,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.chat_template.run import call_entry
-from promptdsl.providers.shared.request import Param, Place, loss_about
-from promptdsl.providers.shared.two_sided import OPENING
+from promptdsl.providers.shared.request import OPENING, Param, Place, loss_about
 
 NO_FORM = "the template has no form for it here, so it is sent as text"
 

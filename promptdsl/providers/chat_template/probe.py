@@ -44,10 +44,7 @@ def probed(template: ChatTemplate) -> Abilities:
     has_system = has_system and probe.shows([system, _user(), _reply()], SYSTEM, QUESTION, ANSWER)
     media = frozenset(kind for kind in _MEDIA if _shows_part(probe, "user", kind))
     reply_media = frozenset(kind for kind in media if _shows_part(probe, "assistant", kind))
-    # Conversations that do not begin with a user, or have none.
-    assistant_first = probe.shows([_reply()], ANSWER) and probe.shows(
-        [_reply(), _user()], ANSWER, QUESTION
-    )
+    # Conversations without a user.
     no_user = probe.text([]) is not None
     no_user = no_user and (not has_system or probe.shows([system], SYSTEM))
     # Tool definitions: some templates refuse arguments without a description.
@@ -56,7 +53,6 @@ def probed(template: ChatTemplate) -> Abilities:
     abilities = attrs.evolve(
         probe.abilities,
         system=has_system,
-        assistant_first=assistant_first,
         no_user=no_user,
         media=media,
         reply_media=reply_media,

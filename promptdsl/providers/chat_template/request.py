@@ -22,8 +22,6 @@ class Abilities:
 
     system: bool = True
     """A leading system message is printed first, in every later request too."""
-    assistant_first: bool = False
-    """The conversation may begin with the model's turn."""
     no_user: bool = False
     """A request may have no user turn."""
     user_after_result: bool = False

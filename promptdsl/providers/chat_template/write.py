@@ -18,7 +18,7 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
-from promptdsl.providers.shared.blocks import lose_keys
+from promptdsl.providers.shared.blocks import lose_blank, lose_keys
 from promptdsl.providers.shared.clean import arguments_of, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
@@ -56,11 +56,10 @@ def write(
         template = template.with_tools()
         facts = attrs.evolve(facts, template=template)
     abilities = Abilities() if template is None else probed(template)
-    user_opens = bool(prompt.tools) or not (abilities.assistant_first and abilities.system)
     request = Templated(
         prompt,
         attrs.evolve(facts, instructions=False, prefill=True),
-        dialect=Dialect("result", apart=True, trims=False, opens=user_opens),
+        dialect=Dialect("result", apart=True),
         abilities=abilities,
         tokens=control_tokens(template),
     )
@@ -93,7 +92,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
             case b.TextBlock():
                 _lose_hints(request, place, block)
                 param: Param | None = {"type": "text", "text": utf8(block.text)}
-                if not block.text:
+                if lose_blank(request, place, block):
                     continue
             case b.ToolUseBlock() if message.role == "assistant":
                 param = _call_param(request, place, block)
@@ -201,7 +200,7 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
     for request.block, inner in enumerate(block.content):
         if isinstance(inner, b.TextBlock):
             _lose_hints(request, place, inner)
-            texts += [utf8(inner.text)] if inner.text else []
+            texts += [] if lose_blank(request, place, inner) else [utf8(inner.text)]
         else:
             reason = "a template's result is text alone"
             if isinstance(inner, b.UnknownBlock):

@@ -21,7 +21,13 @@ from promptdsl.providers.gemini.read_parts import (
 )
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
-from promptdsl.providers.shared.blocks import BlockRules, block_params, further_keys, lose_source
+from promptdsl.providers.shared.blocks import (
+    BlockRules,
+    block_params,
+    further_keys,
+    lose_blank,
+    lose_source,
+)
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
@@ -39,7 +45,9 @@ class GeminiPayload(TypedDict):
     config: "GenerateContentConfigDict"
 
 
-_DIALECT = Dialect("function_response", text={}, apart=True, opens=True, trims=False)
+_DIALECT = Dialect(
+    "function_response", text={}, apart=True, bound=frozenset({"thought", SIGNATURE})
+)
 _ROLES = {"user": "user", "assistant": "model"}
 
 _ANY = ("part_metadata",)
@@ -138,9 +146,10 @@ def _signed(request: Turns, parts: list[Param]) -> list[Param]:
 
 
 def _text_part(request: Turns, place: Place, block: b.TextBlock) -> Param | None:
-    """Return a text; an empty one is taken only to carry a signature."""
+    """Return a text; a blank one only carries a signature."""
     may_sign = SIGNATURE in _KEYS[place.role]["text"]
-    if not block.text and not (may_sign and _kept_signature(block.extra.get(SIGNATURE))):
+    signature = _kept_signature(block.extra.get(SIGNATURE)) if may_sign else None
+    if not signature and lose_blank(request, place, block):
         return None
     return _with_extra(request, place, {"text": block.text}, block)
 

@@ -22,8 +22,8 @@ from promptdsl.providers.openai_chat.parts import (
     needs_bytes,
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
-from promptdsl.providers.shared.blocks import LOADER, lose_block, lose_keys, misplaced
-from promptdsl.providers.shared.clean import json_copy, lose_title
+from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
+from promptdsl.providers.shared.clean import are_arguments, json_copy, lose_title, text_of_arguments
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -31,9 +31,11 @@ from promptdsl.providers.shared.openai_parts import (
     is_marked,
     joined,
     marked,
+    open_conversation,
     sent_role,
     settle_parts,
     tell_error,
+    trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import NO_MESSAGES, Param, Place, Request
@@ -80,7 +82,7 @@ def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | 
     audio = block.extra.get("audio")
     part = _recording_part(request, place, audio) if audio else None
     known = ["refusal", "audio"] if part else ["refusal"]
-    if part is None and block.text:
+    if part is None and not lose_blank(request, place, block):
         refused = place.role == "assistant" and block.extra.get("refusal") is True
         kind = "refusal" if refused else "text"
         part = {"type": kind, kind: block.text}
@@ -121,7 +123,7 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     name = tool_name(request, place, block.name, longest=LONGEST_NAME)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
-    function = {"name": name, key: request.clean(place, block.arguments, key)}
+    function = {"name": name, key: text_of_arguments(request, place, block, key)}
     lose_keys(request, place, block, known=("custom",))
     call = {"id": fitting_id(block.id, _LONGEST_ID), "type": kind, kind: function}
     return marked(request, place, block.cache, call)
@@ -208,11 +210,14 @@ def write(
     """
     request = ChatRequest(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
+    before = len(request.losses)
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         _write_messages(request, start, stop)
+        open_conversation(request, before)
     entries = request.entries
     if not entries:
         request.losses.append(Loss("hint", "messages", NO_MESSAGES))
+    trim_answer(request)
     if request.marks:
         marked_at = (n for n, entry in enumerate(entries) if is_marked(entry["content"]))
         settle_parts(request, [(index, "content") for index in marked_at])
@@ -229,7 +234,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         bare = message.details is NO_DETAILS
-        if text and bare and role in roles:
+        if text and bare and role in roles and not text.isspace():
             entries.append({"role": role, "content": text})
             continue
         content = message.content if bare and text is None else ()
@@ -238,13 +243,16 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
             inner, id = block.content[0], block.tool_use_id
             short = len(id) <= _LONGEST_ID and id.isascii() and not block.is_error
             plain = short and block.extra is EMPTY and block.cache is None
-            if plain and type(inner) is TextBlock and inner.cache is None and inner.extra is EMPTY:
-                entries.append({"role": "tool", "tool_call_id": id, "content": inner.text})
+            if type(inner) is TextBlock and inner.cache is None and inner.extra is EMPTY:
+                text = inner.text
+            if plain and text is not None and not text.isspace():
+                entries.append({"role": "tool", "tool_call_id": id, "content": text})
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments
             short = len(id) <= _LONGEST_ID and id.isascii() and is_whole(arguments)
-            if short and block.cache is None and block.extra is EMPTY:
+            plain = short and block.cache is None and block.extra is EMPTY
+            if plain and are_arguments(arguments):
                 function = {"name": block.name, "arguments": arguments}
                 call = {"id": id, "type": "function", "function": function}
                 entries.append({"role": "assistant", "content": None, "tool_calls": [call]})
@@ -254,10 +262,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
 
 def _write_message(request: ChatRequest, place: Place) -> None:
     message = place.message
-    if message.plain is None:
-        parts = _parts(request, place, message.content)
-    else:
-        parts = [{"type": "text", "text": message.plain}] if message.plain else []
+    parts = _parts(request, place, message.content)
     if not parts:
         return
     role = "assistant" if message.role == "assistant" else sent_role(request, place)

@@ -10,6 +10,7 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.shared.ids import fitting_id
 from promptdsl.providers.shared.other_providers import (
     ANTHROPIC,
     OPENAI,
@@ -17,7 +18,7 @@ from promptdsl.providers.shared.other_providers import (
     looks_like,
     owner_of,
 )
-from promptdsl.providers.shared.request import Param, Place, Request, new_list
+from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
 
 ORIGIN = "openai_responses"
 
@@ -53,6 +54,10 @@ class Items(Request):
     """The ids of items that were sent."""
     customs: set[str] = attrs.field(factory=set[str])
     """The ids of calls whose tool takes free text, which has results of another type."""
+    calls: dict[str, str] = attrs.field(factory=new_dict)
+    """The id that is sent, by the id of a call without a result."""
+    uses: dict[str, int] = attrs.field(factory=new_dict)
+    """How often each id was used by calls, 0 for an id that was sent only."""
 
 
 @attrs.define(eq=False)
@@ -85,6 +90,27 @@ _ITEM_ID = {
     **{"function_call": re.compile(r"fc_[!-~]+"), "custom_tool_call": re.compile(r"ctc_[!-~]+")},
 }
 """By type of item, the form of its ids: the service refuses others."""
+
+
+def call_id(request: Items, id: str) -> str:
+    """Return the id a call is sent with, and keep it for its result; the n-th use ends in ``_n``.
+
+    The service pairs by the id alone, and refuses a second result of one id.
+    """
+    count = request.uses.get(id, 0) + 1
+    sent = fitting_id(id if count == 1 else f"{id}_{count}", LONGEST_ID, shortest=1)
+    while sent in request.uses:
+        count += 1
+        sent = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
+    request.uses[sent] = 0
+    request.uses[id] = count
+    request.calls[id] = sent
+    return sent
+
+
+def result_id(request: Items, id: str) -> str:
+    """Return the id a result is sent with: that of its call."""
+    return request.calls.pop(id, None) or fitting_id(id, LONGEST_ID, shortest=1)
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:

@@ -12,36 +12,40 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_responses.items import (
     KNOWN_ITEMS,
-    LONGEST_ID,
     ORIGIN,
     REASONING_KEYS,
     ContentDraft,
     Items,
+    call_id,
     identity,
     is_new_id,
     is_own,
     origin_of,
+    result_id,
 )
 from promptdsl.providers.openai_responses.media import media_part, needs_bytes
 from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    lose_blank,
     lose_block,
     lose_keys,
     lose_mark,
     lose_source,
     misplaced,
 )
-from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title
-from promptdsl.providers.shared.ids import fitting_id, tool_name
+from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title, text_of_arguments
+from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
     is_marked,
     joined,
     marked,
+    open_conversation,
     sent_role,
     settle_parts,
     tell_error,
+    trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import NO_MESSAGES, Param, Place, loss_about
@@ -88,17 +92,21 @@ def write(
     """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
+    before = len(request.losses)
     same_roles = _ROLES if facts.system else _ROLES - {"system"}
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message.plain
             # Most messages of a conversation are written here, without a call.
-            if text and message.details is NO_DETAILS and role in same_roles:
+            bare = message.details is NO_DETAILS and role in same_roles
+            if text and bare and not text.isspace():
                 request.entries.append({"role": role, "content": text})
             else:
                 _write_message(request, Place(index, message, role))
+        open_conversation(request, before)
     if not request.entries:
         request.losses.append(Loss("hint", "input", NO_MESSAGES))
+    trim_answer(request)
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
         _settle_marks(request)
@@ -200,12 +208,14 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     place = draft.place
     if place.role != "assistant":
         lose_keys(request, place, block, known=("refusal",))
-        text = {"type": "input_text", "text": block.text} if block.text else None
+        blank = lose_blank(request, place, block)
+        text = None if blank else {"type": "input_text", "text": block.text}
         part = marked(request, place, block.cache, text)
         draft.parts += [part] if part else []
         return
     lose_keys(request, place, block, known=("refusal", "annotations"))
-    if marked(request, place, block.cache, {} if block.text else None) is None:
+    marked(request, place, block.cache, None)
+    if lose_blank(request, place, block):
         return
     # A text of the model is sent in the message it came in.
     origin = origin_of(block)
@@ -270,11 +280,9 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     lose_keys(request, place, block, known=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
-    call = {"name": name, key: request.clean(place, block.arguments, key)}
+    call = {"name": name, key: text_of_arguments(request, place, block, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    request.entries.append(
-        {"type": kind, "call_id": fitting_id(block.id, LONGEST_ID, shortest=1), **call, **own}
-    )
+    request.entries.append({"type": kind, "call_id": call_id(request, block.id), **call, **own})
 
 
 def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> None:
@@ -284,8 +292,11 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     only = block.content[0] if len(block.content) == 1 and is_bare else None
+    text = None
     if type(only) is b.TextBlock and only.cache is None and only.extra is EMPTY:
-        output: str | list[Param] = only.text
+        text = only.text
+    if text is not None and not text.isspace():
+        output: str | list[Param] = text
     else:
         inside = ContentDraft(draft.place.inside("result"))
         _write_blocks(request, inside, block.content)
@@ -301,8 +312,8 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
         output = joined(parts)
-    call_id = fitting_id(block.tool_use_id, LONGEST_ID, shortest=1)
-    request.entries.append({"type": kind, "call_id": call_id, "output": output, **own})
+    id = result_id(request, block.tool_use_id)
+    request.entries.append({"type": kind, "call_id": id, "output": output, **own})
 
 
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> None:

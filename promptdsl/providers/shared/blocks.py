@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
-from promptdsl.foundation.unicode import on_one_line
-from promptdsl.messages import Block, MediaBlock, UnknownBlock
+from promptdsl.foundation.unicode import is_blank, on_one_line
+from promptdsl.messages import Block, MediaBlock, TextBlock, UnknownBlock
 from promptdsl.messages.loss import CACHE_MARK, LossKind
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.other_providers import why_unknown
@@ -87,6 +87,15 @@ _WHERE = {
 def misplaced(place: Place) -> str:
     """Return the reason why a block is not sent: its type is not taken in this place."""
     return f"the target takes no such block in {_WHERE[place.role]}"
+
+
+def lose_blank(request: Request, place: Place, block: TextBlock) -> bool:
+    """Return whether a text is blank, so that no target gets it; white space is a hint."""
+    if not is_blank(block.text):
+        return False
+    if block.text:
+        request.lose(place, "hint", "text block", "only white space: left out")
+    return True
 
 
 def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
@@ -75,7 +76,7 @@ def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | 
     for index in range(len(message.content) - 1, -1, -1):
         block = message.content[index]
         if isinstance(block, TextBlock):
-            able = bool(block.text and not block.text.isspace())
+            able = not is_blank(block.text)
         elif isinstance(block, ToolResultBlock):
             able = bool(block.content)
         else:

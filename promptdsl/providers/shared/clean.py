@@ -5,7 +5,7 @@ import re
 from typing import TypeVar, cast
 
 from promptdsl.foundation.json import read_json, write_json
-from promptdsl.foundation.unicode import is_whole, whole
+from promptdsl.foundation.unicode import is_blank, is_whole, whole
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.media.source import MediaSource, data_url
 from promptdsl.providers.shared.request import Param, Place, Request
@@ -77,6 +77,22 @@ def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
             request.lose_surrogate(place, f"arguments of {block.name}")
         return copied
     return arguments
+
+
+def are_arguments(text: str) -> bool:
+    """Return whether the text of a call's arguments is a JSON object; none at all is one, too."""
+    return text == "{}" or is_blank(text) or isinstance(read_json(text), dict)
+
+
+def text_of_arguments(request: Request, place: Place, block: ToolUseBlock, key: str) -> str:
+    """Return the arguments of a call as the text they are; one that is no JSON object is a hint.
+
+    ``key`` is that of the text: any other than ``arguments`` is free text.
+    """
+    if key == "arguments" and not are_arguments(block.arguments):
+        why = "not a JSON object that can be read: sent as it is"
+        request.lose(place, "hint", f"arguments of {block.name}", why)
+    return request.clean(place, block.arguments, key)
 
 
 def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:

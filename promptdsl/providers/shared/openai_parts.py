@@ -16,7 +16,7 @@ from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.checks import is_list
 from promptdsl.providers.shared.clean import file_name
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
 
 MARK = "prompt_cache_breakpoint"
 JOINT = "\n\n"
@@ -124,6 +124,43 @@ def settle_parts(request: Request, places: list[tuple[int, str]]) -> None:
             sent.append({k: v for k, v in part.items() if k != MARK} if is_lost else part)
         # The entry may be shared with another request, so it is replaced.
         entries[index] = {**entries[index], key: finished(sent)}
+
+
+_OF_MODEL = frozenset({"reasoning", "function_call", "custom_tool_call"})
+"""The types of items of the model, beside messages, that may begin a conversation."""
+
+
+def open_conversation(request: Request, losses: int) -> None:
+    """Send a text of a user before the model's turn, where that begins the conversation.
+
+    ``losses`` is the number of losses before those of messages.
+    """
+    entries = request.entries
+    spoken = (n for n, it in enumerate(entries) if it.get("role") not in ("system", "developer"))
+    first = next(spoken, None)
+    if first is None:
+        return
+    if entries[first].get("role") == "assistant" or entries[first].get("type") in _OF_MODEL:
+        entries.insert(first, {"role": "user", "content": OPENING})
+        request.losses.insert(losses, MODEL_FIRST)
+
+
+def trim_answer(request: Request) -> None:
+    """Send a last answer without the white space at its end; one with an id goes as it came."""
+    entry = request.entries[-1] if request.entries else {}
+    if entry.get("role") != "assistant" or "tool_calls" in entry or "id" in entry:
+        return
+    content = entry["content"]
+    if isinstance(content, str):
+        trimmed: str | list[Param] = content.rstrip()
+    elif content and _is_text(content[-1]):
+        trimmed = [*content[:-1], {**content[-1], "text": content[-1]["text"].rstrip()}]
+    else:
+        return
+    if trimmed != content:
+        # The entry may be shared with another request, so it is replaced.
+        request.entries[-1] = {**entry, "content": trimmed}
+        request.lose_trailing()
 
 
 def sent_role(request: Request, place: Place) -> str:

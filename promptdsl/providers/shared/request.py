@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.unicode import whole
+from promptdsl.foundation.unicode import is_blank, whole
 from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import CACHE_MARK, Loss, LossKind
 from promptdsl.messages.message import Message
@@ -40,6 +40,13 @@ class Place(NamedTuple):
 
 NO_MESSAGES = "a request needs at least one: write a User turn"
 """The reason of the hint about a request without messages."""
+
+OPENING = "."
+"""The text of a user where one is needed and none was written; no model would follow it."""
+
+_WHY_FIRST = f"a user speaks first at every target: {OPENING!r} is sent before it"
+MODEL_FIRST = Loss("hint", "the model speaks first", _WHY_FIRST)
+"""The hint about a conversation that begins with the model."""
 
 Subject: TypeAlias = Place | ToolDefinition | OutputSchema
 """The subject of a loss."""
@@ -141,6 +148,26 @@ class Request:
     def lose_mark(self, mark: Mark, why: str) -> None:
         """Record a cache mark that is not sent."""
         self.losses.append(loss_about(mark.subject, "hint", CACHE_MARK, why, at=mark.at))
+
+    def lose_end(self, what: str, why: str) -> None:
+        """Record a hint about the last block of the model that is not blank."""
+        for number in range(len(self.messages) - 1, -1, -1):
+            message = self.messages[number]
+            blocks = message.content if message.role == "assistant" else ()
+            sent = [
+                index
+                for index, block in enumerate(blocks)
+                if not (isinstance(block, TextBlock) and is_blank(block.text))
+            ]
+            if sent:
+                place = Place(number, message, message.role)
+                self.losses.append(loss_about(place, "hint", what, why, at=(sent[-1],)))
+                return
+
+    def lose_trailing(self) -> None:
+        """Record the white space at the end of a last answer, which is not sent."""
+        why = "many models refuse it at the end of a last answer: left out"
+        self.lose_end("trailing white space", why)
 
     def final_losses(self) -> tuple[Loss, ...]:
         """Return the losses, each with the message of this request."""

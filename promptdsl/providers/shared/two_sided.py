@@ -25,7 +25,9 @@ from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import MISFIT
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import (
+    MODEL_FIRST,
     NO_MESSAGES,
+    OPENING,
     Param,
     Place,
     Request,
@@ -45,9 +47,6 @@ SPOKEN_KINDS = frozenset({"written", "recorded", "recorded_system", "mixed", "tr
 _kind = attrgetter("kind")
 _FLEETING = frozenset(FLEETING)
 
-OPENING = "."
-"""The first text of a user where a model may not speak first; no model would follow it."""
-
 
 @attrs.frozen
 class Dialect:
@@ -55,16 +54,14 @@ class Dialect:
 
     ``result`` names a result: it is the ``type`` of its param or, where params have no type, a key.
     ``text`` are the keys of a text param beside ``text`` itself. ``apart``: results are in a turn
-    of their own. ``opens``: a user has to speak first. ``trims``: a turn that the model continues
-    may not end in white space. ``misfit`` matches a character that is refused in an id;
-    ``longest_id`` is the number of characters it may have.
+    of their own. A text with one of the keys ``bound`` goes back as it came. ``misfit`` matches a
+    character that is refused in an id; ``longest_id`` is the number of characters it may have.
     """
 
     result: str
     text: Mapping[str, str] = {"type": "text"}
     apart: bool = False
-    opens: bool = False
-    trims: bool = True
+    bound: frozenset[str] = frozenset()
     misfit: re.Pattern[str] = MISFIT
     longest_id: int = 64
 
@@ -231,10 +228,9 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
         else:
             request.entries.insert(-1, {"role": "user", "content": [param]})
     elif role != request.role or apart:
-        if not request.entries and role != "user" and dialect.opens:
+        if not request.entries and role != "user":
             request.entries.append({"role": "user", "content": [{**dialect.text, "text": OPENING}]})
-            reason = f"a user has to speak first: {OPENING!r} is sent before it"
-            request.losses.append(Loss("hint", "the model speaks first", reason))
+            request.losses.append(MODEL_FIRST)
         content = [param]
         request.entries.append({"role": role, "content": content})
         request.role, request.content = role, content
@@ -256,22 +252,11 @@ def _finish(request: Turns) -> None:
         param = request.content[-1]
         text = str(param.get("text", ""))
         if not request.facts.prefill:
-            reason = "this model refuses to continue one"
-            _lose_last(request, "trailing assistant turn", reason)
-        elif request.dialect.trims and text != text.rstrip():
+            request.lose_end("trailing assistant turn", "this model refuses to continue one")
+        if text != text.rstrip() and request.dialect.bound.isdisjoint(param):
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
             _move_marks(request, 0, {id(param): trimmed})
-            reason = "refused at the end of an assistant turn"
-            _lose_last(request, "trailing white space", reason)
-
-
-def _lose_last(request: Turns, what: str, why: str) -> None:
-    """Record a hint about the last block of the model."""
-    index = max(n for n, message in enumerate(request.messages) if message.role == "assistant")
-    message = request.messages[index]
-    request.block = len(message.content) - 1
-    request.lose(Place(index, message, message.role), "hint", what, why)
-    request.block = None
+            request.lose_trailing()
 
 
 def stale_before(prompt: Prompt) -> int:

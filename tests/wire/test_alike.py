@@ -1,0 +1,229 @@
+"""What is alike at every target: blank texts, who speaks first, white space at the end."""
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Block,
+    Message,
+    Prompt,
+    System,
+    TextBlock,
+    Timeline,
+    ToolResultBlock,
+    User,
+    read_payload,
+    render,
+)
+from tests.internals import facts_for
+from tests.providers.conversations import LOOK_UP, call
+from tests.providers.every_target import FACTS, read, write
+from tests.providers.strategies import joined, rounds_of, turns_of
+from tests.searching import examples
+from tests.wire.sent import answer, say, sent
+
+LLAMA = "meta.llama3-1-70b-instruct-v1:0"
+TARGETS = {
+    **{name: FACTS[name] for name in FACTS if name != "o1-mini" and "template " not in name},
+    "bedrock llama": facts_for(LLAMA, "bedrock"),
+}
+"""Every target that has system text."""
+every_target = pytest.mark.parametrize("target", TARGETS)
+
+U, V, A, S = say("user", "u"), say("user", "v"), say("assistant", "a"), say("system", "s")
+CALL, ANSWER = say("assistant", call("c")), answer("c", "o")
+
+BLANK = ("hint", "text block", "only white space: left out")
+FIRST = (
+    *("hint", "the model speaks first"),
+    "a user speaks first at every target: '.' is sent before it",
+)
+TRAILING = (
+    *("hint", "trailing white space"),
+    "many models refuse it at the end of a last answer: left out",
+)
+ELSEWHERE = ("trailing assistant turn", "a call without a signature")
+"""The hints about what only some targets ask for."""
+
+
+def turns(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
+    """Return the sides that speak, each with its texts; neighbours on one side are one."""
+    sides = groupby(messages, lambda message: "user" if message.role == "tool" else message.role)
+    return [(side, "\n\n".join(message.text for message in said)) for side, said in sides]
+
+
+def told(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[Any]]:
+    """Return the turns that a target gets of messages, and the losses."""
+    payload, losses = write(Prompt(messages, (LOOK_UP,)), TARGETS[target])
+    found = [(loss.kind, loss.what, loss.why) for loss in losses if loss.what not in ELSEWHERE]
+    return turns(read(payload, TARGETS[target]).messages), found
+
+
+@every_target
+@pytest.mark.parametrize(
+    ("messages", "expected", "losses"),
+    [
+        ((say("system", " "), U), [("user", "u")], [BLANK]),
+        ((say("system", "\n\t "), S, U), [("system", "s"), ("user", "u")], [BLANK]),
+        ((say("system", "s", " \n"), U), [("system", "s"), ("user", "u")], [BLANK]),
+        ((say("developer", " "), U), [("user", "u")], [BLANK]),
+        ((say("user", " "), U), [("user", "u")], [BLANK]),
+        ((U, A, say("user", "\n")), [("user", "u"), ("assistant", "a")], [BLANK]),
+        ((say("user", " ", "u", "\n"),), [("user", "u")], [BLANK, BLANK]),
+        ((U, say("assistant", "\u3000"), V), [("user", "u\n\nv")], [BLANK]),
+        ((U, say("assistant", " \n")), [("user", "u")], [BLANK]),
+        (
+            (U, say("developer", " "), A, V),
+            [("user", "u"), ("assistant", "a"), ("user", "v")],
+            [BLANK],
+        ),
+        (
+            (U, CALL, answer("c", " "), A, V),
+            [("user", "u"), ("assistant", ""), ("user", ""), ("assistant", "a"), ("user", "v")],
+            [BLANK],
+        ),
+        ((U, say("developer", ""), say("user", ""), say("assistant")), [("user", "u")], []),
+    ],
+)
+def test_blank_texts(target: str, messages: Any, expected: object, losses: object) -> None:
+    """A text of white space is left out wherever it stands, a hint; an empty one is no loss."""
+    assert (expected, losses) == told(target, *messages)
+
+
+@every_target
+@pytest.mark.parametrize(
+    ("messages", "expected", "losses"),
+    [
+        ((A, U), [("user", "."), ("assistant", "a"), ("user", "u")], [FIRST]),
+        (
+            (S, CALL, ANSWER, A, U),
+            [
+                *[("system", "s"), ("user", "."), ("assistant", ""), ("user", "o")],
+                *[("assistant", "a"), ("user", "u")],
+            ],
+            [FIRST],
+        ),
+        (
+            (say("user", " "), A, U),
+            [("user", "."), ("assistant", "a"), ("user", "u")],
+            [FIRST, BLANK],
+        ),
+        ((say("assistant", " "), U), [("user", "u")], [BLANK]),
+        ((A,), [("user", "."), ("assistant", "a")], [FIRST]),
+    ],
+)
+def test_who_speaks_first(target: str, messages: Any, expected: object, losses: Any) -> None:
+    """Before a model that speaks first a user says a point, which is a hint."""
+    turns, found = told(target, *messages)
+    assert (expected, losses) == (turns, sorted(found, key=losses.index))
+
+
+@every_target
+@pytest.mark.parametrize(
+    ("content", "expected", "losses"),
+    [
+        (("a",), "a", []),
+        (("a \n",), "a", [TRAILING]),
+        ((" a\t",), " a", [TRAILING]),
+        (("a ", "\n"), "a", [BLANK, TRAILING]),
+    ],
+)
+def test_a_blank_at_the_end(target: str, content: Any, expected: str, losses: object) -> None:
+    """A last answer is sent without the white space at its end, which is a hint; others keep it."""
+    said = (U, say("assistant", "x "), V, say("assistant", *content))
+    wire = [("user", "u"), ("assistant", "x "), ("user", "v"), ("assistant", expected)]
+    assert (wire, losses) == told(target, *said)
+
+
+def test_the_item_of_a_response() -> None:
+    """At Responses a last answer with the id of its item goes back as it came."""
+    recorded = [
+        {"role": "user", "content": "u"},
+        {
+            **{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"},
+            "content": [{"type": "output_text", "text": "a ", "annotations": []}],
+        },
+    ]
+    messages = read_payload(recorded, "openai_responses").messages
+    assert recorded == sent("openai_responses", *messages)["input"]
+
+
+def test_an_answer_of_parts() -> None:
+    """At Chat white space goes from the end of the last part, unless that is a refusal."""
+    refusal = TextBlock("r ", extra={"refusal": True})
+    refused = {"type": "refusal", "refusal": "r "}
+    expected = [
+        [refused, {"type": "text", "text": "a"}],
+        [{"type": "text", "text": "a "}, refused],
+    ]
+    assert expected == [
+        sent("openai", U, say("assistant", *content))["messages"][-1]["content"]
+        for content in ((refusal, "a "), ("a ", refusal))
+    ]
+
+
+@every_target
+def test_where_it_is_told(target: str) -> None:
+    """A hint names the block that is left out, and the last text of the model that is sent."""
+    last = say("assistant", "a ", " ")
+    losses = write(Prompt((U, last, say("assistant", " "), say("user", ""))), TARGETS[target])[1]
+    found = [(loss.what, loss.at) for loss in losses if loss.what not in ELSEWHERE]
+    assert [
+        ("text block", (1, 1)),
+        ("text block", (2, 0)),
+        ("trailing white space", (1, 0)),
+    ] == found
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai_responses", "gemini", "bedrock"])
+def test_the_line_of_a_hint(provider: str) -> None:
+    """A hint about a blank system text names the author's line."""
+    tree = Timeline(System(" "), User("Hi."))
+    [loss] = render(tree, provider=provider).losses
+    assert ("hint", "text block", "system[0]") == (loss.kind, loss.what, loss.path)
+    assert str(loss).startswith(f"{__file__}:")
+
+
+# Any conversation.
+
+TEXTS = st.sampled_from(["", " ", "\n", "a", "a \n", " b"])
+CONTENTS = TEXTS.map(TextBlock)
+IDS = st.sampled_from([["a"], ["a", "b"]])
+KINDS = st.sampled_from(["written", "event", "request"])
+CONVERSATIONS = st.builds(
+    lambda leading, runs: (*leading, *joined(runs)),
+    st.lists(st.builds(say, st.sampled_from(["system", "developer"]), TEXTS), max_size=2),
+    turns_of(CONTENTS, rounds_of(CONTENTS, IDS), KINDS),
+)
+
+
+def texts(messages: tuple[Message, ...]) -> Iterator[str]:
+    """Yield the texts of messages and of the results in them."""
+    waiting: list[Block] = [block for message in messages for block in message.content]
+    for block in waiting:
+        waiting += block.content if isinstance(block, ToolResultBlock) else ()
+        if isinstance(block, TextBlock):
+            yield block.text
+
+
+@examples(2_000, fast=100)
+@given(st.sampled_from([*FACTS]), CONVERSATIONS)
+def test_any_conversation(target: str, messages: tuple[Message, ...]) -> None:
+    """No text is blank, the model never speaks first, no last answer ends in white space."""
+    payload, _ = write(Prompt(messages, (LOOK_UP,)), FACTS[target])
+    prompt = read(payload, FACTS[target])
+    spoken = [message.role for message in prompt.messages if message.role in ("user", "assistant")]
+    last = prompt.messages[-1:]
+    ends = [message.text for message in last if message.role == "assistant" and not message.calls]
+    assert [] == [text for text in texts(prompt.messages) if not text.strip()]
+    assert "assistant" not in spoken[:1]
+    assert [end.rstrip() for end in ends] == ends
+    assert json.dumps(payload, default=repr) == json.dumps(
+        write(prompt, FACTS[target])[0], default=repr
+    )
