@@ -70,6 +70,8 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: Op
 def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
     note = partial(state.note, node)
     notice(node.raw_values, note)
+    if node.starts_block:
+        state.page.flush()
     state.page.put(guarded(written(node.text, note), around.rules, state.tags), around.margin)
     if node.cache:
         state.page.cache(node.cache)
