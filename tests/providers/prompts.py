@@ -26,7 +26,9 @@ from promptdsl import (
     Tool,
     ToolMessage,
     ToolResult,
+    ToolResultBlock,
     ToolUse,
+    ToolUseBlock,
     UnknownBlock,
     User,
     UserAction,
@@ -187,12 +189,11 @@ def _round(said: list[Any], results: dict[str, Any], between: list[Any], shape: 
     ]
 
 
+_IDS = st.sampled_from(["a", "b", "fc.1:a", "id\u00e9", LONG_ID])
 ROUNDS = st.builds(
     _round,
     some(TEXTS, REASONING, least=0),
-    st.dictionaries(
-        st.sampled_from(["a", "b", "fc.1:a", "id\u00e9", LONG_ID]), _RESULTS, min_size=1, max_size=3
-    ),
+    st.dictionaries(_IDS, _RESULTS, min_size=1, max_size=3),
     some(EVENTS, FLEETING, least=0),
     st.sampled_from(["", "one turn", "other order", "text behind"]),
 )
@@ -213,7 +214,38 @@ _MESSAGES = st.one_of(
         name=NAMES,
     ),
 )
-HISTORIES = st.builds(History, st.lists(_MESSAGES, max_size=3))
+_CALLS = st.tuples(
+    st.sampled_from(["{}", '{"q": "\u00e9"}', "", "[1]", "{bad"]),
+    CACHES,
+    st.sampled_from(
+        [{}, {"custom": True}, {"item": {"id": "fc_1"}}, {"thought_signature": "c2ln"}]
+    ),
+)
+_ANSWERED = st.tuples(
+    some(_RECORDED_TEXTS, ATTACHMENTS, UNKNOWN, st.just(_OBJECT), least=0).map(tuple),
+    st.sampled_from([None, "look.up"]),
+    st.booleans(),
+    st.sampled_from([None, "timeout_error"]),
+    CACHES,
+)
+
+
+def _recorded_round(said: list[Any], rounds: dict[str, tuple[Any, Any]]) -> list[Message]:
+    """Return an answer with calls as they came, and the result of each."""
+    calls = [ToolUseBlock(id, "look.up", *call) for id, (call, _) in rounds.items()]
+    results = [ToolResultBlock(id, *result) for id, (_, result) in rounds.items()]
+    return [
+        Message("assistant", (*said, *calls)),
+        *(Message("tool", (result,)) for result in results),
+    ]
+
+
+_RECORDED_ROUNDS = st.builds(
+    _recorded_round,
+    some(_RECORDED_TEXTS, REASONING, UNKNOWN, least=0),
+    st.dictionaries(_IDS, st.tuples(_CALLS, _ANSWERED), min_size=1, max_size=2),
+)
+HISTORIES = st.builds(History, st.lists(_MESSAGES, max_size=3) | _RECORDED_ROUNDS)
 
 _TURNS: st.SearchStrategy[list[Any]] = ROUNDS | st.one_of(
     USERS, ANSWERS, DEVELOPERS, EVENTS, FLEETING, HISTORIES, BREAKS
