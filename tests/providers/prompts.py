@@ -269,7 +269,7 @@ _EQUIPMENT = st.lists(
     unique_by=id,
 )
 
-PROMPTS = st.builds(
+ANY_PROMPTS = st.builds(
     lambda equipment, head, turns: Timeline(
         *equipment, *head, *(part for turn in turns for part in turn)
     ),
@@ -280,7 +280,7 @@ PROMPTS = st.builds(
     | st.just(()),
     st.lists(_TURNS, min_size=1, max_size=6),
 )
-"""Prompts, of which not every one can be rendered with every setting."""
+"""Prompts that can be rendered for every target, in every setting below."""
 
 TRANSFORMATIONS = st.sampled_from(
     [

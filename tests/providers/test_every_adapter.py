@@ -26,8 +26,7 @@ from tests.providers.laws import (
     unlawful_rendered,
     vanished,
 )
-from tests.providers.prompts import PROMPTS as ANY
-from tests.providers.prompts import TRANSFORMATIONS
+from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.providers.recorder import Clients
 from tests.searching import examples
 
@@ -72,7 +71,7 @@ def test_law(target: str) -> None:
 
 @every_target
 @examples(300, 10)
-@given(tree=ANY, transformation=TRANSFORMATIONS, cache=st.sampled_from([None, "auto"]))
+@given(tree=ANY_PROMPTS, transformation=TRANSFORMATIONS, cache=st.sampled_from([None, "auto"]))
 def test_law_for_any_prompt(target: str, tree: Timeline, transformation: Any, cache: Any) -> None:
     """What is sent of any prompt, read and rendered again is the same bytes."""
     facts = FACTS[target]
