@@ -6,6 +6,7 @@ import pytest
 
 from promptdsl import (
     Assistant,
+    CacheBreakpoint,
     Developer,
     Ephemeral,
     Event,
@@ -20,6 +21,7 @@ from promptdsl import (
     ToolResult,
     ToolUse,
     User,
+    read_payload,
     render,
 )
 
@@ -117,3 +119,103 @@ def test_a_pending_prompt_can_be_fed_back() -> None:
     """Request-only content behind open calls is no turn of the conversation."""
     first = render(Timeline(User("q"), call("1"), Ephemeral("e"))).messages
     assert ["user", "assistant", "user"] == roles(Timeline(History(first)))
+
+
+# Payloads.
+
+
+def again(payload: Any, provider: str, **options: Any) -> Any:
+    """Return the payload of a prompt that was read from a payload."""
+    return render(read_payload(payload, provider), provider=provider, **options).payload()
+
+
+SENT: dict[str, Any] = {
+    "anthropic": {
+        "system": [{"type": "text", "text": "s"}, {"type": "text", "text": "d"}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "q"}]}],
+    },
+    "gemini": {
+        "contents": [{"role": "user", "parts": [{"text": "q"}]}],
+        "config": {"system_instruction": {"parts": [{"text": "s"}, {"text": "d"}]}},
+    },
+    "bedrock": {
+        "system": [{"text": "s"}, {"text": "d"}],
+        "messages": [{"role": "user", "content": [{"text": "q"}]}],
+    },
+    "openai": {
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "developer", "content": "d"},
+            {"role": "user", "content": "q"},
+        ]
+    },
+    "openai_compatible": {
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "system", "content": "d"},
+            {"role": "user", "content": "q"},
+        ]
+    },
+    "chat_template": {
+        "messages": [{"role": "system", "content": "s\n\nd"}, {"role": "user", "content": "q"}]
+    },
+}
+
+
+@pytest.mark.parametrize("provider", SENT)
+def test_a_developer_behind_the_system_text_stays_apart(provider: str) -> None:
+    """What was sent in two blocks, or in two messages, is sent in two of them again."""
+    payload = render(Timeline(System("s"), Developer("d"), User("q")), provider=provider).payload()
+    assert (SENT[provider], SENT[provider]) == (payload, again(payload, provider))
+
+
+_MARK = {"cache_control": {"type": "ephemeral"}}
+MARKED: dict[str, Any] = {
+    **{provider: SENT[provider] for provider in ("gemini", "bedrock")},
+    "anthropic": {
+        **SENT["anthropic"],
+        "system": [{"type": "text", "text": "s", **_MARK}, {"type": "text", "text": "d"}],
+    },
+}
+
+
+@pytest.mark.parametrize("provider", MARKED)
+def test_system_text_around_a_mark_stays_apart(provider: str) -> None:
+    """A cache mark divides system text also where the target takes no marks, and afterwards."""
+    tree = Timeline(System("s", CacheBreakpoint(), "d"), User("q"))
+    payload = render(tree, provider=provider).payload()
+    assert (payload, payload) == (again(payload, provider), MARKED[provider])
+
+
+def test_system_text_read_beside_written_text() -> None:
+    """The texts of a payload stay apart in a prompt; written text is joined to the first."""
+    tree = Timeline(System("w"), History.from_bedrock(SENT["bedrock"]))
+    assert {**SENT["bedrock"], "system": [{"text": "w\n\ns"}, {"text": "d"}]} == (
+        render(tree, provider="bedrock").payload()
+    )
+
+
+def test_neighbours_that_were_sent_apart_stay_apart() -> None:
+    """A payload that was read merges no turns, unless that is asked for."""
+    tree = Timeline(User("a"), User("b", merge=False), User("c"))
+    payload = render(tree, provider="openai").payload()
+    apart = {"messages": [{"role": "user", "content": text} for text in ("a", "b", "c")]}
+    merged = {"messages": [{"role": "user", "content": "a\n\nb\n\nc"}]}
+    asked = {"merge_consecutive": True}
+    assert (apart, apart, merged) == (
+        payload,
+        again(payload, "openai"),
+        again(payload, "openai", transformation=asked),
+    )
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai_responses"])
+def test_an_event_as_system_text_stays_apart(provider: str) -> None:
+    """A system message behind the system text is none of it, also when it was read."""
+    config = {"role_mapping": {"event": "system"}}
+    tree = Timeline(System("s"), Event("e"), User("q"))
+    payload: Any = render(tree, provider=provider, transformation=config).payload()
+    assert ([("system", "s"), ("system", "<event>\ne\n</event>"), ("user", "q")], payload) == (
+        [(entry["role"], entry["content"]) for entry in next(iter(payload.values()))],
+        again(payload, provider),
+    )

@@ -1,6 +1,7 @@
 """The timeline around a part alone, or around a prompt that was read from a payload."""
 
 from collections.abc import Coroutine, Iterable, Mapping
+from itertools import pairwise
 from types import ModuleType
 from typing import cast
 
@@ -101,7 +102,19 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
 
     with detached():
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
-        content = (*equipment, History(prompt.messages))
+        content = (*equipment, History(_sent_apart(prompt.messages)))
         for component in content:
             component.code, component.offset = author(), -1
-        return cast("RootNode", finish(write_timeline(content, author())))
+        timeline = write_timeline(content, author())
+        # Neighbours of one role were sent apart.
+        timeline.transformation = {"merge_consecutive": False}
+        return cast("RootNode", finish(timeline))
+
+
+def _sent_apart(messages: tuple[Message, ...]) -> list[Message]:
+    """Return messages; a system message that was read behind another one is sent behind it."""
+    sent = [*messages]
+    for index, (before, it) in enumerate(pairwise(messages), 1):
+        if before.role == it.role == "system" and it.kind == "recorded":
+            sent[index] = it.replace(role="developer", kind="recorded_system")
+    return sent

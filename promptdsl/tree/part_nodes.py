@@ -160,6 +160,8 @@ class VerbatimNode(Node):
     cache: Cache | None = None
     raw_values: tuple[str, ...] = ()
     """The values in it, before they were encoded."""
+    starts_block: bool = False
+    """Whether the text before it is another block."""
 
 
 @node_class

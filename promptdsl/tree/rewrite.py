@@ -25,6 +25,7 @@ from promptdsl.tree.masks import (
     DEEP,
     HOLLOW,
     LIFTED,
+    MEDIA,
     NAMED,
     RESULT,
     SECTION,
@@ -123,6 +124,14 @@ def make_turn(
     """Return a turn with the mask of its content; ``surface`` is its bit beside ``TURN``."""
     mask = bits(TURN | surface, covering(content)) | implied(options)
     return make(cls, content, mask=mask, at=at, options=options, role=role, kind=kind)
+
+
+def mapped_role(turn: Node, role: Role) -> Role:
+    """Return the role of an event or a request-only turn that a configuration maps to ``role``.
+
+    With an attachment it is a turn of the user: no instruction can hold one.
+    """
+    return "user" if turn.mask & MEDIA << SHIFT else role
 
 
 def has_content(content: Iterable[Child]) -> bool:

@@ -121,8 +121,9 @@ def test_one_fence_for_each_event_block() -> None:
     )
 
 
-def test_a_picture_in_an_event() -> None:
-    """An attachment in an event stands in place, between the fences."""
+@pytest.mark.parametrize("role", ["user", "developer", "system"])
+def test_a_picture_in_an_event(role: str) -> None:
+    """An attachment in an event stands in place, between the fences, in a turn of the user."""
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
     assert [
         (
@@ -133,6 +134,7 @@ def test_a_picture_in_an_event() -> None:
         )
     ] == comes_to(
         Event("before", Image.from_url("https://example.org/a.png"), UserAction("left")),
+        transformation={"role_mapping": {"event": role}},
     )
 
 

@@ -1,5 +1,6 @@
 """Place: request-only turns at their position, and nothing inside a batch of tool calls."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from promptdsl import (
     Event,
     Grounding,
     History,
+    Image,
     Message,
     Node,
     PairingError,
@@ -151,6 +153,66 @@ def test_the_role_of_a_target(model: str | None, role: str) -> None:
     """Every provider and model has its role for request-only turns."""
     [message] = render(Ephemeral("x"), model=model).messages
     assert role == message.role
+
+
+PICTURE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+
+
+def picture() -> Image:
+    """Return a picture."""
+    return Image.from_url("https://example.org/a.png")
+
+
+FLEETING: dict[str, Callable[[], Node]] = {
+    "ephemeral": lambda: Ephemeral("See", picture(), "there"),
+    "grounding": lambda: Grounding("g", "See", Section("s", picture()), "there"),
+    "recorded": lambda: History(
+        [{"role": "ephemeral", "content": ["See", PICTURE, "there"]}]  # type: ignore[list-item]
+    ),
+}
+
+
+@pytest.mark.parametrize("role", ["user", "developer", "system"])
+@pytest.mark.parametrize("write", FLEETING.values(), ids=FLEETING)
+def test_an_attachment_is_in_a_turn_of_the_user(write: Callable[[], Node], role: str) -> None:
+    """Request-only content with an attachment is a user turn: no instruction can hold one."""
+    roles = {"role_mapping": {"ephemeral": role}}
+    assert [("user", "<context>\nSee", PICTURE, "there\n</context>")] == comes_to(
+        write(), transformation=roles
+    )
+
+
+@pytest.mark.parametrize("role", ["user", "developer", "system"])
+def test_a_hint_tells_of_an_attachment_in_an_instruction(role: str) -> None:
+    """The hint names the turn and its line; there is none where a user turn was asked for."""
+    content = [Ephemeral("See", picture()), Event("Seen", picture())]
+    line = f"{__file__}:{this_line() - 1}"
+    roles = {"role_mapping": {"ephemeral": role, "event": role}}
+    losses = render(Timeline(User("u"), *content), transformation=roles).losses
+    why = "no instruction can hold an attachment, so it is sent in a user turn"
+    assert [
+        ("hint", f"{kind} turn as an instruction", why, f"{kind}[0]", line)
+        for kind in ("ephemeral", "event")
+        if role != "user"
+    ] == [(loss.kind, loss.what, loss.why, loss.path, str(loss.source)) for loss in losses]
+
+
+@pytest.mark.parametrize(
+    ("model", "content"),
+    [
+        ("gpt-5", {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}),
+        ("claude-opus-5-5", PICTURE),
+        ("claude-opus-4-5", PICTURE),
+    ],
+)
+def test_a_picture_in_a_grounding_is_sent(model: str, content: Any) -> None:
+    """Where instructions have a role of their own, a picture is sent beside the words of a user."""
+    tree = Timeline(System("s"), Grounding("g", "See", picture()), User("u"))
+    payload: Any = render(tree, model=model).payload()
+    assert ("user", content) == (
+        payload["messages"][-1]["role"],
+        payload["messages"][-1]["content"][1],
+    )
 
 
 def test_events_and_request_only_turns_have_roles_of_their_own() -> None:

@@ -7,7 +7,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from promptdsl import Message, ModelFacts, Prompt, TextBlock, ToolResultBlock
+from promptdsl import (
+    Message,
+    ModelFacts,
+    Prompt,
+    Rendered,
+    TextBlock,
+    ToolResultBlock,
+    read_payload,
+    render,
+)
 from tests.folding import failures, unequal
 from tests.internals import whole as utf8
 from tests.providers.conversations import answered
@@ -38,6 +47,19 @@ def unlawful(
         return unequal(dumps(payload), dumps(write(read(payload, facts), facts)[0]))
 
     return failures(prompts, wrong)
+
+
+def unlawful_rendered(rendered: Rendered, facts: ModelFacts) -> list[str]:
+    """Return where a prompt that is read again is not sent as the same bytes by ``render``."""
+    target: Any = {"provider": facts.provider, "model": facts.model}
+
+    def wrong(_: str) -> str:
+        payload = rendered.payload()
+        again = render(read_payload(payload, str(facts.provider)), **target).payload()
+        return unequal(as_json(payload), as_json(again))
+
+    # It does not know the templates of tests.
+    return failures(["rendered"], wrong) if facts.template is None else []
 
 
 def changed_on_its_way(

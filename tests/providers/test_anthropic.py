@@ -28,7 +28,7 @@ from promptdsl import (
     VideoBlock,
     read_response,
 )
-from tests.internals import EMPTY
+from tests.internals import EMPTY, KINDS
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
@@ -246,7 +246,7 @@ _results = st.builds(
 _blocks: st.SearchStrategy[Block] = st.one_of(
     _texts, _attachments, _calls, _reasoning, _unknown, _results
 )
-_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_kinds = st.sampled_from(KINDS)
 _messages = st.one_of(
     st.builds(
         Message,

@@ -33,7 +33,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import EMPTY, facts_for
+from tests.internals import EMPTY, KINDS, facts_for
 from tests.internals import read_bedrock as read
 from tests.internals import read_response_bedrock as read_response
 from tests.internals import write_bedrock as write
@@ -249,7 +249,7 @@ _results = st.builds(
 _blocks: st.SearchStrategy[Block] = st.one_of(
     _texts, _attachments, _calls, _reasoning, _unknown, _results
 )
-_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_kinds = st.sampled_from(KINDS)
 _messages = st.builds(
     Message,
     st.sampled_from(["system", "developer", "user", "assistant"]),

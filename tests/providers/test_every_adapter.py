@@ -1,7 +1,12 @@
 """One table of conversations through all adapters: taken, read back, sent, and nothing lost."""
 
-import pytest
+from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import Prompt, Timeline, render
 from tests.folding import failures
 from tests.providers.conversations import PROMPTS
 from tests.providers.every_target import (
@@ -13,8 +18,17 @@ from tests.providers.every_target import (
     strings_in,
     write,
 )
-from tests.providers.laws import Prompts, all_answered, refused, unlawful, vanished
+from tests.providers.laws import (
+    Prompts,
+    all_answered,
+    refused,
+    unlawful,
+    unlawful_rendered,
+    vanished,
+)
+from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.providers.recorder import Clients
+from tests.searching import examples
 
 every_target = pytest.mark.parametrize("target", FACTS)
 every_typed_target = pytest.mark.parametrize(
@@ -53,6 +67,18 @@ def test_accepted(target: str) -> None:
 def test_law(target: str) -> None:
     """What is written of every prompt, read and written again is the same bytes."""
     assert [] == unlawful(PROMPTS, FACTS[target])
+
+
+@every_target
+@examples(300, 10)
+@given(tree=ANY_PROMPTS, transformation=TRANSFORMATIONS, cache=st.sampled_from([None, "auto"]))
+def test_law_for_any_prompt(target: str, tree: Timeline, transformation: Any, cache: Any) -> None:
+    """What is sent of any prompt, read and rendered again is the same bytes."""
+    facts = FACTS[target]
+    options: Any = {"provider": facts.provider, "model": facts.model, "cache": cache}
+    rendered = render(tree, transformation=transformation, **options)
+    prompt = Prompt(rendered.messages, rendered.tools, rendered.tool_choice, rendered.output)
+    assert ([], []) == (unlawful({"it": prompt}, facts), unlawful_rendered(rendered, facts))
 
 
 @every_target

@@ -30,7 +30,7 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.errors import raised
-from tests.internals import EMPTY, json_schema
+from tests.internals import EMPTY, KINDS, json_schema
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
@@ -257,7 +257,7 @@ _results = st.builds(
 _blocks: st.SearchStrategy[Block] = st.one_of(
     _texts, _attachments, _calls, _reasoning, _unknown, _results
 )
-_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_kinds = st.sampled_from(KINDS)
 _messages = st.builds(
     Message,
     st.sampled_from(["system", "developer", "user", "assistant"]),

@@ -36,7 +36,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import Kind, Role, facts_for
+from tests.internals import KINDS, Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
 from tests.internals import read_response_openai_chat as read_response
 from tests.internals import write_openai_chat as write
@@ -215,9 +215,7 @@ _results = st.builds(
 )
 _blocks: st.SearchStrategy[Block] = st.one_of(_texts, _attachments, _calls, _others, _results)
 _roles: st.SearchStrategy[Role] = st.sampled_from(["system", "developer", "user", "assistant"])
-_kinds: st.SearchStrategy[Kind] = st.sampled_from(
-    ["written", "recorded", "recorded_system", "event", "request"]
-)
+_kinds: st.SearchStrategy[Kind] = st.sampled_from(KINDS)
 _messages = st.builds(
     Message, _roles, st.lists(_blocks, max_size=4).map(tuple), name=_titles, kind=_kinds
 ) | st.builds(

@@ -31,7 +31,7 @@ from promptdsl import (
     UnknownBlock,
     VideoBlock,
 )
-from tests.internals import EMPTY, Kind, Role, facts_for
+from tests.internals import EMPTY, KINDS, Kind, Role, facts_for
 from tests.internals import read_openai_responses as read
 from tests.internals import read_response_openai_responses as read_response
 from tests.internals import write_openai_responses as write
@@ -263,7 +263,7 @@ _results = st.builds(
 _blocks: st.SearchStrategy[Block] = st.one_of(
     _texts, _attachments, _calls, _reasoning, _unknown, _results
 )
-_kinds = st.sampled_from(["written", "recorded", "recorded_system", "event", "request"])
+_kinds = st.sampled_from(KINDS)
 _names = st.sampled_from([None, None, "Ada"])
 _messages = st.builds(
     Message,

@@ -95,8 +95,17 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
             case JsonBlock() | CodeBlock():
                 content.append(data_node(block, recorded.at, is_value=False))
             case TextBlock():
-                text, cache = block.text, block.cache
-                content.append(make(VerbatimNode, mask=TEXT, at=recorded, text=text, cache=cache))
+                # What a payload has in two blocks stays in two blocks.
+                content.append(
+                    make(
+                        VerbatimNode,
+                        mask=TEXT,
+                        at=recorded,
+                        text=block.text,
+                        cache=block.cache,
+                        starts_block=bool(content) and message.kind == "recorded",
+                    )
+                )
             case _:
                 content.append(make(MediaNode, mask=bits(MEDIA), at=recorded, block=block))
     options = Options(

@@ -19,7 +19,7 @@ from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
-from promptdsl.tree.rewrite import make_turn, with_content
+from promptdsl.tree.rewrite import make_turn, mapped_role, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 Narrator = Callable[[str, Mapping[str, object]], str]
@@ -53,7 +53,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
             content.append(_event_fence(child, turn.options, config, event_text))
         elif child is not None:
             content.append(child)
-    role, options = config.event_role, turn.options
+    role, options = mapped_role(turn, config.event_role), turn.options
     return make_turn(
         TurnNode, tuple(content), EVENT, at=turn, role=role, kind="event", options=options
     )

@@ -26,7 +26,7 @@ from promptdsl.tree.masks import (
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
-from promptdsl.tree.rewrite import has_content, make_turn, with_content
+from promptdsl.tree.rewrite import has_content, make_turn, mapped_role, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
 
@@ -95,7 +95,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         values=request.grounding,
         raw_values=() if is_told else tuple(value for _, value in shown if value),
     )
-    role, options = config.ephemeral_role, request.options
+    role, options = mapped_role(request, config.ephemeral_role), request.options
     return make_turn(
         TurnNode, (fenced,), REQUEST, at=request, role=role, kind="request", options=options
     )

@@ -73,6 +73,8 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: Op
 def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
     note = partial(state.note, node)
     notice(node.raw_values, note)
+    if node.starts_block:
+        state.page.flush()
     text = state.fences.authored(written(node.text, note), around.rules)
     state.page.put(text, around.margin)
     if node.cache:

@@ -147,6 +147,7 @@ class Lowering:
         self.titled: set[Source | None] = set()
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
+        self.mapped = {"event": config.event_role, "request": config.ephemeral_role}
         self.speech = SPEECH
         if config.guard_conversation:
             self.speech = attrs.evolve(SPEECH, guards=config.tags, literals=config.literals)
@@ -222,6 +223,9 @@ class Lowering:
                 reason = f"a {last.type} block takes no cache mark"
                 report(Loss("hint", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], last)
+        if self.mapped.get(turn.kind, turn.role) != turn.role:
+            why = "no instruction can hold an attachment, so it is sent in a user turn"
+            report(Loss("hint", f"{label} turn as an instruction", why, source=turn.source))
         details = _details_of(options)
         if self.rules(turn).guards:
             blocks = tuple(map(self._guarded_document, blocks))
