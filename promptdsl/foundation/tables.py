@@ -89,7 +89,7 @@ def _json(columns: Columns, rows: Rows) -> str:
 
 
 def _xml(columns: Columns, rows: Rows) -> str:
-    guarded = _guard_of("table", "row", "cell")
+    guarded = _guard_of("xml")
     opened = [f'<cell column="{attribute(name)}">' for name in columns or ()]
     lines = [
         "".join(
@@ -102,7 +102,7 @@ def _xml(columns: Columns, rows: Rows) -> str:
 
 
 def _html(columns: Columns, rows: Rows) -> str:
-    guarded = _guard_of("table", "tr", "th", "td")
+    guarded = _guard_of("html")
     lines = [_html_row(_cells(row, body, guarded), "td") for row in rows]
     head = [] if columns is None else [_html_row(_cells(columns, body, body), "th")]
     return "\n".join(("<table>", *head, *lines, "</table>"))
@@ -112,10 +112,15 @@ def _html_row(cells: list[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in cells) + "</tr>"
 
 
-def _guard_of(*names: str) -> Encoder:
-    return lambda text: guard(text, names)
+def _guard_of(format: str) -> Encoder:
+    return lambda text: guard(text, TABLE_TAGS[format])
 
 
+TABLE_TAGS: Mapping[str, tuple[str, ...]] = {
+    "xml": ("table", "row", "cell"),
+    "html": ("table", "tr", "th", "td"),
+}
+"""By format, the tags of a table."""
 FORMATS: Mapping[str, Callable[[Columns, Rows], str]] = {
     "markdown": _markdown,
     "csv": _csv,

@@ -9,7 +9,7 @@ import attrs
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, field
 from promptdsl.foundation.escaping import title as one_line
-from promptdsl.foundation.guards import fold, guard_between, holds
+from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
@@ -146,7 +146,7 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
         note = partial(state.note, node)
         if form.tagged:
             notice((text,), note)
-            text = attribute(text)
+            text = guard(attribute(text), state.fences.vocabulary, rules.literals)
         elif isinstance(title, ValueNode) or rules.values:
             notice((text,), note)
             text = state.fences.encoded(text, rules, field)
