@@ -1,13 +1,14 @@
 """Texts that cannot forge a fence: guards for author text, the minimal encoding for values.
 
-A *mark* is what reads as an end of a fence: a tag with one of some names, or a literal delimiter
-such as ``[[event``. Marks are found as a tolerant reader sees them: other brackets, white space,
-slashes and characters that nobody sees do not hide one. Names are compared in NFKD, without
-combining marks, case folded. Look-alike letters are not promised.
+A *mark* is what a reader could take for the beginning or the end of a fence: a tag whose name is
+listed, or a literal delimiter such as ``[[event``. Marks are found as a tolerant reader finds them.
+Other brackets, white space, slashes, characters that nobody sees and a missing ``>`` do not hide
+one. Names are compared without accents and capitals: in NFKD, without combining marks, case folded.
+Look-alike letters, such as a Cyrillic ``o``, are not found.
 
-The first character of a mark becomes a reference; all else stays as written. So does the beginning
-of a mark at the end of a text, because the next text could complete it: what a text becomes never
-depends on its neighbours. ``decode`` returns the original of an encoded value.
+The first character of a mark becomes a reference; all else stays as written. The beginning of a
+mark at the end of a text counts as a mark, because the next text could complete it. So what a text
+becomes never depends on its neighbours. ``decode`` returns the original of an encoded value.
 """
 
 import json
@@ -23,7 +24,7 @@ from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, UNSEEN, is_whole, pa
 
 NONE: frozenset[str] = frozenset()
 LONGEST = 64
-"""The most characters of a name that is written with characters nobody sees."""
+"""The longest name that is noted of an author's tag, where it is not written in plain ASCII."""
 _BRACKETS = "<\u02c2\u1438\u2039\u226e\u2329\u276e\u27e8\u3008\ufe64\uff1c"
 _SLASHES = frozenset("/\\\u1735\u2044\u2215\u29f8\uff0f")
 # A bracket that may begin a tag. Group 2 is a name in ASCII, when printable ASCII follows it;
@@ -45,8 +46,8 @@ def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) ->
     """Return author text that neither opens nor closes a fence.
 
     The fences are the tags with these ``names``, as :func:`fold` returns them, and ``literals``.
-    Give it a finished text, or one whose values are encoded. Returns the same object when nothing
-    changes. Raises :class:`ConfigError` for a literal that could be part of a reference.
+    Values in the text are encoded already. Returns the same object when nothing changes. Raises
+    :class:`ConfigError` for a literal that could be part of a reference.
     """
     text = str.__str__(text)
     if not literals and (not names or ("<" not in text and text.isascii())):
@@ -70,10 +71,11 @@ def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = 
 def json_body(
     text: str, names: Collection[str], literals: frozenset[str] = NONE, *, full: bool = False
 ) -> str:
-    r"""Return the JSON ``text`` of ``json_text`` for the body of a fence.
+    r"""Return JSON that ``json_text`` wrote as it is sent in the body of a fence.
 
-    Each string in it is a value of its own. Its ``<``, ``>`` and ``&`` are written as they are,
-    and as ``\u003c`` and so on only where a mark or a reference begins; with ``full`` always.
+    Each string and each key in it is a value of its own. Its ``<``, ``>`` and ``&`` are written as
+    they are, except where a mark or a reference begins: there they stay ``\u003c`` and so on.
+    With ``full`` all of them do.
     """
     marks = _full(literals) if full else _strings(literals)
 
@@ -144,9 +146,9 @@ def _referenced(
 
 
 def _is_mark(match: re.Match[str], names: Collection[str], literals: frozenset[str]) -> bool:
-    """Return whether a match of a pattern below is the first character of a mark.
+    """Return whether a match of a pattern below becomes a reference.
 
-    The last group of a pattern for values is no mark, but is always a reference.
+    It does if it is the first character of a mark, and always if it is group 4.
     """
     bracket, name, literal = match.group(1, 2, 3)
     if name is not None:
@@ -159,7 +161,10 @@ def _is_mark(match: re.Match[str], names: Collection[str], literals: frozenset[s
 
 
 def _begins_tag(text: str, position: int, names: Collection[str]) -> bool:
-    """Return whether a tag with one of the names, or the end of the text, follows a bracket."""
+    """Return whether a tag with one of the names follows a bracket.
+
+    At the end of the text the beginning of a name is enough.
+    """
     longest = max(map(len, names), default=0)
     for name, is_last in _readings(text, position):
         if is_last:
@@ -172,10 +177,10 @@ def _begins_tag(text: str, position: int, names: Collection[str]) -> bool:
 
 
 def _readings(text: str, position: int) -> Iterator[tuple[str, bool]]:
-    """Yield the names that may be read after a bracket.
+    """Yield the names that may be read after a bracket, each with whether the text ends with it.
 
-    A character that nobody sees may end a name, or be no part of it. A name that reaches the end of
-    the text has ``True`` beside it, and its last full stops and hyphens.
+    There may be several: a character that nobody sees may end a name, or be left out of it. Full
+    stops and hyphens at the end of a name are cut, unless the text ends with it.
     """
     end = len(text)
     while position < end and _is_gap(text[position]):
@@ -205,10 +210,10 @@ def _is_gap(mark: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _letters(mark: str) -> str | None:
-    """Return the part of a name that a character is read as, ``None`` for the end of the name.
+    """Return the letters that a character in a name is read as, ``None`` if it ends the name.
 
-    A character that nobody sees is nothing, ``""``: control, format and combining characters,
-    fillers, and a lone surrogate.
+    They are ``""`` for a character that nobody sees: control, format and combining characters,
+    fillers, and lone surrogates.
     """
     if mark.isspace():
         return None

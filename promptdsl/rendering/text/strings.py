@@ -31,9 +31,10 @@ class StringRules:
 
     ``joined``: all parts form one text, with blank lines between them; otherwise each is a block.
     ``instruction``: a text that starts with a newline is dedented. ``values``: strings of the
-    author are values, too. ``literals`` are delimiters around the text that are no tags. Only a
-    guarded conversation has ``guards``: the tags of all fences; its ``literals`` are all others.
-    ``full``: in a fence or tag, all of ``&``, ``<`` and ``>`` in values are references.
+    author are values, too. ``literals`` are delimiters around the text that are no tags. ``guards``
+    are the tags of all fences, in a guarded conversation only; its ``literals`` are all delimiters
+    that are no tags. ``full``: in a fence or tag, each ``&``, ``<`` and ``>`` of a value becomes a
+    reference.
     """
 
     joined: bool
@@ -68,9 +69,9 @@ _MARKUP = frozenset("&<>")
 class Fences:
     """The fences and tags of a turn, by their folded names.
 
-    ``tags`` counts those that are open: author text in them may not close them. No value in a fence
-    or tag forges any of the ``vocabulary``, the tags of the whole turn and of all fences, or of the
-    ``literals``, the delimiters of the configuration that are no tags.
+    ``tags`` counts those that are open; author text inside may not close them. ``vocabulary`` are
+    the tags of the whole turn and of all fences, ``literals`` the delimiters of the configuration
+    that are no tags. No value in a fence or tag forges any of these.
     """
 
     vocabulary: frozenset[str]
@@ -92,7 +93,7 @@ class Fences:
                 del self.tags[name]
 
     def authored(self, text: str, rules: StringRules) -> str:
-        """Return author text that cannot close a fence around it, with the text after it either."""
+        """Return author text that cannot close a fence, not even together with the next text."""
         if rules.literals or (self.tags and ("<" in text or not text.isascii())):
             text = guard(text, self.tags, rules.literals)
         return guard(text, rules.guards) if rules.guards else text

@@ -33,11 +33,11 @@ _SYSTEM = SYSTEM | SECTION
 
 
 def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
-    """Return the tree with the tags of each turn noted in its options, where values are in a fence.
+    """Return the tree, in which each turn with a fence or tag has its vocabulary in its options.
 
-    The tags are those of its components and those in the author's text; all system content is one
-    turn, and its sections are in every vocabulary. They are noted before a budget removes parts, so
-    that a part that is removed changes no other text.
+    That is the tags that its components write, and the tags in its author text. All system content
+    is one turn, and the tags of its sections are in every vocabulary. They are noted before a
+    budget removes parts, so a part that is removed changes no other text.
     """
     is_xml = config.format == "xml"
     turns: list[tuple[Node, frozenset[str]]] = []
