@@ -6,6 +6,7 @@ Its one implementation is ``Measuring`` in ``rendering/measure.py``, a floor abo
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from promptdsl.budget.line import Joint, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
@@ -39,6 +40,17 @@ class Measure(Protocol):
 
     def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
+        ...
+
+    def joints(self, turn: Node) -> Sequence[Joint]:
+        """Return how the message of a turn merges, of a run how each message does.
+
+        Empty if nothing merges, and for what is no message of its own, such as system text.
+        """
+        ...
+
+    def zone(self, turn: Node) -> Zone:
+        """Return the position of a turn among the messages."""
         ...
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
+from typing import TypeVar
 
+from promptdsl.budget.line import Joint, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block, ReasoningBlock, conversation_cache
@@ -10,6 +12,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
+from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, for_target
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import lower
@@ -19,19 +22,22 @@ from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
 from promptdsl.tree.group_nodes import NoteNode, ReserveNode
-from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
+from promptdsl.tree.masks import EVENT, RESULT, SECTION, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode
 from promptdsl.tree.recorded import first_of, remember
-from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.rewrite import has_content, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
     RecordedNode,
+    RequestOnlyNode,
     RootNode,
     ToolNode,
     TurnNode,
 )
+
+T = TypeVar("T")
 
 SIGNING = ("anthropic", "bedrock")
 """The providers that accept only reasoning that they have signed."""
@@ -78,6 +84,45 @@ class Measuring:
     def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
+
+    def joints(self, turn: Node) -> Sequence[Joint]:
+        """Return how the message of a turn merges, of a run how each message does."""
+        if not self.config.merge_consecutive:
+            return ()
+        if isinstance(turn, RecordedNode):
+            return _run_counts(turn, ("joints", self.tokens, self.facts), self._recorded_joint)
+        role: Role
+        if isinstance(turn, NoteNode):
+            role, kind = "developer", "recorded"
+        elif isinstance(turn, RequestOnlyNode):
+            role, kind = self.config.ephemeral_role, "request"
+        elif isinstance(turn, TurnNode) and turn.role != "system":
+            is_event = turn.mask & EVENT
+            role, kind = (self.config.event_role, "event") if is_event else (turn.role, turn.kind)
+        else:
+            return ()
+        options = turn.options
+        key = merge_key(role, kind, options.name, merges=options.merge)
+        if turn.mask & RESULT << SHIFT and not has_content(turn.content):
+            return (Joint(key, 0),)
+        return (self._joint(key, role, options.name),)
+
+    def _recorded_joint(self, message: Message) -> Joint:
+        name = message.name
+        return self._joint(merge_key(message.role, message.kind, name), message.role, name)
+
+    def _joint(self, key: object, role: Role, name: str | None) -> Joint:
+        frame = self.frame(role)
+        if name:
+            frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
+        return Joint(key, frame)
+
+    def zone(self, turn: Node) -> Zone:
+        """Return the position of a turn among the messages."""
+        if not isinstance(turn, RequestOnlyNode):
+            return "flow"
+        default = "before_user" if turn.grounding else self.config.ephemeral_position
+        return turn.position or default
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""
@@ -159,12 +204,12 @@ def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
     return bool(signed) and thought.origin == provider
 
 
-def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], T]) -> Sequence[T]:
     """Return the count of each message of a run; the conversation remembers it under ``key``."""
     if len(run.items) < conversation_cache.SHORTEST:
         return [*map(count, run.items)]
 
-    def counted(messages: Sequence[Message], before: list[int] | None) -> list[int]:
+    def counted(messages: Sequence[Message], before: list[T] | None) -> list[T]:
         counts = before or []
         if len(counts) >= len(messages):
             return counts
