@@ -102,13 +102,13 @@ class Choice:
             # A slot that is not fixed was emptied before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
-            self._take(unit.slot, self._alternative(unit))
+            self.take(unit.slot, self.alternative(unit))
             for holder in unit.slot.holders:
                 self.live[holder] = self.live.get(holder, holder.live) - 1
                 if self.live[holder] or holder.fixed:
                     break
                 self.parts += holder.shell
-                self._take(holder)
+                self.take(holder)
 
     def put_back(self, action: Drop) -> None:
         """Undo a drop."""
@@ -117,21 +117,21 @@ class Choice:
         for unit in (action.unit, *action.unit.companions):
             if not unit.slot.fixed:
                 continue
-            self._put(unit.slot, self._alternative(unit))
+            self.put(unit.slot, self.alternative(unit))
             for holder in unit.slot.holders:
                 count = self.live.get(holder, holder.live)
                 self.live[holder] = count + 1
                 if count or holder.fixed:
                     break
                 self.parts -= holder.shell
-                self._put(holder)
+                self.put(holder)
 
     def shrink(self, unit: Alternatives, number: int) -> None:
         """Send an alternative, given by its index among the sizes."""
-        self._take(unit.slot, self._alternative(unit))
+        self.take(unit.slot, self.alternative(unit))
         self.parts += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
         self.shrunk[unit] = number
-        self._put(unit.slot, self._alternative(unit))
+        self.put(unit.slot, self.alternative(unit))
 
     def cut(self, unit: ConversationUnit, point: int) -> None:
         """Cut a conversation at a point."""
@@ -151,17 +151,19 @@ class Choice:
         least = bisect_left(range(unit.cuts.last), need, key=saved)
         self.cut(unit, unit.cuts.stepped(least, unit.step(step)))
 
-    def _alternative(self, unit: Unit) -> int:
-        """Return the index of the alternative that is sent, 0 for other units."""
+    def alternative(self, unit: Unit) -> int:
+        """Return the index of the alternative that a unit sends, 0 for other units."""
         if isinstance(unit, Alternatives):
             return unit.sizes[self.shrunk.get(unit, 0)][0]
         return 0
 
-    def _take(self, slot: Slot, alternative: int = 0) -> None:
+    def take(self, slot: Slot, alternative: int = 0) -> None:
+        """Take the messages of an entry, or of an alternative of it, out of the line."""
         for position in self.links.get((slot, alternative), ()):
             self.line.take(position)
 
-    def _put(self, slot: Slot, alternative: int = 0) -> None:
+    def put(self, slot: Slot, alternative: int = 0) -> None:
+        """Put the messages of an entry, or of an alternative of it, back into the line."""
         for position in self.links.get((slot, alternative), ()):
             self.line.put(position)
 

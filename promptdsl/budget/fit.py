@@ -9,9 +9,11 @@ from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
+from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import first_alternatives, reserved
+from promptdsl.budget.units import Entry
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, PromptError
 from promptdsl.messages import conversation_cache
@@ -147,7 +149,7 @@ def _drop_to_fit(
         cut_parts = still_cut(cuts, tree)
         ready, over = attempt(tree, bool(cut_parts or saved))
         if over <= 0:
-            return partial(_all_dropped, cut_parts, choice, plan), ready
+            return partial(_all_dropped, cut_parts, choice, plan.line, plan.entries), ready
         if need >= plan.spare:
             raise _too_long(plan, limit, limit + over)
         # Its texts need more tokens together than one by one: need more, until the plan saves more.
@@ -158,9 +160,9 @@ def _drop_to_fit(
 
 
 def _all_dropped(
-    cut_parts: tuple[Dropped, ...], choice: Choice, plan: Plan
+    cut_parts: tuple[Dropped, ...], choice: Choice, line: Line, entries: Sequence[Entry]
 ) -> tuple[Dropped, ...]:
-    return (*cut_parts, *dropped_by(choice, plan.entries))
+    return (*cut_parts, *dropped_by(choice, line, entries))
 
 
 def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:

@@ -43,9 +43,9 @@ class Plan:
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
-        line, links = _line_of(self.entries, measure)
-        self.total = sum(entry.tokens for entry in self.entries) - line.saved
-        self._order = Order(scan.units, line, links)
+        self.line, links = _line_of(self.entries, measure)
+        self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
+        self._order = Order(scan.units, self.line, links)
         self.spare = self._order.saved[-1]
 
     def need(self, limit: int) -> int:
