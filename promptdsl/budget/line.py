@@ -14,7 +14,7 @@ from promptdsl.budget.slots import Slot
 SIZE = 1_024
 """The count of positions in a block."""
 
-Zone: TypeAlias = Literal["after_system", "start", "flow", "end", "before_user"]
+Zone: TypeAlias = Literal["system", "after_system", "start", "flow", "end", "before_user"]
 """A part of the line. Messages in ``before_user`` are before the last question in ``flow``."""
 ZONES: tuple[Zone, ...] = get_args(Zone)
 

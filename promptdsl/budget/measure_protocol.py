@@ -34,7 +34,7 @@ class Measure(Protocol):
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of an entry of a timeline, and by id those of ``wanted`` nodes in it.
 
-        Each with the gap before it; a turn with the frame around its message.
+        A turn is counted with the frame around its message.
         """
         ...
 
@@ -45,7 +45,7 @@ class Measure(Protocol):
     def joints(self, turn: Node) -> Sequence[Joint]:
         """Return how the message of a turn merges, of a run how each message does.
 
-        Empty if nothing merges, and for what is no message of its own, such as system text.
+        Empty for what is no message, such as a tool.
         """
         ...
 

@@ -13,7 +13,6 @@ from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import Alternatives, ConversationUnit, Entry
 from promptdsl.messages.message import Message, spoken
 from promptdsl.tree.group_nodes import GroupNode
-from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode
@@ -50,10 +49,7 @@ class Plan:
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
-        measure = self.measure
-        frames = measure.reply + tools_frame_of(self.root, measure)
-        if any(node.mask & (SYSTEM | SECTION) for node in self.root.content):
-            frames += measure.frame("system")  # all system content is one message
+        frames = self.measure.reply + tools_frame_of(self.root, self.measure)
         return self.total + frames - limit
 
     def choose(self, need: int, step: int) -> Choice:
@@ -86,7 +82,10 @@ def _line_of(entries: Sequence[Entry], measure: Measure) -> tuple[Line, Links]:
     for entry in entries:
         slot, unit, node = entry.slot, entry.unit, entry.slot.node
         if isinstance(unit, ConversationUnit):
-            link = unit.cuts.link(0)
+            cuts = unit.cuts
+            for joint in cuts.joints[: cuts.system]:
+                placed.append(Placed((slot, -1), Link(joint, joint), "system"))
+            link = cuts.link(0)
             placed += [] if link is None else [Placed((slot, 0), link)]
         elif isinstance(unit, Alternatives):
             for number, (index, _) in enumerate(unit.sizes):
@@ -106,9 +105,9 @@ def _placed(
     zone = measure.zone(turn)
     order = turn.order if isinstance(turn, RequestOnlyNode) and zone != "flow" else 0
     leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
-    for index, joint in enumerate(joints[leading:], leading):
+    for index, joint in enumerate(joints):
         link = Link(joint, joint, question=joint if index in asks else None)
-        yield Placed(owner, link, zone, order, is_sent)
+        yield Placed(owner, link, "system" if index < leading else zone, order, is_sent)
 
 
 def _set_cut_points(

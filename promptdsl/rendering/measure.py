@@ -10,7 +10,7 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block, ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
+from promptdsl.messages.roles import LEADING, Kind, Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, for_target
@@ -86,39 +86,48 @@ class Measuring:
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
 
     def joints(self, turn: Node) -> Sequence[Joint]:
-        """Return how the message of a turn merges, of a run how each message does."""
-        if not self.config.merge_consecutive:
-            return ()
+        """Return how the message of a turn merges, of a run how each message does.
+
+        All system content is one message, in which the parts have a blank line between them.
+        """
         if isinstance(turn, RecordedNode):
             return _run_counts(turn, ("joints", self.tokens, self.facts), self._recorded_joint)
         role: Role
-        if isinstance(turn, NoteNode):
+        kind: Kind = "written"
+        if turn.mask & (SYSTEM | SECTION):
+            role = "system"
+        elif isinstance(turn, NoteNode):
             role, kind = "developer", "recorded"
         elif isinstance(turn, RequestOnlyNode):
             role, kind = self.config.ephemeral_role, "request"
-        elif isinstance(turn, TurnNode) and turn.role != "system":
+        elif isinstance(turn, TurnNode):
             is_event = turn.mask & EVENT
             role, kind = (self.config.event_role, "event") if is_event else (turn.role, turn.kind)
         else:
             return ()
         options = turn.options
-        key = merge_key(role, kind, options.name, merges=options.merge)
-        if turn.mask & RESULT << SHIFT and not has_content(turn.content):
-            return (Joint(key, 0),)
-        return (self._joint(key, role, options.name),)
+        joint = self._joint(role, kind, options.name, merges=options.merge)
+        if not has_content(turn.content):
+            # A turn with only results separates its neighbours, but has no message of its own.
+            return (Joint(joint.key, 0),) if turn.mask & RESULT << SHIFT else ()
+        return (joint,)
 
     def _recorded_joint(self, message: Message) -> Joint:
-        name = message.name
-        return self._joint(merge_key(message.role, message.kind, name), message.role, name)
+        return self._joint(message.role, message.kind, message.name)
 
-    def _joint(self, key: object, role: Role, name: str | None) -> Joint:
+    def _joint(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Joint:
         frame = self.frame(role)
+        if role == "system" and kind in LEADING:
+            return Joint("system", frame - self.gap)
+        key = merge_key(role, kind, name, merges=merges and self.config.merge_consecutive)
         if name:
             frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
         return Joint(key, frame)
 
     def zone(self, turn: Node) -> Zone:
         """Return the position of a turn among the messages."""
+        if turn.mask & (SYSTEM | SECTION):
+            return "system"
         if not isinstance(turn, RequestOnlyNode):
             return "flow"
         default = "before_user" if turn.grounding else self.config.ephemeral_position
@@ -152,7 +161,7 @@ class Measuring:
             for below, _ in walk(node):
                 if id(below) in missing and below is not node:
                     alone = self._lowered(with_content(node, (below,)))
-                    counts[id(below)] = max(alone - self.frame("user"), 0)
+                    counts[id(below)] = max(alone - self.frame(messages[0].role), 0)
         return self._total(node, messages), dict.fromkeys(missing, 0) | counts
 
     def _lowered(self, node: Node) -> int:
@@ -175,8 +184,8 @@ class Measuring:
 
     def _total(self, node: Node, messages: Sequence[Message]) -> int:
         if node.mask & (SYSTEM | SECTION):
-            # All system content is one message, so a part has a gap instead of a frame.
-            return sum(self._blocks(message.content) + self.gap for message in messages)
+            frame = self.frame("system")
+            return sum(self._blocks(message.content) + frame for message in messages)
         return sum(map(self._message, messages))
 
     def _message(self, message: Message) -> int:
