@@ -55,16 +55,6 @@ class Link(NamedTuple):
     before: Joint | None = None
 
 
-class Placed(NamedTuple):
-    """A link, its owner, its zone and its order in that, and whether it is sent."""
-
-    owner: Owner
-    link: Link
-    zone: Zone = "flow"
-    order: float = 0
-    is_sent: bool = True
-
-
 NOTHING = Link()
 """What is at both ends of a line: it merges with nothing."""
 
@@ -191,24 +181,3 @@ class Line:
         joined = shared(before, links[first].first)
         joined += shared(links[self.sent.before(last)].last, question)
         return joined - shared(before, question)
-
-
-def line_of(placed: Sequence[Placed]) -> tuple[Line, Links]:
-    """Return a line, and the positions of each owner of a link in it."""
-    zones = [ZONES.index(one.zone) for one in placed]
-    order = sorted(range(len(placed)), key=lambda n: (zones[n], placed[n].order, n))
-    gap = 1 + sum(zone < ZONES.index("before_user") for zone in zones)
-    end = 1 + sum(zone < ZONES.index("end") for zone in zones)
-    links = [NOTHING, *(placed[number].link for number in order), NOTHING]
-    links.insert(gap, NOTHING)
-    blocks = len(links) // SIZE + 1
-    line = Line(links, Positions([0] * blocks), Positions([0] * blocks), end, gap)
-    for position in (0, gap, len(links) - 1):
-        line.sent.add(position)
-    owned: dict[Owner, list[int]] = {}
-    for position, number in enumerate(order, 1):
-        position += position >= gap
-        owned.setdefault(placed[number].owner, []).append(position)
-        if placed[number].is_sent:
-            line.put(position)
-    return line, owned

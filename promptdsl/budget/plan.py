@@ -1,21 +1,20 @@
 """The plan of a budget: the tokens of a prompt, and the tree that is left within a limit."""
 
-from collections.abc import Iterator, Sequence
-
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
-from promptdsl.budget.line import Joint, Line, Link, Links, Placed, line_of
+from promptdsl.budget.line import Joint
 from promptdsl.budget.measure_protocol import Measure, tools_frame_of
-from promptdsl.budget.pairs import last_question, link_calls, questions_in, turns_in
+from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
+from promptdsl.budget.sending import line_of
 from promptdsl.budget.slots import Slot, changed, first_alternatives
-from promptdsl.budget.units import Alternatives, ConversationUnit, Entry
+from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages.message import Message, spoken
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 
 class Plan:
@@ -42,7 +41,7 @@ class Plan:
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
-        self.line, links = _line_of(self.entries, measure)
+        self.line, links = line_of(self.entries, measure)
         self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
         self._order = Order(scan.units, self.line, links)
         self.spare = self._order.saved[-1]
@@ -74,40 +73,6 @@ class Plan:
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""
         return needed_by(self.entries, self._order.within)
-
-
-def _line_of(entries: Sequence[Entry], measure: Measure) -> tuple[Line, Links]:
-    """Return the messages of a prompt in a line, and the positions of each entry."""
-    placed: list[Placed] = []
-    for entry in entries:
-        slot, unit, node = entry.slot, entry.unit, entry.slot.node
-        if isinstance(unit, ConversationUnit):
-            cuts = unit.cuts
-            for joint in cuts.joints[: cuts.system]:
-                placed.append(Placed((slot, -1), Link(joint, joint), "system"))
-            link = cuts.link(0)
-            placed += [] if link is None else [Placed((slot, 0), link)]
-        elif isinstance(unit, Alternatives):
-            for number, (index, _) in enumerate(unit.sizes):
-                for turn in turns_in(node.content[index]):
-                    placed += _placed((slot, index), turn, measure, is_sent=not number)
-        else:
-            for turn in turns_in(node):
-                placed += _placed((slot, 0), turn, measure)
-    return line_of(placed)
-
-
-def _placed(
-    owner: tuple[Slot, int], turn: Node, measure: Measure, *, is_sent: bool = True
-) -> Iterator[Placed]:
-    """Yield the links of the messages of a turn or a run."""
-    joints, asks = measure.joints(turn), questions_in(turn)
-    zone = measure.zone(turn)
-    order = turn.order if isinstance(turn, RequestOnlyNode) and zone != "flow" else 0
-    leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
-    for index, joint in enumerate(joints):
-        link = Link(joint, joint, question=joint if index in asks else None)
-        yield Placed(owner, link, "system" if index < leading else zone, order, is_sent)
 
 
 def _set_cut_points(
