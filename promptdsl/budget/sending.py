@@ -6,7 +6,7 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.budget.histories import exchanges_of
-from promptdsl.budget.line import NOTHING, SIZE, ZONES, Line, Link, Links, Owner, Positions, Zone
+from promptdsl.budget.line import NOTHING, ZONES, Line, Link, Links, Owner, Zone
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import answered_by, left_open_by, questions_in, turns_in
 from promptdsl.budget.units import Alternatives, ConversationUnit, Entry
@@ -66,16 +66,10 @@ class _Sending:
         zone, asks = self.measure.zone(turn), questions_in(turn)
         order = turn.order if isinstance(turn, RequestOnlyNode) and zone != "flow" else 0
         leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
-        links = [
-            Placed(
-                owner,
-                Link(joint, joint, question=joint if index in asks else None),
-                "system" if index < leading else zone,
-                order,
-                is_sent,
-            )
-            for index, joint in enumerate(self.measure.joints(turn))
-        ]
+        links: list[Placed] = []
+        for index, joint in enumerate(self.measure.joints(turn)):
+            link = Link(joint, joint, 0, joint if index in asks else None)
+            links.append(Placed(owner, link, "system" if index < leading else zone, order, is_sent))
         self.add(turn, links)
 
     def add(self, node: Node, links: Sequence[Placed]) -> None:
@@ -109,14 +103,12 @@ def _in_order(placed: Sequence[Placed]) -> tuple[Line, Links]:
     end = 1 + sum(zone < ZONES.index("end") for zone in zones)
     links = [NOTHING, *(placed[number].link for number in order), NOTHING]
     links.insert(gap, NOTHING)
-    blocks = len(links) // SIZE + 1
-    line = Line(links, Positions([0] * blocks), Positions([0] * blocks), end, gap)
-    for position in (0, gap, len(links) - 1):
-        line.sent.add(position)
-    owned: dict[Owner, list[int]] = {}
+    sent, owned = [0], dict[Owner, list[int]]()
     for position, number in enumerate(order, 1):
-        position += position >= gap
+        if position >= gap:
+            position += 1
         owned.setdefault(placed[number].owner, []).append(position)
         if placed[number].is_sent:
-            line.put(position)
-    return line, owned
+            sent.append(position)
+    sent = sorted([*sent, gap, len(links) - 1])
+    return Line.of(links, sent, end=end, gap=gap), owned

@@ -91,7 +91,8 @@ class Measuring:
         All system content is one message, in which the parts have a blank line between them.
         """
         if isinstance(turn, RecordedNode):
-            return _run_counts(turn, ("joints", self.tokens, self.facts), self._recorded_joint)
+            key = ("joints", self.tokens, self.facts, self.config.merge_consecutive)
+            return _run_counts(turn, key, self._recorded_joint)
         role: Role
         kind: Kind = "written"
         if turn.mask & (SYSTEM | SECTION):
@@ -116,10 +117,11 @@ class Measuring:
         return self._joint(message.role, message.kind, message.name)
 
     def _joint(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Joint:
+        merges = merges and self.config.merge_consecutive
+        key = merge_key(role, kind, name, merges=merges)
         frame = self.frame(role)
         if role == "system" and kind in LEADING:
             return Joint("system", frame - self.gap)
-        key = merge_key(role, kind, name, merges=merges and self.config.merge_consecutive)
         if name:
             frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
         return Joint(key, frame)
