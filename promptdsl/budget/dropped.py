@@ -121,7 +121,8 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
             cuts = conversation.cuts
             reason = f"there is no room for {_lost_by_cut(cuts, point)}"
             cut = partial(whole.cut, conversation, point)
-            reports.append((conversation.slot, cuts.saved[point], conversation.priority, reason, cut))
+            slot, saved = conversation.slot, cuts.saved[point]
+            reports.append((slot, saved, conversation.priority, reason, cut))
     reports.sort(key=lambda report: [above.index for above in report[0].way])
     addresses = _addresses(entries)
     parts: list[Dropped] = []

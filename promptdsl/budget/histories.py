@@ -165,7 +165,9 @@ class CutPoints:
             else:
                 inside += shared(last, joints[start])
             last = joints[stop - 1]
-        return None if first is None or last is None else Link(first, last, inside, question, before)
+        if first is None or last is None:
+            return None
+        return Link(first, last, inside, question, before)
 
     def kept(self, point: int) -> ConversationNode:
         """Return the conversation cut at a point."""

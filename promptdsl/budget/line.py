@@ -149,13 +149,17 @@ class Line:
         before, after = self.before[position], self.after[position]
         if before < 0:
             return
-        self.saved -= self._saved_before_question() + self._saved_by(position, before, after)
+        self.saved -= self._saved_by(position, before, after)
+        moves = self.gap + 2 < len(self.links)
+        if moves:
+            self.saved -= self._saved_before_question()
         self.before[position] = -1
         self.after[before], self.before[after] = after, before
         if self.sent is not None and self.asking is not None:
             self.sent.discard(position)
             self.asking.discard(position)
-        self.saved += self._saved_before_question()
+        if moves:
+            self.saved += self._saved_before_question()
 
     def put(self, position: int) -> None:
         """Send a link again."""
@@ -186,9 +190,9 @@ class Line:
     def _saved_by(self, position: int, before: int, after: int) -> int:
         """Return the tokens that a link saves between two others."""
         links = self.links
-        link, last, first = links[position], links[before].last, links[after].first
-        joined = shared(last, link.first) + shared(link.last, first)
-        return joined + link.inside - shared(last, first)
+        begin, end, inside, *_ = links[position]
+        last, first = links[before].last, links[after].first
+        return shared(last, begin) + shared(end, first) + inside - shared(last, first)
 
     def _saved_before_question(self) -> int:
         """Return the tokens saved by sending the zone ``before_user`` where its position is."""

@@ -1,12 +1,13 @@
 """The order of sending: the line of a prompt, made of the entries of its timeline."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import attrs
 
 from promptdsl.budget.histories import exchanges_of
-from promptdsl.budget.line import NOTHING, ZONES, Line, Link, Links, Owner, Zone
+from promptdsl.budget.line import NOTHING, ZONES, Joint, Line, Link, Links, Owner, Zone
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import answered_by, left_open_by, questions_in, turns_in
 from promptdsl.budget.units import Alternatives, ConversationUnit, Entry
@@ -20,95 +21,107 @@ PAIRED = (CALL | RESULT) << SHIFT
 
 
 class Placed(NamedTuple):
-    """A link, its owner, its zone and its order in that, and whether it is sent."""
+    """A link, its owner, whether it is sent, and its order in its zone."""
 
-    owner: Owner
     link: Link
-    zone: Zone = "flow"
-    order: float = 0
+    owner: Owner
     is_sent: bool = True
+    order: float = 0
 
 
 def line_of(entries: Iterable[Entry], measure: Measure) -> tuple[Line, Links]:
     """Return the line of a prompt, and the positions of the links of each entry."""
     sending = _Sending(measure)
     for entry in entries:
-        slot, unit, node = entry.slot, entry.unit, entry.slot.node
+        slot, unit = entry.slot, entry.unit
         if isinstance(unit, ConversationUnit):
             cuts, link = unit.cuts, unit.cuts.link(0)
-            leading = [Link(joint, joint) for joint in cuts.joints[: cuts.system]]
-            links = [Placed((slot, -1), one, "system") for one in leading]
-            links += [] if link is None else [Placed((slot, 0), link)]
-            sending.add(node, links)
+            for joint in cuts.joints[: cuts.system]:
+                sending.zones["system"].append(Placed(Link(joint, joint), (slot, -1)))
+            sending.add(slot.node, [] if link is None else [Placed(link, (slot, 0))], "flow")
         elif isinstance(unit, Alternatives):
             for number, (index, _) in enumerate(unit.sizes):
-                for turn in turns_in(node.content[index]):
+                for turn in turns_in(unit.node.content[index]):
                     sending.add_turn(turn, (slot, index), is_sent=not number)
         else:
-            for turn in turns_in(node):
+            for turn in turns_in(slot.node):
                 sending.add_turn(turn, (slot, 0))
-    return _in_order([*sending.placed, *sending.waiting])
+    return sending.line()
 
 
 @attrs.define(eq=False)
 class _Sending:
-    """The links in the order of sending so far, zones apart."""
+    """The links in the order of sending so far."""
 
     measure: Measure
-    placed: list[Placed] = attrs.field(factory=list[Placed])
+    zones: dict[Zone, list[Placed]] = attrs.field(factory=lambda: {zone: [] for zone in ZONES})
+    alone: dict[Joint, Link] = attrs.field(factory=dict[Joint, Link])
+    """The links of single messages that ask nothing, by their joint."""
     open: frozenset[str] = frozenset()
     """The calls without a result so far."""
     waiting: list[Placed] = attrs.field(factory=list[Placed])
-    """The links that follow the results of the open calls."""
+    """The links in the zone ``flow`` that follow the results of the open calls."""
 
     def add_turn(self, turn: Node, owner: Owner, *, is_sent: bool = True) -> None:
         """Add the messages of a turn or a run."""
         zone, asks = self.measure.zone(turn), questions_in(turn)
-        order = turn.order if isinstance(turn, RequestOnlyNode) and zone != "flow" else 0
+        order = turn.order if isinstance(turn, RequestOnlyNode) else 0
         leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
         links: list[Placed] = []
         for index, joint in enumerate(self.measure.joints(turn)):
-            link = Link(joint, joint, 0, joint if index in asks else None)
-            links.append(Placed(owner, link, "system" if index < leading else zone, order, is_sent))
-        self.add(turn, links)
+            link = self.alone.get(joint)
+            if link is None:
+                link = self.alone[joint] = Link(joint, joint)
+            if index in asks:
+                link = Link(joint, joint, question=joint)
+            links.append(Placed(link, owner, is_sent, order))
+        self.zones["system"] += links[:leading]
+        self.add(turn, links[leading:] if leading else links, zone)
 
-    def add(self, node: Node, links: Sequence[Placed]) -> None:
+    def add(self, node: Node, links: Sequence[Placed], zone: Zone) -> None:
         """Add the links of a turn, a run or a conversation."""
-        if self.open and links and links[-1].zone == "flow":
-            if node.mask & MOVED:
-                self.waiting += links
-                return
-            turns = [*turns_in(node)]
-            answers = answered_by(turns[0])
+        if zone != "flow":
+            self.zones[zone] += links
+            return
+        if self.open and node.mask & MOVED:
+            self.waiting += links
+            return
+        paired = node.mask & PAIRED
+        if self.open and links:
+            answers = answered_by(next(turns_in(node))) if paired else ()
             self.open = self.open.difference(answers) if answers else frozenset()
             if not answers:
                 self._settle()
-        self.placed += links
+        self.zones["flow"] += links
         if not self.open:
             self._settle()
-        if node.mask & PAIRED:
-            calls = [left_open_by(turn) for turn in turns_in(node)]
-            self.open = self.open.union(calls[-1])
+        if paired:
+            *_, last = turns_in(node)
+            self.open = self.open.union(left_open_by(last))
 
     def _settle(self) -> None:
-        self.placed += self.waiting
-        self.waiting = []
+        if self.waiting:
+            self.zones["flow"] += self.waiting
+            self.waiting = []
 
-
-def _in_order(placed: Sequence[Placed]) -> tuple[Line, Links]:
-    """Return links in a line, and the positions of each owner."""
-    zones = [ZONES.index(one.zone) for one in placed]
-    order = sorted(range(len(placed)), key=lambda n: (zones[n], placed[n].order, n))
-    gap = 1 + sum(zone < ZONES.index("before_user") for zone in zones)
-    end = 1 + sum(zone < ZONES.index("end") for zone in zones)
-    links = [NOTHING, *(placed[number].link for number in order), NOTHING]
-    links.insert(gap, NOTHING)
-    sent, owned = [0], dict[Owner, list[int]]()
-    for position, number in enumerate(order, 1):
-        if position >= gap:
-            position += 1
-        owned.setdefault(placed[number].owner, []).append(position)
-        if placed[number].is_sent:
-            sent.append(position)
-    sent = sorted([*sent, gap, len(links) - 1])
-    return Line.of(links, sent, end=end, gap=gap), owned
+    def line(self) -> tuple[Line, Links]:
+        """Return the links in a line, and the positions of each owner."""
+        self._settle()
+        links, sent, owned = [NOTHING], [0], dict[Owner, list[int]]()
+        starts: dict[Zone, int] = {}
+        for zone, placed in self.zones.items():
+            if zone == "before_user":
+                sent.append(len(links))
+                links.append(NOTHING)
+            if zone != "flow":
+                placed.sort(key=attrgetter("order"))
+            starts[zone] = len(links)
+            for position, (link, owner, is_sent, _) in enumerate(placed, len(links)):
+                links.append(link)
+                owned.setdefault(owner, []).append(position)
+                if is_sent:
+                    sent.append(position)
+        sent.append(len(links))
+        links.append(NOTHING)
+        gap = starts["before_user"] - 1
+        return Line.of(links, sent, end=starts["end"], gap=gap), owned

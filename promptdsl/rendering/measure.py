@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from promptdsl.budget.line import Joint, Zone
 from promptdsl.config.model_facts import ModelFacts
@@ -61,6 +61,7 @@ class Measuring:
         self.tokens = tokens
         self.media_roots = media_roots
         self.frames: dict[Role, int] = {}
+        self.known_joints: dict[tuple[Role, Kind, str | None, bool], Joint] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
 
     @property
@@ -118,13 +119,19 @@ class Measuring:
 
     def _joint(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Joint:
         merges = merges and self.config.merge_consecutive
-        key = merge_key(role, kind, name, merges=merges)
-        frame = self.frame(role)
+        known = (role, kind, name, merges)
+        joint = self.known_joints.get(known)
+        if joint is not None:
+            return joint
+        key, frame = merge_key(role, kind, name, merges=merges), self.frame(role)
         if role == "system" and kind in LEADING:
-            return Joint("system", frame - self.gap)
-        if name:
+            key, frame = ("system",), frame - self.gap
+        elif not merges or role == "tool":
+            return Joint(key, 0)  # no other one has this key
+        elif name:
             frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
-        return Joint(key, frame)
+        joint = self.known_joints[known] = Joint(key, frame)
+        return joint
 
     def zone(self, turn: Node) -> Zone:
         """Return the position of a turn among the messages."""
@@ -133,7 +140,7 @@ class Measuring:
         if not isinstance(turn, RequestOnlyNode):
             return "flow"
         default = "before_user" if turn.grounding else self.config.ephemeral_position
-        return turn.position or default
+        return cast("Zone", turn.position or default)  # checked when it was written
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""

@@ -58,9 +58,7 @@ def gone(tokens: int, *parts: Any, **request: Any) -> list[Gone]:
     Turns that stand beside each other stay apart.
     """
     prompt = timeline_of(*parts)
-    found = render(
-        prompt, budget=tokens, counter=hundreds, transformation=APART, **request
-    ).dropped
+    found = render(prompt, budget=tokens, counter=hundreds, transformation=APART, **request).dropped
     return [(one.what, one.path, one.tokens, one.priority, one.why) for one in found]
 
 
