@@ -20,6 +20,7 @@ from operator import attrgetter
 
 import attrs
 
+from promptdsl.budget.line import Line, Links
 from promptdsl.budget.slots import Slot
 from promptdsl.budget.units import (
     LAST,
@@ -66,6 +67,9 @@ def _stacked(units: Iterable[Unit]) -> list[Unit]:
 class Choice:
     """The actions that are done to a prompt, and the tokens they save."""
 
+    line: Line
+    """The messages that are left."""
+    links: Links
     dropped: set[Unit] = attrs.field(factory=set[Unit])
     """The units that are dropped with their companions."""
     shrunk: dict[Alternatives, int] = attrs.field(factory=dict[Alternatives, int])
@@ -74,61 +78,115 @@ class Choice:
     """By unit, the point of the cut."""
     live: dict[Slot, int] = attrs.field(factory=dict[Slot, int])
     """By holder, the count of parts left; only of holders that a part was taken from."""
-    saved: int = 0
+    parts: int = 0
+    """The tokens of what is gone, each message with its own frame."""
 
-    def do(self, action: Action) -> int:
-        """Do an action; return the tokens it saves."""
-        saved = action.saves
-        units: tuple[Unit, ...] = ()
+    @property
+    def saved(self) -> int:
+        """The tokens that are saved, as the messages are sent: merged."""
+        return self.parts + self.line.saved
+
+    def do(self, action: Action) -> None:
+        """Do an action."""
         if isinstance(action, Cut):
-            self.cuts[action.unit] = action.unit.cuts.last
+            self.cut(action.unit, action.unit.cuts.last)
         elif isinstance(action, Shrink):
-            self.shrunk[action.unit] = action.number
+            self.shrink(action.unit, action.number)
         else:
-            self.dropped.add(action.unit)
-            units = (action.unit, *action.unit.companions)
-        for unit in units:
+            self._drop(action)
+
+    def _drop(self, action: Drop) -> None:
+        self.parts += action.saves
+        self.dropped.add(action.unit)
+        for unit in (action.unit, *action.unit.companions):
             # A slot that is not fixed was emptied before, with the last of its parts.
-            for holder in unit.slot.holders if unit.slot.fixed else ():
+            if not unit.slot.fixed:
+                continue
+            self.take(unit.slot, self.alternative(unit))
+            for holder in unit.slot.holders:
                 self.live[holder] = self.live.get(holder, holder.live) - 1
                 if self.live[holder] or holder.fixed:
                     break
-                saved += holder.shell
-        self.saved += saved
-        return saved
+                self.parts += holder.shell
+                self.take(holder)
 
-    def put_back(self, action: Drop, room: int) -> int:
-        """Undo a drop if there is room for that; return the tokens it takes."""
+    def may_put_back(self, action: Drop, need: int) -> bool:
+        """Return whether a drop may be undone: a look without its neighbours, which saves time."""
         units = (action.unit, *action.unit.companions)
-        slots = [unit.slot for unit in units if unit.slot.fixed]
-        price = action.saves
-        for slot in slots:
-            for holder in slot.holders:
-                if self.live.get(holder, holder.live) or holder.fixed:
-                    break
-                price += holder.shell
-        if price > room:
-            return 0
+        most = len(units)  # a part may bring its turn back
+        for unit in units:
+            most += len(self.links.get((unit.slot, self.alternative(unit)), ()))
+        return self.saved - action.saves + 2 * most * self.line.most >= need
+
+    def put_back(self, action: Drop) -> None:
+        """Undo a drop."""
+        self.parts -= action.saves
         self.dropped.discard(action.unit)
-        for slot in slots:
-            for holder in slot.holders:
+        for unit in (action.unit, *action.unit.companions):
+            if not unit.slot.fixed:
+                continue
+            self.put(unit.slot, self.alternative(unit))
+            for holder in unit.slot.holders:
                 count = self.live.get(holder, holder.live)
                 self.live[holder] = count + 1
                 if count or holder.fixed:
                     break
-        return price
+                self.parts -= holder.shell
+                self.put(holder)
+
+    def shrink(self, unit: Alternatives, number: int) -> None:
+        """Send an alternative, given by its index among the sizes."""
+        self.take(unit.slot, self.alternative(unit))
+        self.parts += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
+        self.shrunk[unit] = number
+        self.put(unit.slot, self.alternative(unit))
+
+    def cut(self, unit: ConversationUnit, point: int) -> None:
+        """Cut a conversation at a point."""
+        cuts = unit.cuts
+        self.parts += cuts.saved[point] - cuts.saved[self.cuts.get(unit, 0)]
+        self.cuts[unit] = point
+        for position in self.links.get((unit.slot, 0), ()):
+            self.line.replace(position, cuts.link(point))
+
+    def cut_back(self, unit: ConversationUnit, need: int, step: int) -> None:
+        """Cut a conversation no more than it has to be to save ``need`` tokens in all."""
+
+        def saved(point: int) -> int:
+            self.cut(unit, point)
+            return self.saved
+
+        least = bisect_left(range(unit.cuts.last), need, key=saved)
+        self.cut(unit, unit.cuts.stepped(least, unit.step(step)))
+
+    def alternative(self, unit: Unit) -> int:
+        """Return the index of the alternative that a unit sends, 0 for other units."""
+        if isinstance(unit, Alternatives):
+            return unit.sizes[self.shrunk.get(unit, 0)][0]
+        return 0
+
+    def take(self, slot: Slot, alternative: int = 0) -> None:
+        """Take the messages of an entry, or of an alternative of it, out of the line."""
+        for position in self.links.get((slot, alternative), ()):
+            self.line.take(position)
+
+    def put(self, slot: Slot, alternative: int = 0) -> None:
+        """Put the messages of an entry, or of an alternative of it, back into the line."""
+        for position in self.links.get((slot, alternative), ()):
+            self.line.put(position)
 
 
 class Order:
     """The actions that make room, in order, and the sums of the tokens they save."""
 
-    def __init__(self, units: Iterable[Unit]) -> None:
+    def __init__(self, units: Iterable[Unit], line: Line, links: Links) -> None:
         self.actions: Sequence[Action] = [*actions_of(units)]
         self.saved = [0]
         """The tokens saved by the first 0, 1, 2... actions."""
         self.within: dict[Slot, int] = {}
         """By slot in the timeline, the tokens that may be dropped there."""
-        trial, within = Choice(), self.within
+        self._line, self._links = line, links
+        trial, within = Choice(line.copy(), links), self.within
         inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
             unit, around = action.unit, action.unit.around
@@ -136,7 +194,9 @@ class Order:
                 action.saves = unit.tokens - inside.get(unit, 0)
                 for companion in unit.companions:
                     action.saves += companion.tokens
-            saved = trial.do(action)
+            before = trial.parts
+            trial.do(action)
+            saved = trial.parts - before
             self.saved.append(trial.saved)
             within[unit.entry] = within.get(unit.entry, 0) + saved
             for companion in unit.companions:
@@ -154,7 +214,7 @@ class Order:
 
         The cut of a conversation without a step of its own moves by ``step`` tokens.
         """
-        choice = Choice()
+        choice = Choice(self._line.copy(), self._links)
         if need <= 0:
             return choice
         count = bisect_left(self.saved, need)
@@ -164,38 +224,31 @@ class Order:
         if isinstance(last, Cut):
             # Cut no more than needed. The tokens left over stay free: a part that is put there
             # would come and go from one request to the next.
-            cuts = last.unit.cuts
-            least = bisect_left(cuts.saved, need - self.saved[count - 1])
-            point = cuts.stepped(least, last.unit.step(step))
-            choice.saved -= cuts.saved[-1] - cuts.saved[point]
-            choice.cuts[last.unit] = point
+            choice.cut_back(last.unit, need, step)
         else:
-            room = _put_back(choice, self.actions[:count], choice.saved - need, step)
-            choice.saved = need + room
+            _put_back(choice, self.actions[:count], need, step)
         return choice
 
 
-def _put_back(choice: Choice, actions: Sequence[Action], room: int, step: int) -> int:
-    """Undo actions where there is room for that, the last first; return the room that is left.
+def _put_back(choice: Choice, actions: Sequence[Action], need: int, step: int) -> None:
+    """Undo actions while ``need`` tokens stay saved, the last first.
 
     It ends at the first conversation that stays cut: its cut would move with the room it leaves.
     """
     for action in reversed(actions):
         if isinstance(action, Cut):
-            cuts = action.unit.cuts
-            point = cuts.restored(action.unit.step(step), room)
-            room -= cuts.saved[-1] - cuts.saved[point]
-            choice.cuts[action.unit] = point
-            if point:
-                return room
+            choice.cut_back(action.unit, need, step)
+            if choice.cuts[action.unit]:
+                return
         elif action.unit.around in choice.dropped:
             continue  # it comes back only with the unit around it
         elif isinstance(action, Shrink):
             unit, number = action.unit, action.number
-            is_sent = choice.shrunk.get(unit, 0) == number and unit not in choice.dropped
-            if is_sent and action.saves <= room:
-                choice.shrunk[unit] = number - 1
-                room -= action.saves
-        else:
-            room -= choice.put_back(action, room)
-    return room
+            if choice.shrunk.get(unit, 0) == number and unit not in choice.dropped:
+                choice.shrink(unit, number - 1)
+                if choice.saved < need:
+                    choice.shrink(unit, number)
+        elif choice.may_put_back(action, need):
+            choice.put_back(action)
+            if choice.saved < need:
+                choice.do(action)

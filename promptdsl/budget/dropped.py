@@ -1,13 +1,15 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
-from collections.abc import Mapping, Sequence
-from operator import attrgetter, itemgetter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import attrs
 
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.histories import CutPoints
+from promptdsl.budget.line import Line
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot
 from promptdsl.budget.units import Entry
@@ -17,6 +19,8 @@ from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolNode, TurnNode
 
+EMPTY = "nothing is left in it"
+"""Why a holder is dropped: all of its parts are."""
 SHOWN = 80
 """The most characters of what a part said in the text of its report."""
 
@@ -84,37 +88,45 @@ def described(node: Node) -> str:
     return "first fit" if isinstance(node, FirstFitNode) else label(node).lower()
 
 
-def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
+def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
     """Return the parts that a choice drops or makes smaller, in the order of the document.
 
-    The sum of their tokens is what the choice saves.
+    The sum of their tokens is what the choice saves: they are taken out of the ``line`` of the
+    whole prompt one after the other.
     """
-    reports: list[tuple[Slot, int, float | None, str]] = []
+    whole = Choice(line.copy(), choice.links)
+    reports: list[tuple[Slot, int, float | None, str, Callable[[], None]]] = []
     units = [unit for lead in choice.dropped for unit in (lead, *lead.companions)]
     dropped = {unit.slot for unit in units}
     for unit in units:
         reason = f"there is no room for it, its priority is {unit.priority}"
         if unit.is_companion:
             reason = "it goes with the calls or results it belongs to"
-        reports.append((unit.slot, unit.tokens, unit.priority, reason))
+        take = partial(whole.take, unit.slot, whole.alternative(unit))
+        reports.append((unit.slot, unit.tokens, unit.priority, reason, take))
     for first_fit, number in choice.shrunk.items():
         if number and first_fit.slot not in dropped:
             index, tokens = first_fit.sizes[number]
             reason = f"alternative {index + 1} of {len(first_fit.node.content)} is sent"
             saved = first_fit.sizes[0][1] - tokens
-            reports.append((first_fit.slot, saved, first_fit.node.priority, reason))
+            shrink = partial(whole.shrink, first_fit, number)
+            reports.append((first_fit.slot, saved, first_fit.node.priority, reason, shrink))
     for holder, left in choice.live.items():
         # A holder with no part left is dropped with the text around its parts.
         if not left and not holder.fixed and holder not in dropped:
-            reports.append((holder, holder.shell, None, "nothing is left in it"))
+            take = partial(whole.take, holder)
+            reports.append((holder, holder.shell, None, EMPTY, take))
     for conversation, point in choice.cuts.items():
         if point:
             cuts = conversation.cuts
             reason = f"there is no room for {_lost_by_cut(cuts, point)}"
-            reports.append((conversation.slot, cuts.saved[point], conversation.priority, reason))
+            cut = partial(whole.cut, conversation, point)
+            slot, saved = conversation.slot, cuts.saved[point]
+            reports.append((slot, saved, conversation.priority, reason, cut))
+    reports.sort(key=lambda report: [above.index for above in report[0].way])
     addresses = _addresses(entries)
-    placed: list[tuple[list[int], Dropped]] = []
-    for slot, tokens, priority, reason in reports:
+    parts: list[Dropped] = []
+    for slot, tokens, priority, reason, change in reports:
         way = slot.way
         if not tokens or not dropped.isdisjoint(way[:-1]):
             continue
@@ -122,9 +134,12 @@ def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
         sections = [above.node for above in way[entry + 1 :] if isinstance(above.node, SectionNode)]
         ids = [addresses[way[entry]], *(str(section.options.id) for section in sections)]
         what, path = described(slot.node), "/".join(id for id in ids if id)
-        part = Dropped(what, path, tokens, priority, reason, slot.node.source)
-        placed.append(([above.index for above in way], part))
-    return tuple(part for _, part in sorted(placed, key=itemgetter(0)))
+        merged = whole.line.saved
+        change()
+        saved = tokens + whole.line.saved - merged
+        if saved or reason != EMPTY:
+            parts.append(Dropped(what, path, saved, priority, reason, slot.node.source))
+    return tuple(parts)
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:

@@ -9,6 +9,7 @@ from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
+from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import first_alternatives, reserved
@@ -21,7 +22,7 @@ from promptdsl.tree.group_nodes import ReserveNode
 from promptdsl.tree.node import Child
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.rewrite import hollow, is_settled
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode, among_turns
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 STEPS = 8
 """The cut of a conversation moves by this share of the budget: an eighth."""
@@ -77,14 +78,10 @@ def fit(
         return ready, tokens(ready) - limit
 
     # Try the whole, unless it is certain to be too long.
-    plan, over, is_likely = None, None, True
+    plan, over = None, None
     if has_far_too_many_characters(whole, limit):
         plan = Plan(cut_tree, measuring())
-        # The plan counts the frame of each turn, but turns that are merged share one.
-        turns = among_turns(cut_tree)
-        messages = sum(len(turn.items) if isinstance(turn, RecordedNode) else 1 for turn in turns)
-        is_likely = plan.need(limit) <= messages * plan.measure.frame("user")
-    if is_likely:
+    if plan is None or plan.need(limit) <= total // STEPS:
         try:
             ready, over = attempt(whole, bool(cut_parts))
         except PromptError:
@@ -143,23 +140,19 @@ def _drop_to_fit(
     ``over`` is how many tokens the whole is over the limit, ``None`` if it was not tried. The cut
     of a conversation moves by ``step`` tokens.
     """
-    need, saved = plan.need(limit), 0
-    if need <= step:
-        need = 0  # turns that are merged need less than the plan: all of it may fit
+    need = plan.need(limit)
+    if over is not None:
+        need = min(max(need, 1), over)  # with the first dropped part, reasoning may be left out
     while True:
-        # Only the prompt itself shows the tokens around its messages: try before giving up.
-        if need or over is None:
-            choice = plan.choose(need, step)
-            tree, saved = plan.tree_of(choice), choice.saved
-            cut_parts = still_cut(cuts, tree)
-            ready, over = attempt(tree, bool(cut_parts or saved))
-            if over <= 0:
-                return partial(_all_dropped, cut_parts, choice, plan.entries), ready
+        choice = plan.choose(need, step)
+        tree, saved = plan.tree_of(choice), choice.saved
+        cut_parts = still_cut(cuts, tree)
+        ready, over = attempt(tree, bool(cut_parts or saved))
+        if over <= 0:
+            return partial(_all_dropped, cut_parts, choice, plan.line, plan.entries), ready
         if need >= plan.spare:
             raise _too_long(plan, limit, limit + over)
-        if not need and plan.measure.facts.binds_reasoning:
-            over = 1  # with the first dropped part, all reasoning is left out
-        # Need more, until the plan saves more.
+        # Its texts need more tokens together than one by one: need more, until the plan saves more.
         for tries in count():
             need += over << max(tries - PATIENCE, 0)
             if need >= plan.spare or plan.choose(need, step).saved != saved:
@@ -167,9 +160,9 @@ def _drop_to_fit(
 
 
 def _all_dropped(
-    cut_parts: tuple[Dropped, ...], choice: Choice, entries: Sequence[Entry]
+    cut_parts: tuple[Dropped, ...], choice: Choice, line: Line, entries: Sequence[Entry]
 ) -> tuple[Dropped, ...]:
-    return (*cut_parts, *dropped_by(choice, entries))
+    return (*cut_parts, *dropped_by(choice, line, entries))
 
 
 def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:

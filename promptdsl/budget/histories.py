@@ -7,9 +7,11 @@ depend on other parts of the prompt, and a provider's cache keeps its beginning 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import sub
 
 import attrs
 
+from promptdsl.budget.line import Joint, Link, shared
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
@@ -101,7 +103,7 @@ class CutPoints:
     before: list[int]
     """By point, the tokens before it, from the beginning of what may be cut."""
     saved: list[int]
-    """By point, the tokens that a cut there saves."""
+    """By point, the tokens that a cut there saves, without those of merging."""
     lead: int = 0
     """The count of entries at the beginning that always stay."""
     size: int = 0
@@ -110,6 +112,14 @@ class CutPoints:
     """The first of the points between rounds of the last exchange."""
     question: tuple[int, int] = (0, 0)
     """The first entry of the last exchange and its first round: the question between them stays."""
+    system: int = 0
+    """The count of entries at the beginning that belong to the system text."""
+    last_question: int = -1
+    """The last entry in which a user asks something, -1 for none."""
+    joints: Sequence[Joint] = ()
+    """How each entry merges with its neighbours; empty if nothing merges."""
+    merged: Sequence[int] = ()
+    """By entry, the tokens that it and all before it save by merging."""
 
     @property
     def last(self) -> int:
@@ -127,24 +137,42 @@ class CutPoints:
         reached = step * (self.before[least - 1] // step + 1)
         return min(bisect_left(self.before, reached), len(self.before) - 1)
 
-    def restored(self, step: int, room: int) -> int:
-        """Return the first point to which the last cut may move back within ``room`` tokens."""
-        for point in range(self.last):
-            if self.saved[-1] - self.saved[point] <= room and self.stepped(point, step) == point:
-                return point
-        return self.last
-
     def is_between_rounds(self, point: int) -> bool:
         """Return whether a cut at a point keeps a question and the last rounds after it."""
         return point >= self.first_round and self.starts[point] < self.size
 
-    def kept(self, point: int) -> ConversationNode:
-        """Return the conversation cut at a point."""
+    def ranges(self, point: int) -> list[tuple[int, int]]:
+        """Return the entries that a cut at a point keeps, as the first and the end of each run."""
         ranges = [(0, self.lead), (self.starts[point], self.size)]
         if self.is_between_rounds(point):
             ranges.insert(1, self.question)
+        return ranges
+
+    def link(self, point: int) -> Link | None:
+        """Return the link of the conversation cut at a point, ``None`` if it sends nothing."""
+        joints, merged, inside = self.joints, self.merged, 0
+        first = last = question = before = None
+        for begin, stop in self.ranges(point) if joints else ():
+            start = max(begin, self.system)
+            if start >= stop:
+                continue
+            asked = self.last_question
+            if start <= asked < stop:
+                question, before = joints[asked], last if asked == start else joints[asked - 1]
+            inside += merged[stop - 1] - merged[start]
+            if first is None or last is None:
+                first = joints[start]
+            else:
+                inside += shared(last, joints[start])
+            last = joints[stop - 1]
+        if first is None or last is None:
+            return None
+        return Link(first, last, inside, question, before)
+
+    def kept(self, point: int) -> ConversationNode:
+        """Return the conversation cut at a point."""
         members: list[Node] = []
-        for first, stop in ranges:
+        for first, stop in self.ranges(point):
             begin = 0
             for member in self.node.content:
                 size = len(member.items) if isinstance(member, RecordedNode) else 1
@@ -160,17 +188,22 @@ class CutPoints:
 def cut_points(
     node: ConversationNode,
     tokens: Sequence[int],
+    joints: Sequence[Joint],
     known: Exchanges,
     *,
     required: bool,
     answers: bool,
 ) -> CutPoints:
-    """Return the points where a conversation may be cut; ``tokens`` are those of its entries.
+    """Return the points where a conversation may be cut.
 
+    ``tokens`` are those of its entries, ``joints`` tell how these merge, empty if none does.
     ``required`` is whether its last exchange has to stay; the last ``keep`` stay in any case.
     ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
     """
-    before = [0, *accumulate(tokens)]
+    alone = before = [0, *accumulate(tokens)]
+    merged = [0, *accumulate(map(shared, joints, joints[1:]))] if joints else []
+    if any(merged):
+        before = [0, *map(sub, alone[1:], merged)]
     size = len(tokens)
     lead = known.lead if answers else known.system
     # The entries before the first exchange are dropped with it.
@@ -179,8 +212,10 @@ def cut_points(
     droppable = max(len(exchanges) - max(kept, 1), 0)
     starts = [lead, *exchanges[1 : droppable + 1]]
     points = CutPoints(node, starts, [before[start] - before[lead] for start in starts], [])
-    points.saved = [*points.before]
+    points.saved = [alone[start] - alone[lead] for start in starts]
     points.lead, points.size, points.first_round = lead, size, len(starts)
+    points.system, points.last_question = known.system, known.last_question
+    points.joints, points.merged = joints, merged
     # Where all exchanges but the last may go, so may its rounds; the newest round stays.
     last = None
     if droppable == len(exchanges) - 1:
@@ -190,16 +225,16 @@ def cut_points(
     rounds = [] if last is None else [start for start in known.rounds if start >= last]
     if last is not None and len(rounds) > 1:
         points.question = (last, rounds[0])
-        question = before[rounds[0]] - before[last]
+        question = alone[rounds[0]] - alone[last]
         # A user may have asked again before all calls were answered.
         stop = known.last_question if known.last_question > rounds[0] else rounds[-1]
         for start in rounds[1 : bisect_right(rounds, stop)]:
             points.starts.append(start)
             points.before.append(before[start] - before[lead])
-            points.saved.append(points.before[-1] - question)
+            points.saved.append(alone[start] - alone[lead] - question)
     # All of it may go.
     if not kept and size > lead:
         points.starts.append(size)
         points.before.append(before[size] - before[lead])
-        points.saved.append(points.before[-1])
+        points.saved.append(alone[size] - alone[lead])
     return points

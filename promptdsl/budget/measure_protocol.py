@@ -6,6 +6,7 @@ Its one implementation is ``Measuring`` in ``rendering/measure.py``, a floor abo
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from promptdsl.budget.line import Joint, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
@@ -33,12 +34,23 @@ class Measure(Protocol):
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of an entry of a timeline, and by id those of ``wanted`` nodes in it.
 
-        Each with the gap before it; a turn with the frame around its message.
+        A turn is counted with the frame around its message.
         """
         ...
 
     def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
+        ...
+
+    def joints(self, turn: Node) -> Sequence[Joint]:
+        """Return how the message of a turn merges, of a run how each message does.
+
+        Empty for what is no message, such as a tool.
+        """
+        ...
+
+    def zone(self, turn: Node) -> Zone:
+        """Return the position of a turn among the messages."""
         ...
 
 

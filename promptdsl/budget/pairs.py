@@ -1,6 +1,6 @@
 """Calls and their results: a call and its results are dropped together or stay together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import attrs
 
@@ -34,22 +34,27 @@ def last_question(entries: Sequence[Entry]) -> int:
     A budget keeps it, and all entries after it.
     """
     for number in range(len(entries) - 1, -1, -1):
-        if any(_is_question(node) for node in turns_in(entries[number].slot.node)):
+        if any(len(questions_in(turn)) for turn in turns_in(entries[number].slot.node)):
             return number
     return -1
 
 
-def _is_question(node: Node) -> bool:
-    """Return whether a user asks something in a turn or a run; tool results ask nothing."""
-    if isinstance(node, RecordedNode):
-        return any(
-            message.plain is not None or all(b.type != "tool_result" for b in message.content)
-            for message in node.items
+def questions_in(turn: Node) -> Collection[int]:
+    """Return the indices of the messages of a run, or 0 for a turn, in which a user asks something.
+
+    Tool results ask nothing.
+    """
+    if isinstance(turn, RecordedNode):
+        return [
+            index
+            for index, message in enumerate(turn.items)
             if message.role == "user"
-        )
-    if not isinstance(node, TurnNode) or node.role != "user" or node.kind != "written":
-        return False
-    return not node.mask & RESULT << SHIFT and has_content(node.content)
+            and (message.plain is not None or all(b.type != "tool_result" for b in message.content))
+        ]
+    if not isinstance(turn, TurnNode) or turn.role != "user" or turn.kind != "written":
+        return ()
+    is_question = not turn.mask & RESULT << SHIFT and has_content(turn.content)
+    return (0,) if is_question else ()
 
 
 def answered_by(turn: Node) -> Sequence[str]:

@@ -3,14 +3,15 @@
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
+from promptdsl.budget.line import Joint
 from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
+from promptdsl.budget.sending import line_of
 from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages.message import Message, spoken
 from promptdsl.tree.group_nodes import GroupNode
-from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
@@ -27,7 +28,6 @@ class Plan:
         self.measure = measure
         scan = Scan(root, measure)
         self.entries = scan.entries
-        self.total = sum(entry.tokens for entry in self.entries)
         self._scanned_root = scan.root
         links = link_calls(self.entries)
         question = last_question(self.entries)
@@ -41,15 +41,14 @@ class Plan:
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
-        self._order = Order(scan.units)
+        self.line, positions = line_of(self.entries, measure)
+        self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
+        self._order = Order(scan.units, self.line, positions)
         self.spare = self._order.saved[-1]
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
-        measure = self.measure
-        frames = measure.reply + tools_frame_of(self.root, measure)
-        if any(node.mask & (SYSTEM | SECTION) for node in self.root.content):
-            frames += measure.frame("system")  # all system content is one message
+        frames = self.measure.reply + tools_frame_of(self.root, self.measure)
         return self.total + frames - limit
 
     def choose(self, need: int, step: int) -> Choice:
@@ -82,12 +81,13 @@ def _set_cut_points(
     """Find the points where a conversation may be cut."""
     members = unit.node.content
     if len(members) == 1 and isinstance(members[0], RecordedNode):
-        tokens = measure.messages(members[0])
+        tokens, joints = measure.messages(members[0]), measure.joints(members[0])
         known = remember(members[0], exchanges_of, exchanges_of)
     else:
-        tokens = list[int]()
+        tokens, joints = list[int](), list[Joint]()
         messages: list[Message] = []
         for member in members:
+            joints += measure.joints(member)
             if isinstance(member, RecordedNode):
                 tokens += measure.messages(member)
                 messages += member.items
@@ -95,7 +95,7 @@ def _set_cut_points(
                 tokens.append(measure.turn(member)[0])
                 messages.append(_NOBODY)
         known = exchanges_of(messages)
-    unit.cuts = cut_points(unit.node, tokens, known, required=required, answers=answers)
+    unit.cuts = cut_points(unit.node, tokens, joints, known, required=required, answers=answers)
 
 
 _NOBODY = spoken("ephemeral", "")

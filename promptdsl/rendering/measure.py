@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
+from typing import TypeVar, cast
 
+from promptdsl.budget.line import Joint, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block, ReasoningBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
+from promptdsl.messages.roles import LEADING, Kind, Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
+from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, for_target
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import lower
@@ -19,19 +22,22 @@ from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
 from promptdsl.tree.group_nodes import NoteNode, ReserveNode
-from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
+from promptdsl.tree.masks import EVENT, RESULT, SECTION, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode
 from promptdsl.tree.recorded import first_of, remember
-from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.rewrite import has_content, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
     RecordedNode,
+    RequestOnlyNode,
     RootNode,
     ToolNode,
     TurnNode,
 )
+
+T = TypeVar("T")
 
 SIGNING = ("anthropic", "bedrock")
 """The providers that accept only reasoning that they have signed."""
@@ -55,6 +61,7 @@ class Measuring:
         self.tokens = tokens
         self.media_roots = media_roots
         self.frames: dict[Role, int] = {}
+        self.known_joints: dict[tuple[Role, Kind, str | None, bool], Joint] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
 
     @property
@@ -78,6 +85,62 @@ class Measuring:
     def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
+
+    def joints(self, turn: Node) -> Sequence[Joint]:
+        """Return how the message of a turn merges, of a run how each message does.
+
+        All system content is one message, in which the parts have a blank line between them.
+        """
+        if isinstance(turn, RecordedNode):
+            key = ("joints", self.tokens, self.facts, self.config.merge_consecutive)
+            return _run_counts(turn, key, self._recorded_joint)
+        role: Role
+        kind: Kind = "written"
+        if turn.mask & (SYSTEM | SECTION):
+            role = "system"
+        elif isinstance(turn, NoteNode):
+            role, kind = "developer", "recorded"
+        elif isinstance(turn, RequestOnlyNode):
+            role, kind = self.config.ephemeral_role, "request"
+        elif isinstance(turn, TurnNode):
+            is_event = turn.mask & EVENT
+            role, kind = (self.config.event_role, "event") if is_event else (turn.role, turn.kind)
+        else:
+            return ()
+        options = turn.options
+        joint = self._joint(role, kind, options.name, merges=options.merge)
+        if not has_content(turn.content):
+            # A turn with only results separates its neighbours, but has no message of its own.
+            return (Joint(joint.key, 0),) if turn.mask & RESULT << SHIFT else ()
+        return (joint,)
+
+    def _recorded_joint(self, message: Message) -> Joint:
+        return self._joint(message.role, message.kind, message.name)
+
+    def _joint(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Joint:
+        merges = merges and self.config.merge_consecutive
+        known = (role, kind, name, merges)
+        joint = self.known_joints.get(known)
+        if joint is not None:
+            return joint
+        key, frame = merge_key(role, kind, name, merges=merges), self.frame(role)
+        if role == "system" and kind in LEADING:
+            key, frame = ("system",), frame - self.gap
+        elif not merges or role == "tool":
+            return Joint(key, 0)  # no other one has this key
+        elif name:
+            frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
+        joint = self.known_joints[known] = Joint(key, frame)
+        return joint
+
+    def zone(self, turn: Node) -> Zone:
+        """Return the position of a turn among the messages."""
+        if turn.mask & (SYSTEM | SECTION):
+            return "system"
+        if not isinstance(turn, RequestOnlyNode):
+            return "flow"
+        default = "before_user" if turn.grounding else self.config.ephemeral_position
+        return cast("Zone", turn.position or default)  # checked when it was written
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""
@@ -107,7 +170,7 @@ class Measuring:
             for below, _ in walk(node):
                 if id(below) in missing and below is not node:
                     alone = self._lowered(with_content(node, (below,)))
-                    counts[id(below)] = max(alone - self.frame("user"), 0)
+                    counts[id(below)] = max(alone - self.frame(messages[0].role), 0)
         return self._total(node, messages), dict.fromkeys(missing, 0) | counts
 
     def _lowered(self, node: Node) -> int:
@@ -130,8 +193,8 @@ class Measuring:
 
     def _total(self, node: Node, messages: Sequence[Message]) -> int:
         if node.mask & (SYSTEM | SECTION):
-            # All system content is one message, so a part has a gap instead of a frame.
-            return sum(self._blocks(message.content) + self.gap for message in messages)
+            frame = self.frame("system")
+            return sum(self._blocks(message.content) + frame for message in messages)
         return sum(map(self._message, messages))
 
     def _message(self, message: Message) -> int:
@@ -159,12 +222,12 @@ def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
     return bool(signed) and thought.origin == provider
 
 
-def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], int]) -> Sequence[int]:
+def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], T]) -> Sequence[T]:
     """Return the count of each message of a run; the conversation remembers it under ``key``."""
     if len(run.items) < conversation_cache.SHORTEST:
         return [*map(count, run.items)]
 
-    def counted(messages: Sequence[Message], before: list[int] | None) -> list[int]:
+    def counted(messages: Sequence[Message], before: list[T] | None) -> list[T]:
         counts = before or []
         if len(counts) >= len(messages):
             return counts

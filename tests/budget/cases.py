@@ -20,6 +20,9 @@ def hundreds(text: str) -> int:
     return 100 * len(_WORD.findall(text))
 
 
+APART: dict[str, Any] = {"merge_consecutive": False}
+
+
 def fit(budget: float, *parts: Any, **request: Any) -> Rendered:
     """Return a timeline of parts, rendered in a budget of so many words."""
     tokens = int(budget * 100) + 70
@@ -41,18 +44,21 @@ def exactly(tokens: int, *parts: Any, **request: Any) -> str | None:
     Around each message are 3 tokens, around all system content 3, and an answer begins with 3.
     Turns that stand beside each other stay apart.
     """
-    apart = {"merge_consecutive": False}
     prompt = timeline_of(*parts)
     try:
-        rendered = render(prompt, budget=tokens, counter=hundreds, transformation=apart, **request)
+        rendered = render(prompt, budget=tokens, counter=hundreds, transformation=APART, **request)
     except BudgetError:
         return None
     return capitals(rendered.messages)
 
 
 def gone(tokens: int, *parts: Any, **request: Any) -> list[Gone]:
-    """Return all that a budget of so many tokens takes away."""
-    found = render(timeline_of(*parts), budget=tokens, counter=hundreds, **request).dropped
+    """Return all that a budget of so many tokens takes away.
+
+    Turns that stand beside each other stay apart.
+    """
+    prompt = timeline_of(*parts)
+    found = render(prompt, budget=tokens, counter=hundreds, transformation=APART, **request).dropped
     return [(one.what, one.path, one.tokens, one.priority, one.why) for one in found]
 
 

@@ -1,7 +1,8 @@
 """What a budget keeps, worked out the slow way: one removal after the other, all weighed each time.
 
 This is section 1 of the rules on budgets, taken literally, on prompts that are described as data.
-It knows nothing of nodes and prefix sums, and of frames only how many tokens they are.
+It knows nothing of nodes and prefix sums, and of frames only how many tokens they are, and that
+neighbours who speak as one have one.
 """
 
 from collections.abc import Iterator
@@ -69,10 +70,34 @@ def _titled(part: Part, present: Words) -> bool:
 
 
 def size(tree: Part, present: Words) -> int:
-    """Return the tokens of the words that are there, of their titles and of their turns' frames."""
+    """Return the tokens of the words that are there, of their titles and of their turns' frames.
+
+    Neighbours that merge have one frame.
+    """
     seen = [part for part in below(tree) if part.word in present or _titled(part, present)]
-    framed = [part for part in below(tree) if part.kind in FRAMED and _words_of(part) & present]
-    return sum(part.weight for part in seen) * K + len(framed) * FRAME
+    return sum(part.weight for part in seen) * K + len(merged(tree, present)) * FRAME
+
+
+def merged(tree: Part, present: Words) -> list[str]:
+    """Return what is sent as a message of its own, by who speaks, in the order of sending."""
+    said = [part for part in below(tree) if part.kind in FRAMED and _words_of(part) & present]
+    recorded = {one.number for part in below(tree) if part.kind == "history" for one in below(part)}
+    rest = [part for part in said if part.kind != "grounding"]
+    asked = [index for index, part in enumerate(rest) if part.kind == "user"]
+    place = asked[-1] if asked else len(rest)
+    rest[place:place] = [part for part in said if part.kind == "grounding"]
+    speakers = [_speaker(part, is_recorded=part.number in recorded) for part in rest]
+    return [
+        speaker
+        for before, speaker in pairwise(["", *speakers])
+        if before != speaker or speaker == "tool"
+    ]
+
+
+def _speaker(turn: Part, *, is_recorded: bool) -> str:
+    if turn.kind in ("event", "ephemeral", "grounding"):
+        return "user"
+    return f"{turn.kind} of a recording" if turn.kind == "developer" and is_recorded else turn.kind
 
 
 def sent(tree: Part, present: Words) -> int:
@@ -302,10 +327,13 @@ def starts_of(tree: Part, part: Part) -> list[int]:
     A cut among rounds is behind the question, which stays.
     """
     free, question, rounds, _ = _taken_apart(part, tree)
-    items = [size(part, item) for item in items_of(part, tree)]
-    asked = sum(size(turn, leaves(turn)) for turn in question)
+    items = items_of(part, tree)
+    asked = frozenset[str]().union(*map(leaves, question))
     among = range(len(free) + 1, len(free) + len(rounds) + 1)
-    return [sum(items[:cut]) + (asked if cut in among else 0) for cut in range(len(items) + 1)]
+    return [
+        size(part, frozenset[str]().union(*items[:cut], asked if cut in among else ()))
+        for cut in range(len(items) + 1)
+    ]
 
 
 def positions(starts: list[int], step: int) -> list[int]:

@@ -31,7 +31,7 @@ from promptdsl import (
     register_model,
     render,
 )
-from tests.budget.cases import capitals, fit, hundreds, left, talk
+from tests.budget.cases import APART, capitals, fit, hundreds, left, talk
 from tests.errors import raised, this_line
 from tests.renders import timeline_of
 
@@ -296,12 +296,12 @@ def test_what_is_required_is_counted_to_the_token(parts: list[Any], expected: in
     """A lazy of great weight is told what is left when all that may go is gone.
 
     Of 127 tokens the answer takes 3, the question 4 and the turn of the lazy 3, which leaves 117;
-    whatever may go at all takes the last of them.
+    whatever may go at all takes the last of them. Turns beside each other stay apart.
     """
     heard: list[int | None] = []
     lazy = Lazy(lambda context: heard.append(context.tokens), weight=1_000_000)  # type: ignore[func-returns-value]
     whole = timeline_of(*parts, User(lazy), Q)
-    render(whole, budget=127, counter=ones)
+    render(whole, budget=127, counter=ones, transformation=APART)
     assert [expected] == heard
 
 
@@ -329,11 +329,15 @@ def test_a_small_budget() -> None:
 
 
 def test_the_share_of_a_lazy_beside_a_text() -> None:
-    """In a small budget a lazy is told all that the rest leaves, to the token."""
+    """In a small budget a lazy is told all that the rest leaves, to the token.
+
+    The frame of a turn, with the name of its role, is 7 characters; two users' turns have one.
+    """
     heard: list[int | None] = []
     lazy = Lazy(lambda context: heard.append(context.tokens))  # type: ignore[func-returns-value]
     render(timeline_of(User("x", lazy), Q), budget=60, counter=len)
-    assert [40] == heard
+    render(timeline_of(User("x", lazy), Q), budget=60, counter=len, transformation=APART)
+    assert [47, 40] == heard
 
 
 def test_required_parts_that_are_too_much() -> None:

@@ -41,7 +41,7 @@ from promptdsl import (
     component,
     render,
 )
-from tests.budget.cases import Gone, gone, hundreds, loop, talk, too_big
+from tests.budget.cases import APART, Gone, gone, hundreds, loop, talk, too_big
 from tests.errors import raised, this_line
 from tests.renders import timeline_of
 
@@ -250,7 +250,8 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
 @pytest.mark.parametrize(("parts", "expected"), ADDRESSES.values(), ids=ADDRESSES)
 def test_what_goes_is_told(parts: Callable[[], list[Node]], expected: list[Gone]) -> None:
     """When one token is missing it is told what goes, its address, tokens, priority and why."""
-    whole = render(timeline_of(*parts(), Q), counter=hundreds).tokens.total
+    prompt = timeline_of(*parts(), Q)
+    whole = render(prompt, counter=hundreds, transformation=APART).tokens.total
     assert expected == gone(whole - 1, *parts(), Q)
 
 
@@ -492,7 +493,7 @@ def test_in_words() -> None:
     parts = [System("x", priority=1), Developer("x" * 1200, priority=1), User("x q")]
     line = f"{__file__}:{this_line() - 1}"
     prompt = timeline_of(*parts, User(Section("s", "x", priority=1), "q"))
-    found = render(prompt, counter=lambda text: text.count("x"), budget=13).dropped
+    found = render(prompt, counter=lambda text: text.count("x"), budget=10).dropped
     assert [
         f"{line}: system turn, 1 token: {NO_ROOM}",
         f"{line}: developer turn (developer[0]), 1,203 tokens: {NO_ROOM}",

@@ -54,8 +54,7 @@ def test_a_budget_that_is_met_exactly(case: tuple[Part, Room]) -> None:
     """What is sent may be all there is room for, and not a token more."""
     tree, room = case
     assume(not begins_with_instructions(tree))
-    found = fitted(tree, room, transformation={"merge_consecutive": False})
-    assert kept(tree, room.limit, room.step) == in_order(heard(found))
+    assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
 @examples(60)

@@ -316,8 +316,7 @@ def test_to_the_token() -> None:
 @given(trees(), st.data())
 def test_frames(tree: Part, data: st.DataObject) -> None:
     """A prompt has as many tokens as it is told to have, frames included."""
-    request: dict[str, Any] = {"counter": weigh, "transformation": {"merge_consecutive": False}}
-    assert sent(tree, leaves(tree)) == render(built(tree), **request).tokens.total
+    assert sent(tree, leaves(tree)) == render(built(tree), counter=weigh).tokens.total
     found: Room = data.draw(exact_rooms(tree))
     assert 0 == found.step % K
 

@@ -6,7 +6,7 @@ from typing import TypeAlias, cast
 
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import CONVERSATION, FLEETING, Kind
+from promptdsl.messages.roles import CONVERSATION, FLEETING, Kind, Role
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import make_turn, with_content
@@ -108,7 +108,7 @@ def _mergeable(
     for child in _turns(root):
         if not isinstance(child, RecordedNode):
             options = child.options
-            yield child, _merge_key(child, options.name, merges=options.merge)
+            yield child, merge_key(child.role, child.kind, options.name, merges=options.merge)
             continue
         last = len(child.items) - 1
         # In a long run without equal neighbours only the first and the last message can merge.
@@ -117,14 +117,21 @@ def _mergeable(
             if ends and index:
                 yield cut(child, 1, last), object()
             message = child.items[index]
-            yield (child, index), _merge_key(message, message.name, merges=True)
+            yield (child, index), merge_key(message.role, message.kind, message.name)
 
 
-def _merge_key(turn: TurnNode | Message, name: str | None, *, merges: bool) -> tuple[object, ...]:
-    apart = not merges or turn.role == "tool"
+def merge_key(
+    role: Role, kind: Kind, name: str | None, *, merges: bool = True
+) -> tuple[object, ...]:
+    """Return the key of a turn: neighbours with equal keys merge."""
+    apart = not merges or role == "tool"
     # The kind keeps all other turns out of the one system message of a prompt.
-    kind = turn.kind if turn.role in ("developer", "system") else None
-    return (turn.role, name, kind, object() if apart else None)
+    return (
+        role,
+        name,
+        kind if role in ("developer", "system") else None,
+        object() if apart else None,
+    )
 
 
 def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:

@@ -1,0 +1,127 @@
+"""The order of sending: the line of a prompt, made of the entries of its timeline."""
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+import attrs
+
+from promptdsl.budget.histories import exchanges_of
+from promptdsl.budget.line import NOTHING, ZONES, Joint, Line, Link, Links, Owner, Zone
+from promptdsl.budget.measure_protocol import Measure
+from promptdsl.budget.pairs import answered_by, left_open_by, questions_in, turns_in
+from promptdsl.budget.units import Alternatives, ConversationUnit, Entry
+from promptdsl.tree.masks import CALL, DEVELOPER, EVENT, REQUEST, RESULT, SHIFT
+from promptdsl.tree.node import Node
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode
+
+MOVED = EVENT | DEVELOPER | REQUEST
+"""The mask bits of turns that are sent after the results of open calls."""
+PAIRED = (CALL | RESULT) << SHIFT
+
+
+class Placed(NamedTuple):
+    """A link, its owner, whether it is sent, and its order in its zone."""
+
+    link: Link
+    owner: Owner
+    is_sent: bool = True
+    order: float = 0
+
+
+def line_of(entries: Iterable[Entry], measure: Measure) -> tuple[Line, Links]:
+    """Return the line of a prompt, and the positions of the links of each entry."""
+    sending = _Sending(measure)
+    for entry in entries:
+        slot, unit = entry.slot, entry.unit
+        if isinstance(unit, ConversationUnit):
+            cuts, link = unit.cuts, unit.cuts.link(0)
+            for joint in cuts.joints[: cuts.system]:
+                sending.zones["system"].append(Placed(Link(joint, joint), (slot, -1)))
+            sending.add(slot.node, [] if link is None else [Placed(link, (slot, 0))], "flow")
+        elif isinstance(unit, Alternatives):
+            for number, (index, _) in enumerate(unit.sizes):
+                for turn in turns_in(unit.node.content[index]):
+                    sending.add_turn(turn, (slot, index), is_sent=not number)
+        else:
+            for turn in turns_in(slot.node):
+                sending.add_turn(turn, (slot, 0))
+    return sending.line()
+
+
+@attrs.define(eq=False)
+class _Sending:
+    """The links in the order of sending so far."""
+
+    measure: Measure
+    zones: dict[Zone, list[Placed]] = attrs.field(factory=lambda: {zone: [] for zone in ZONES})
+    alone: dict[Joint, Link] = attrs.field(factory=dict[Joint, Link])
+    """The links of single messages that ask nothing, by their joint."""
+    open: frozenset[str] = frozenset()
+    """The calls without a result so far."""
+    waiting: list[Placed] = attrs.field(factory=list[Placed])
+    """The links in the zone ``flow`` that follow the results of the open calls."""
+
+    def add_turn(self, turn: Node, owner: Owner, *, is_sent: bool = True) -> None:
+        """Add the messages of a turn or a run."""
+        zone, asks = self.measure.zone(turn), questions_in(turn)
+        order = turn.order if isinstance(turn, RequestOnlyNode) else 0
+        leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
+        links: list[Placed] = []
+        for index, joint in enumerate(self.measure.joints(turn)):
+            link = self.alone.get(joint)
+            if link is None:
+                link = self.alone[joint] = Link(joint, joint)
+            if index in asks:
+                link = Link(joint, joint, question=joint)
+            links.append(Placed(link, owner, is_sent, order))
+        self.zones["system"] += links[:leading]
+        self.add(turn, links[leading:] if leading else links, zone)
+
+    def add(self, node: Node, links: Sequence[Placed], zone: Zone) -> None:
+        """Add the links of a turn, a run or a conversation."""
+        if zone != "flow":
+            self.zones[zone] += links
+            return
+        if self.open and node.mask & MOVED:
+            self.waiting += links
+            return
+        paired = node.mask & PAIRED
+        if self.open and links:
+            answers = answered_by(next(turns_in(node))) if paired else ()
+            self.open = self.open.difference(answers) if answers else frozenset()
+            if not answers:
+                self._settle()
+        self.zones["flow"] += links
+        if not self.open:
+            self._settle()
+        if paired:
+            *_, last = turns_in(node)
+            self.open = self.open.union(left_open_by(last))
+
+    def _settle(self) -> None:
+        if self.waiting:
+            self.zones["flow"] += self.waiting
+            self.waiting = []
+
+    def line(self) -> tuple[Line, Links]:
+        """Return the links in a line, and the positions of each owner."""
+        self._settle()
+        links, sent, owned = [NOTHING], [0], dict[Owner, list[int]]()
+        starts: dict[Zone, int] = {}
+        for zone, placed in self.zones.items():
+            if zone == "before_user":
+                sent.append(len(links))
+                links.append(NOTHING)
+            if zone != "flow":
+                placed.sort(key=attrgetter("order"))
+            starts[zone] = len(links)
+            for position, (link, owner, is_sent, _) in enumerate(placed, len(links)):
+                links.append(link)
+                owned.setdefault(owner, []).append(position)
+                if is_sent:
+                    sent.append(position)
+        sent.append(len(links))
+        links.append(NOTHING)
+        gap = starts["before_user"] - 1
+        return Line.of(links, sent, end=starts["end"], gap=gap), owned
