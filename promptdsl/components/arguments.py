@@ -103,22 +103,14 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         elif type(arg) is Notice or is_data(arg):
             _end_run(component, run, content, several=several)
             content.append(_apart(arg, component))
-        elif arg is None:
-            content += _unreturned(component, args)
-        elif arg is not False:
+        elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
     _end_run(component, run, content, several=several)
-    adopt(component, busy)
+    if busy:
+        adopt(component, busy)
     for value in values:
         freeze(value)
     return placed(content) if PARTS_REPLACED else content
-
-
-def _unreturned(component: Node, args: tuple[object, ...]) -> list[Node]:
-    """Return an empty part with a hint, if a ``None`` is that of a function that writes parts."""
-    from promptdsl.components.unreturned import unreturned
-
-    return unreturned(component, args)
 
 
 def _apart(arg: object, component: Node) -> Node:

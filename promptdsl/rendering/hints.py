@@ -69,9 +69,6 @@ def _empty(node: Node) -> Loss:
     elif isinstance(node, ComponentNode) and node.name == "Lazy":
         why = "its function wrote parts and returned none"
         advice = "return the part, or a Fragment of them"
-    elif isinstance(node, ComponentNode) and node.name.endswith("()"):
-        what, why = node.name, "the function writes parts and returns none"
-        advice = f"return them, or write {node.name} on a line of its own in the block"
     elif isinstance(node, ComponentNode):
         advice = "write Text(...) or include(part) in its function, or return a part"
     elif node.options.id is not None:

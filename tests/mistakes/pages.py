@@ -5,7 +5,6 @@ of what was rendered. The code is a file of its own, ``prompt.py``, in the folde
 all public names; the mark ``# <-`` is at the line of the mistake.
 """
 
-import linecache
 import re
 from collections.abc import Coroutine
 from contextvars import copy_context
@@ -82,14 +81,12 @@ def _run(code: str) -> Told:
     try:
         return _told(code, names)
     finally:
-        linecache.cache.pop(FILE, None)
         for value in names.values():
             if isinstance(value, Coroutine):
                 value.close()
 
 
 def _told(code: str, names: dict[str, Any]) -> Told:
-    linecache.cache[FILE] = len(code), None, code.splitlines(keepends=True), FILE
     try:
         exec(compile(code, FILE, "exec", dont_inherit=True), names)
     except Exception as error:
