@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
+from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import named_type
 from promptdsl.components.options import (
@@ -15,7 +15,7 @@ from promptdsl.components.options import (
 from promptdsl.components.scope import Component, place, retract, start
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
@@ -33,22 +33,7 @@ class HistoryOptions(TypedDict, total=False):
     priority: float
 
 
-class _Readers(type):
-    """The type of :class:`History`: an unknown ``from_x`` is an error that names the known ones."""
-
-    if not TYPE_CHECKING:  # type checkers know all attributes there are
-
-        def __getattr__(cls, name: str) -> Never:
-            problem = f"type object {cls.__name__!r} has no attribute {name!r}"
-            if name.startswith("from_"):
-                known = [reader for reader in vars(History) if reader.startswith("from_")]
-                advice = "most other services and servers have the form of from_openai"
-                problem = f"{author()}: {problem}\n  known: {', '.join(known)}; {advice}"
-            # With an object, Python would print a suggestion of its own after ours.
-            raise AttributeError(problem, name=name, obj=None)
-
-
-class History(Component, RecordedNode, metaclass=_Readers):
+class History(Component, RecordedNode):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
     It is sent unchanged, byte for byte. A budget that is too small drops its oldest exchanges: an

@@ -22,7 +22,7 @@ from promptdsl import (
     include,
     render,
 )
-from tests.errors import lines_of, raised, this_line
+from tests.errors import lines_of, raised
 from tests.renders import said
 
 OPENAI: list[dict[str, Any]] = [
@@ -309,20 +309,3 @@ def test_options_are_keywords() -> None:
     """Content is positional, options are not."""
     with pytest.raises(TypeError):
         History([], 3)  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("name", ["from_mistral", "from_opnai", "from_messages"])
-def test_an_unknown_form(name: str) -> None:
-    """A form that no reader has is an error with the line, which names the readers there are."""
-    error, place = raised(AttributeError, lambda: getattr(History, name)), this_line()
-    assert str(error) == (
-        f"{__file__}:{place}: type object 'History' has no attribute {name!r}\n"
-        "  known: from_openai, from_openai_responses, from_anthropic, from_gemini, from_bedrock, "
-        "from_chat_template; most other services and servers have the form of from_openai"
-    )
-
-
-def test_another_attribute_of_a_history() -> None:
-    """Any other attribute that there is not is the error of Python."""
-    error = raised(AttributeError, lambda: getattr(History, "of_openai"))  # noqa: B009
-    assert "type object 'History' has no attribute 'of_openai'" == str(error)
