@@ -110,6 +110,7 @@ READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
 def read_payload(payload: object, provider: ProviderName | str) -> Prompt:
     """Return the prompt of a provider's payload, or of a list of its messages.
 
+    ``render()`` takes it; what was sent apart, such as two user messages in a row, stays apart.
     The prompt has the messages, the tools, the choice of a tool and the form of the answer; other
     keys of the payload are left out. ``provider`` is one of ``openai``, ``openai_responses``,
     ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``.

@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import Prompt, Timeline, render
+from promptdsl import (
+    DocumentBlock,
+    Ephemeral,
+    Event,
+    Grounding,
+    ImageBlock,
+    Prompt,
+    System,
+    Timeline,
+    User,
+    render,
+)
 from tests.folding import failures
-from tests.providers.conversations import PROMPTS
+from tests.providers.conversations import PDF, PNG, PROMPTS, media
 from tests.providers.every_target import (
     FACTS,
     SERVICES,
@@ -79,6 +90,27 @@ def test_law_for_any_prompt(target: str, tree: Timeline, transformation: Any, ca
     rendered = render(tree, transformation=transformation, **options)
     prompt = Prompt(rendered.messages, rendered.tools, rendered.tool_choice, rendered.output)
     assert ([], []) == (unlawful({"it": prompt}, facts), unlawful_rendered(rendered, facts))
+
+
+@pytest.mark.parametrize("role", ["developer", "system"])
+@every_target
+def test_attachments_in_any_role(target: str, role: str) -> None:
+    """Attachments in events and request-only turns are sent as those of a user turn are."""
+
+    def sent(mapped: str) -> Any:
+        picture = ImageBlock(media("base64", PNG, "image/png"))
+        report = DocumentBlock(media("base64", PDF, "application/pdf"), "Report")
+        tree = Timeline(
+            System("s"),
+            Event("Seen", picture),
+            Grounding("g", "See", picture, report),
+            User("q"),
+            Ephemeral(report, position="end"),
+        )
+        roles = {"role_mapping": {"event": mapped, "ephemeral": mapped}}
+        return write(Prompt(render(tree, transformation=roles).messages), FACTS[target])[0]
+
+    assert sent("user") == sent(role)
 
 
 @every_target
