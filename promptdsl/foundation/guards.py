@@ -207,10 +207,12 @@ def _letters(mark: str) -> str | None:
     A character that nobody sees is nothing, ``""``: control, format and combining characters,
     fillers, and a lone surrogate.
     """
-    if mark.isspace():
+    if mark in "\t\n\v\f\r":
         return None
     if category(mark) in _UNSEEN_CATEGORIES or _UNSEEN.match(mark):
         return ""
+    if mark.isspace():
+        return None
     plain = normalize("NFKD", normalize("NFKD", mark).casefold()).replace("\u0131", "i")
     letters = "".join(letter for letter in plain if not category(letter).startswith("M"))
     is_name = all(letter.isalnum() or letter in "_.-" for letter in letters)
@@ -222,8 +224,8 @@ _UNSEEN = pattern(rf"[{UNSEEN}\u2800\ufffe\uffff]")
 
 
 def _visible(literal: str) -> str:
-    """Return a literal delimiter as it is compared: in lower case, without what is not seen."""
-    return "".join(mark for mark in literal if not mark.isspace() and _letters(mark) != "").lower()
+    """Return a literal delimiter as it is compared: without what is not seen."""
+    return "".join(mark for mark in literal if not mark.isspace() and _letters(mark) != "")
 
 
 def _begins(text: str, position: int, literal: str) -> bool:
@@ -237,7 +239,7 @@ def _begins(text: str, position: int, literal: str) -> bool:
             position += 1
         if position == len(text):
             return not in_word
-        if text[position].lower() != wanted:
+        if text[position].lower() != wanted.lower():
             return False
         position += 1
     return True
@@ -282,7 +284,7 @@ def _values(literals: frozenset[str]) -> re.Pattern[str]:
 
 def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
     """Raise :class:`ConfigError` for a delimiter that no guard can keep out of a text."""
-    bare = _visible(delimiter)
+    bare = _visible(delimiter).lower()
     if not bare or not is_whole(delimiter):
         raise ConfigError(
             f"the delimiter {delimiter!r} is blank, or no valid text",
@@ -303,7 +305,7 @@ _IN_NUMBER = re.compile("#?[0-9]*")
 
 def holds(text: str, literals: Collection[str]) -> bool:
     """Return whether a text holds one of the literal delimiters, in any case."""
-    return any(_visible(literal) in _visible(text) for literal in literals)
+    return any(_visible(literal).lower() in _visible(text).lower() for literal in literals)
 
 
 def guard_between(before: str, text: str, after: str, literals: frozenset[str]) -> str:
