@@ -252,7 +252,7 @@ def _begins(text: str, position: int, literal: str) -> bool:
 def _patterned(rest: str, literals: frozenset[str]) -> re.Pattern[str]:
     """Return the pattern of marks, with the ``rest`` of what is written as a reference."""
     firsts: list[str] = []
-    for literal in sorted(filter(None, literals)):
+    for literal in sorted(literals):
         check_delimiter(literal)
         first, *others = map(re.escape, _visible(literal))
         following = rf"(?=\s*+(?:{others[0]}|[^!-~]|\Z))" if others else ""

@@ -173,7 +173,7 @@ def test_cells_hold_no_delimiter(cell: str) -> None:
     """No cell holds a delimiter that is configured and no tag."""
     config: Any = {"delimiters": {"ephemeral": ("[[", "]]")}}
     whole = only_text(Ephemeral(Table([[cell]])), transformation=config)
-    assert "[[\n|  |\n| --- |\n| &#93;] |\n]]" == whole
+    assert "[[\n|  |\n| --- |\n| &#93;&#93; |\n]]" == whole
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_closing() -> None:
             System("1", Section("a", "2", Section("b", "3"), "4"), "5"),
             "1\n\n<a>\n2\n\n<b>\n3\n</b>\n\n4\n</a>\n\n5",
         ),
-        (Grounding("g", Section("a", "<x>")), "<context>\n<a>\n&lt;x&gt;\n</a>\n</context>"),
+        (Grounding("g", Section("a", "<x></a>")), "<context>\n<a>\n<x>&lt;/a>\n</a>\n</context>"),
     ],
 )
 def test_in_every_turn(turn: User, expected: str) -> None:
