@@ -1,6 +1,7 @@
 """Narrate: turns events into fenced text, in the role that the configuration gives them."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import cast
 
 import attrs
@@ -10,12 +11,13 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
 from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.guards import guard, json_body
 from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
-from promptdsl.tree.node import Child, Node, make
+from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
 from promptdsl.tree.rewrite import make_turn, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
@@ -48,7 +50,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
             content.append(fence(config.delimiters.text, tuple(texts), at=turn))
             texts = []
         if isinstance(child, EventBlockNode):
-            content.append(_event_fence(child, config, event_text))
+            content.append(_event_fence(child, turn.options, config, event_text))
         elif child is not None:
             content.append(child)
     role, options = config.event_role, turn.options
@@ -57,7 +59,9 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
     )
 
 
-def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -> FenceNode:
+def _event_fence(
+    node: EventBlockNode, options: Options, config: Resolved, event_text: Narrator
+) -> FenceNode:
     """Return the fence of an event block: its fields, by ``format_block`` or template, and text."""
     block = node.block
     delimiter: Delimiter = getattr(config.delimiters, block.type)
@@ -65,9 +69,14 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
     if config.format_block is not None:
         inside = formatted(block, config.format_block, node.source)
     if inside is None:
-        encode = field if delimiter.close else inline_line
+        line, nested = inline_line, str.__str__
+        if delimiter.close:
+            names = config.tags | options.vocabulary
+            is_full = (options.encoding or config.body_encoding) == "full"
+            line = partial(_field_in_fence, names)
+            nested = partial(json_body, names=names, full=is_full)
         try:
-            text = event_text(block.type, _event_fields(block, encode, node.trusted))
+            text = event_text(block.type, _event_fields(block, line, nested, node.trusted))
         except PromptError as error:
             raise error.located(node.source) from None
         raw: list[str] = []
@@ -82,6 +91,12 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
     return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
 
 
+def _field_in_fence(names: frozenset[str], value: str) -> str:
+    """Return a field for the fence of an event, without what only looks like a tag either."""
+    encoded = field(value)
+    return encoded if encoded.isascii() else guard(encoded, names)
+
+
 def _field_text(value: object, name: str = "") -> str:
     """Return the text of a field; nested data is JSON."""
     if isinstance(value, str):
@@ -94,18 +109,22 @@ def _is_nested(value: object) -> bool:
 
 
 def _event_fields(
-    block: EventBlock, line: Callable[[str], str], trusted: Collection[str]
+    block: EventBlock,
+    line: Callable[[str], str],
+    nested: Callable[[str], str],
+    trusted: Collection[str],
 ) -> dict[str, object]:
     """Return the fields of an event, each as text of one line; ``None`` for an absent field.
 
-    ``line`` encodes a value for its position. A field in ``trusted`` (a name such as ``target`` or
-    ``details.page``) is author text, and is not encoded.
+    ``line`` encodes a value for its position, ``nested`` the JSON of nested data. A field in
+    ``trusted`` (a name such as ``target`` or ``details.page``) is author text, and is not encoded.
     """
 
     def encode(name: str, value: object) -> str:
         text = _field_text(value, name)
-        # JSON is one line without a tag, which it stays only with its own quotes.
-        return text if _is_nested(value) else (title if name in trusted else line)(text)
+        # JSON stays JSON only with its own quotes.
+        encoded = nested if _is_nested(value) else title if name in trusted else line
+        return encoded(text)
 
     texts: dict[str, object] = {}
     for attribute in attrs.fields(type(block)):

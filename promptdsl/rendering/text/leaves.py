@@ -6,7 +6,7 @@ from typing import Any
 
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
-from promptdsl.foundation.guards import guard, minimal_json
+from promptdsl.foundation.guards import guard, json_body
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import TABLE_TAGS, table_text
 from promptdsl.foundation.trusted import Trusted
@@ -120,8 +120,9 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
         return
     frame, fences, rules = around.form.json, state.fences, around.rules
     text = node.text
-    if (frame.tags or fences.in_body(rules)) and not rules.full:
-        text = minimal_json(text, fences.vocabulary, fences.literals | rules.literals)
+    if frame.tags or fences.in_body(rules):
+        literals = fences.literals | rules.literals
+        text = json_body(text, fences.vocabulary, literals, full=rules.full)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
     _write_in_frame(state, guard(text, (), rules.literals), frame, around)
 
@@ -193,10 +194,10 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
     except ContentError as error:
         raise error.located(node.source) from None
     # Its own tags stay; a bracket in a cell that only looks like ``<`` forges no other.
-    names = state.fences.vocabulary.difference(TABLE_TAGS.get(format, ()))
-    state.page.put(
-        guard(text, names if state.fences.in_body(rules) else (), rules.literals), around.margin
-    )
+    names: frozenset[str] = frozenset()
+    if state.fences.in_body(rules):
+        names = state.fences.vocabulary.difference(TABLE_TAGS.get(format, ()))
+    state.page.put(guard(text, names, rules.literals), around.margin)
 
 
 # Blocks.
