@@ -107,8 +107,14 @@ class Heard(NamedTuple):
 
     @property
     def tags(self) -> frozenset[str]:
-        """The names of tags that the value may not forge: those always written, and those here."""
-        return OWN.union(map(str.lower, TAG.findall(self.calm)))
+        """The names of tags that the value may not forge.
+
+        In a fence these are all that are written, elsewhere those around it.
+        """
+        before, behind = map(TAG.findall, (self.frame.before, self.frame.behind))
+        if self.place.fenced:
+            return OWN.union(map(str.lower, (*before, *behind)))
+        return frozenset(before).intersection(behind)
 
     def __str__(self) -> str:
         return f"{self.place}: {self.value[:60]!r} -> {self.encoded and self.encoded[:60]!r}"

@@ -255,8 +255,8 @@ class ValuePlace:
     """A place of a value.
 
     ``encoded`` is whether it is conversation no longer; ``open`` whether it is read as Markdown,
-    with nothing around it; ``literals`` are the delimiters around it that are no tags. ``strict``:
-    no angle bracket of a value stands in it, whatever it is a part of.
+    with nothing around it; ``literals`` are the delimiters around it that are no tags. ``fenced``:
+    a fence or tag is around it. ``strict``: no angle bracket of a value stands in it.
     """
 
     name: str
@@ -268,6 +268,7 @@ class ValuePlace:
     encoded: bool = True
     open: bool = False
     literals: tuple[str, ...] = ()
+    fenced: bool = False
     strict: bool = True
 
     def in_full(self) -> "ValuePlace":
@@ -386,7 +387,8 @@ def place_of(form: str, holder: str, format: str, delimiters: str | None = None)
     """Return the place of a value in a form in a holder."""
     component, around = FORMS[form], HOLDERS[holder]
     fenced = around.fenced and delimiters not in ("prefix", "none")
-    tagged = format == "xml" and (not component.bare or "section" in holder)
+    inside = format == "xml" and "section" in holder
+    tagged = inside or (format == "xml" and not component.bare)
     return ValuePlace(
         ", ".join(filter(None, (form, holder, format, delimiters))),
         lambda value, number: around.write(component.write(value), number),
@@ -397,6 +399,7 @@ def place_of(form: str, holder: str, format: str, delimiters: str | None = None)
         encoded=not around.spoken or component.own or tagged,
         open=not (fenced or tagged or component.fenced or around.spoken) and format == "markdown",
         literals=_literals(delimiters) if around.fenced else (),
+        fenced=fenced or inside or (not component.strict and (tagged or component.fenced)),
         strict=component.strict or not (fenced or tagged or component.fenced),
     )
 
@@ -410,6 +413,7 @@ def line_of(name: str, delimiters: str | None = None) -> ValuePlace:
         line=True,
         open=delimiters in ("prefix", "none"),
         literals=_literals(delimiters),
+        fenced=delimiters not in ("prefix", "none"),
     )
 
 
@@ -424,5 +428,6 @@ def recorded_of(name: str, delimiters: str | None = None) -> ValuePlace:
         line=form.line,
         open=delimiters in ("prefix", "none"),
         literals=_literals(delimiters),
+        fenced=delimiters not in ("prefix", "none"),
         strict=delimiters in ("prefix", "none"),
     )
