@@ -50,6 +50,7 @@ from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, t
 from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import (
     check_delimiter,
+    fold,
     guard,
     json_body,
     minimal_body,
@@ -331,6 +332,7 @@ __all__ = [
     "fill",
     "first_cut",
     "fitting_prefix",
+    "fold",
     "formatted_time",
     "fresh",
     "frozen",

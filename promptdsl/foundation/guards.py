@@ -88,7 +88,12 @@ def json_body(
             if (full and mark[0] == "<") or _is_mark(mark, names, literals):
                 pieces += (_json_piece(value[start : mark.start()]), f"\\u{ord(mark[0]):04x}")
                 start = mark.end()
-        return f'"{"".join(pieces)}{_json_piece(value[start:])}"'
+        written = f'"{"".join(pieces)}{_json_piece(value[start:])}"'
+        # An escape reads as a slash and a letter, too: ``<\tool_use>``.
+        return _marks(NONE).sub(escaped, written) if "\\" in written else written
+
+    def escaped(mark: re.Match[str]) -> str:
+        return f"\\u{ord(mark[1]):04x}" if _is_mark(mark, names, NONE) else mark[0]
 
     return _JSON_STRING.sub(rewritten, text)
 
