@@ -24,8 +24,8 @@ UNSEEN = ranges(
     "00AD 034F 061C 115F..1160 17B4..17B5 180B..180F 200B..200F 202A..202E 2060..206F 3164 "
     "FE00..FE0F FEFF FFA0 FFF0..FFFB 1BCA0..1BCA3 1D173..1D17A E0000..E0FFF"
 )
-BRACKETS = {*"<˂ᐸ‹≮〈❮⟨〈﹤＜"}  # noqa: RUF001
-SLASHES = {*"/\\᜵⁄∕⧸／"}  # noqa: RUF001
+BRACKETS = {*"<\u02c2\u1438\u2039\u226e\u2329\u276e\u27e8\u3008\ufe64\uff1c"}
+SLASHES = {*"/\\\u1735\u2044\u2215\u29f8\uff0f"}
 NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 WORDS = ("amp;", "lt;", "gt;", "quot;", "apos;")
 DECIMAL, HEXADECIMAL = {*"0123456789"}, {*"0123456789abcdefABCDEF"}
@@ -48,7 +48,7 @@ def is_nothing(mark: str) -> bool:
 
 def plain(mark: str) -> str:
     """Return the letters that a character is compared as."""
-    letters = normalize("NFKD", normalize("NFKD", mark).casefold()).replace("ı", "i")  # noqa: RUF001
+    letters = normalize("NFKD", normalize("NFKD", mark).casefold()).replace("\u0131", "i")
     return "".join(letter for letter in letters if category(letter)[0] != "M")
 
 

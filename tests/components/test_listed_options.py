@@ -76,7 +76,7 @@ def test_help_lists_the_options() -> None:
     first = pydoc.plain(pydoc.render_doc(Section)).splitlines()[3]
     assert first.endswith(
         "audience: Literal['all', 'model', 'people'] = 'all', "
-        "encoding: Literal['minimal', 'full'] | None = None) -> None"
+        "encoding: Optional[Literal['minimal', 'full']] = None) -> None"
     )
 
 
