@@ -20,8 +20,6 @@ from promptdsl.config.delimiters import (
     NO_DELIMITER,
     Delimiter,
     Delimiters,
-    fence_literals,
-    fence_names,
 )
 from promptdsl.config.model_facts import Facts, ImageFormula, TokenFactors
 from promptdsl.config.models import facts_for
@@ -325,8 +323,6 @@ __all__ = [
     "errors_module",
     "event_text",
     "facts_for",
-    "fence_literals",
-    "fence_names",
     "field",
     "files_module",
     "fill",
