@@ -20,8 +20,6 @@ from promptdsl.config.delimiters import (
     NO_DELIMITER,
     Delimiter,
     Delimiters,
-    fence_literals,
-    fence_names,
 )
 from promptdsl.config.model_facts import Facts, ImageFormula, TokenFactors
 from promptdsl.config.models import facts_for
@@ -50,6 +48,7 @@ from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, t
 from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import (
     check_delimiter,
+    fold,
     guard,
     json_body,
     minimal_body,
@@ -323,13 +322,12 @@ __all__ = [
     "errors_module",
     "event_text",
     "facts_for",
-    "fence_literals",
-    "fence_names",
     "field",
     "files_module",
     "fill",
     "first_cut",
     "fitting_prefix",
+    "fold",
     "formatted_time",
     "fresh",
     "frozen",

@@ -38,8 +38,9 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE, VALUES
+from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE, TOLERANT, TWINS, VALUES
 from tests.internals import whole
+from tests.tolerant_reader import OWN, literals_in, tags_in
 
 Write = Callable[[str], Any]
 BEGUN = (
@@ -54,7 +55,7 @@ BEGUN = (
     "<context",
     "\ud800",
 )
-AUTHORED = [text for text in dict.fromkeys((*CLOSERS, *FENCES, *CODE, *BEGUN)) if text]
+AUTHORED = [text for text in dict.fromkeys((*CLOSERS, *TOLERANT, *TWINS, *FENCES, *CODE, *BEGUN)) if text]
 TABLES = ("markdown", "csv", "json", "xml", "html")
 
 
@@ -101,11 +102,11 @@ LINES: Mapping[str, Callable[[Any, int], Node]] = {
     "data": lambda text, _: Event(SystemEvent("x", source=text, page=text)),
     "title of a request": lambda text, _: Ephemeral("a", title=text),
 }
-FENCES_READ = {
-    "tag": re.compile(r"<\s*/?\s*context(?!\w|[.\-]+\w)", re.IGNORECASE),
-    "literal": re.compile(r"\[\[/?CONTEXT\]\]"),
+FENCES_READ: Mapping[str, Callable[[str], int]] = {
+    "tag": lambda text: len(tags_in(text, {"context"})),
+    "literal": lambda text: literals_in(text, "[[CONTEXT]]") + literals_in(text, "[[/CONTEXT]]"),
 }
-"""What a tolerant reader takes for a delimiter."""
+"""How many delimiters a tolerant reader finds."""
 
 every_form = pytest.mark.parametrize("form", FORMS)
 every_holder = pytest.mark.parametrize("holder", HOLDERS)
@@ -125,7 +126,7 @@ def spoken(turns: Iterator[Node], format: str, delimiters: Mapping[str, Any]) ->
 
 def shape(text: str, fence: str) -> tuple[int, int]:
     """Return how many lines a text has, and how many delimiters."""
-    return len(text.splitlines()), len(FENCES_READ[fence].findall(text))
+    return len(text.splitlines()), FENCES_READ[fence](text)
 
 
 @every_step
@@ -139,7 +140,7 @@ def test_author_text_stays_in_its_fence(
     """A tolerant reader finds a delimiter where the fence opens and where it closes, no other."""
     turns = (HOLDERS[holder](FORMS[form](text), n) for n, text in enumerate(AUTHORED[::step]))
     texts = spoken(turns, format, DELIMITERS[fence])
-    assert [] == [text for text in texts if len(FENCES_READ[fence].findall(text)) != 2]
+    assert [] == [text for text in texts if FENCES_READ[fence](text) != 2]
 
 
 @every_form
@@ -147,7 +148,7 @@ def test_author_text_stays_in_its_section(form: str) -> None:
     """In XML a section is a fence: no text in it reads as its tag."""
     parts = (Developer(Section("context", "a", FORMS[form](text), "b")) for text in AUTHORED)
     texts = spoken(parts, "xml", {})
-    assert [2] * len(AUTHORED) == [len(FENCES_READ["tag"].findall(text)) for text in texts]
+    assert [2] * len(AUTHORED) == [FENCES_READ["tag"](text) for text in texts]
 
 
 @every_line
@@ -262,7 +263,6 @@ def test_recorded_language_stays_on_its_line(role: str, language: str, fence: st
 # Conversation that is guarded.
 
 GUARDED = {"guard_conversation": True, "merge_consecutive": False}
-OWN = re.compile(r"<\s*/?\s*(?:context|event)(?!\w|[.\-]+\w)", re.IGNORECASE)
 
 
 @given(text=VALUES | st.sampled_from(AUTHORED), two=st.sampled_from(["context>", "/event>", " "]))
@@ -271,7 +271,7 @@ def test_guarded_conversation_forges_no_fence(text: str, two: str) -> None:
     turn = User(text, Value(two), Text(two), Section("s", text, Text(two)))
     [message] = render(Timeline(turn, User("x")), transformation=GUARDED).messages[:1]
     texts = [getattr(block, "text", "") for block in message.content]
-    assert [] == OWN.findall("\n\n".join(texts))
+    assert [] == tags_in("\n\n".join(texts), OWN)
 
 
 @given(text=VALUES.filter(bool) | st.sampled_from(AUTHORED))
@@ -281,4 +281,4 @@ def test_guarded_history_forges_no_fence(text: str) -> None:
     recorded = History([{"role": "user", "content": blocks}])
     [message] = render(recorded, transformation=GUARDED).messages
     texts = [getattr(block, "text", "") for block in message.content]
-    assert [] == OWN.findall("\n\n".join(texts))
+    assert [] == tags_in("\n\n".join(texts), OWN)

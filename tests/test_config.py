@@ -29,10 +29,9 @@ from tests.internals import (
     Delimiter,
     Delimiters,
     Resolved,
-    fence_literals,
-    fence_names,
     resolve,
 )
+from tests.tolerant_reader import OWN
 
 DID = Delimiter("pair", "<did>", "</did>")
 NOTE = Delimiter("prefix", "Note: ")
@@ -103,6 +102,8 @@ VALUES: list[tuple[str, dict[str, Any], Any]] = [
     ("delimiters.ephemeral", {"delimiters": {"ephemeral": ["<did>", "</did>"]}}, DID),
     ("delimiters.ephemeral", {"delimiters": {"ephemeral": "Note: "}}, NOTE),
     ("delimiters.ephemeral", {"delimiters": {"ephemeral": None}}, NO_DELIMITER),
+    ("encoding.body", {"encoding": {"body": "minimal"}}, "minimal"),
+    ("encoding.body", {"encoding": {"body": "full"}}, "full"),
     ("format_block", {"format_block": shout}, shout),
     ("format_block", {"format_block": None}, None),
     ("ephemeral_position", {"ephemeral_position": "flow"}, "flow"),
@@ -146,6 +147,7 @@ PAIRS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"delimiters": {"ephemeral": "Note: "}},
         {"delimiters": {"ephemeral": ("<did>", "</did>")}},
     ),
+    ("encoding.body", {"encoding": {"body": "full"}}, {"encoding": {"body": "minimal"}}),
     ("format_block", {"format_block": shout}, {"format_block": whisper}),
     ("format_block", {"format_block": shout}, {"format_block": None}),
     ("ephemeral_position", {"ephemeral_position": "end"}, {"ephemeral_position": "flow"}),
@@ -167,6 +169,7 @@ def test_library_defaults() -> None:
         event_role="user",
         ephemeral_role="user",
         delimiters=Delimiters(),
+        body_encoding="minimal",
         format_block=None,
         ephemeral_position="flow",
         format="markdown",
@@ -199,7 +202,7 @@ def test_a_layer_may_say_nothing(layer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"role_mapping": {}}, {"delimiters": {}}, {"delimiters": {"event": {}}}]
+    "options", [{"role_mapping": {}}, {"delimiters": {}}, {"delimiters": {"event": {}}}, {"encoding": {}}]
 )
 def test_a_nested_value_may_be_empty(options: dict[str, Any]) -> None:
     """A nested mapping without keys sets nothing."""
@@ -250,6 +253,7 @@ def test_the_passes_read_flat_values() -> None:
         {
             "role_mapping": {"event": "system", "ephemeral": "developer"},
             "delimiters": {"event": {"text": None}, "ephemeral": "Note: "},
+            "encoding": {"body": "full"},
             "format_block": shout,
             "ephemeral_position": "end",
             "format": "xml",
@@ -262,6 +266,7 @@ def test_the_passes_read_flat_values() -> None:
         event_role="system",
         ephemeral_role="developer",
         delimiters=Delimiters(text=NO_DELIMITER, ephemeral=NOTE),
+        body_encoding="full",
         format_block=shout,
         ephemeral_position="end",
         format="xml",
@@ -631,9 +636,6 @@ def test_a_pair_of_tags(open: str, close: str, name: str | None, is_tag: bool) -
     assert (name, is_tag) == (pair.tag_name, pair.is_tag)
 
 
-OWN = frozenset({"developer", "event", "context", "untrusted", "grounding"})
-
-
 @pytest.mark.parametrize(
     ("options", "names", "literals"),
     [
@@ -642,6 +644,7 @@ OWN = frozenset({"developer", "event", "context", "untrusted", "grounding"})
         ({"event": ("<did>", "</did>")}, OWN | {"did"}, frozenset[str]()),
         ({"event": {"text": ('<did x="1">', "</did>")}}, OWN | {"did"}, frozenset[str]()),
         ({"ephemeral": ("<now>", "</now>")}, OWN | {"now"}, frozenset[str]()),
+        ({"ephemeral": ("<NOW.>", "</NOW.>")}, OWN | {"now"}, frozenset[str]()),
         ({"ephemeral": "Note: "}, OWN, frozenset({"Note:"})),
         ({"event": ("[[", "]]")}, OWN, frozenset({"[[", "]]"})),
     ],
@@ -649,12 +652,12 @@ OWN = frozenset({"developer", "event", "context", "untrusted", "grounding"})
 def test_fences(options: Any, names: frozenset[str], literals: frozenset[str]) -> None:
     """The fences are the library's own tags and those a configuration sets, literal ones apart."""
     found = resolve([("render", {"delimiters": options})])
-    assert (names, literals) == (fence_names(found.delimiters), fence_literals(found.delimiters))
+    assert (names, literals) == (found.tags, found.literals)
 
 
 def test_fences_of_an_unhashable_configuration() -> None:
     """The fences do not depend on whether a format function can be hashed."""
-    assert OWN == fence_names(resolve([("render", {"format_block": Unhashable()})]).delimiters)
+    assert OWN == resolve([("render", {"format_block": Unhashable()})]).tags
 
 
 # Errors.
@@ -713,6 +716,19 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"delimiters": {"event": {"user_acton": None}}},
         "unknown key 'user_acton' in delimiters.event\n  did you mean 'user_action'?",
     ),
+    (
+        {"encoding": "full"},
+        "encoding is a mapping, not 'full'\n  its keys: body",
+    ),
+    (
+        {"encoding": {"bodies": "full"}},
+        "unknown key 'bodies' in encoding\n  did you mean 'body'?",
+    ),
+    (
+        {"encoding": {"body": "ful"}},
+        "unknown encoding.body 'ful'\n  did you mean 'full'?",
+    ),
+    ({"encoding": {"body": None}}, "unknown encoding.body None\n  known: full, minimal"),
     (
         {"format_block": "upper"},
         "format_block is a function of a block or None, not 'upper'\n  write lambda block: ...",

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from fractions import Fraction
-from string import ascii_letters
+from string import ascii_letters, digits
 from time import process_time
 from typing import Any, NoReturn
 from unicodedata import category
@@ -29,13 +29,13 @@ from tests.internals import (
     controls,
     data_text,
     field,
+    fold,
     guard,
-    guard_end,
-    guard_prefixes,
     inline,
     inline_line,
     invisible,
     json_text,
+    minimal_body,
     one_line,
     text_of,
     title,
@@ -43,6 +43,7 @@ from tests.internals import (
 )
 from tests.markdown_reader import skeleton
 from tests.searching import examples, with_each
+from tests.tolerant_reader import UNSEEN, is_of_name, plain, ranges, tags_in
 
 Encoder = Callable[[str], str]
 
@@ -562,6 +563,8 @@ def test_json_text_refuses(value: object, what: str) -> None:
 
 # Guards.
 
+KITS = frozenset({"context", "event", "test", "kit"})
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -579,31 +582,41 @@ def test_json_text_refuses(value: object, what: str) -> None:
         ("</te\u017ft>", "&lt;/te\u017ft>"),
         ("</\u212ait>", "&lt;/\u212ait>"),
         ("</k\u0130t></k\u0131t>", "&lt;/k\u0130t>&lt;/k\u0131t>"),
+        ("<te\ufb06>", "&lt;te\ufb06>"),
+        ("</context\u0301>", "&lt;/context\u0301>"),
+        ("</contex\u0165>", "&lt;/contex\u0165>"),
+        ("<//context>", "&lt;//context>"),
         ("<contexts> <a> a < b </ &lt;", "<contexts> <a> a < b </ &lt;"),
         ("<context-window>", "<context-window>"),
         ("<contextX>", "<contextX>"),
-        ("<//context>", "<//context>"),
         ("<context.x>", "<context.x>"),
-        ("<te\ufb06>", "<te\ufb06>"),
         ("</context\u00e9>", "</context\u00e9>"),
         ("no markup", "no markup"),
+        ("a <", "a &lt;"),
+        ("a </", "a &lt;/"),
+        ("a < / \n", "a &lt; / \n"),
+        ("a <//", "a &lt;//"),
+        ("a <cont", "a &lt;cont"),
+        ("a <b", "a <b"),
+        ("a /", "a /"),
+        ("&amp;\x00\r", "&amp;\x00\r"),
+        ("", ""),
     ],
 )
 def test_guard(text: str, expected: str) -> None:
-    """What reads as a delimiter of an enclosing fence is escaped; all else is as written."""
-    assert expected == guard(text, {"context", "Event", "test", "kit"})
+    """What reads as a fence around a text, or begins to at its end, is escaped; no more."""
+    assert expected == guard(text, KITS)
 
 
-def test_guard_openings() -> None:
-    """A fence the text does not stand in may not be opened; a closing tag of it closes nothing."""
-    expected = "&lt;event> </event> &lt;/context>"
-    assert expected == guard("<event> </event> </context>", {"context"}, openings={"event"})
-
-
-def test_guard_keeps_the_object() -> None:
+@pytest.mark.parametrize("text", ["a < b, <b>, </b>", "a \u2039 b", "</event>"])
+def test_guard_keeps_the_object(text: str) -> None:
     """A text without a delimiter comes back as the object it is."""
-    text = "a < b, <b>, </b>"
     assert text is guard(text, {"context"})
+
+
+def test_guard_without_names() -> None:
+    """Without a fence around it every text is as written."""
+    assert "a </event> <" == guard("a </event> <", ())
 
 
 def test_guard_of_a_finished_place() -> None:
@@ -617,8 +630,7 @@ def test_a_subclass_cannot_override_its_guard() -> None:
     assert guard("</context>", {"context"}) == guard(LOUD_STR("</context>"), {"context"})
 
 
-FENCES = ("context", "event", "k")
-DELIMITER = re.compile(r"<\s*/?\s*(?:context|event|k)(?!\w|[.\-]+\w)", re.IGNORECASE)
+FENCES = frozenset({"context", "event", "k"})
 MARKUP = st.lists(
     st.sampled_from(("<", "/", " ", ">", "context", "EVENT", "k", "\u212a", "a", "-", "\n", "&lt;"))
 ).map("".join)
@@ -627,13 +639,13 @@ MARKUP = st.lists(
 @given(text=VALUES | MARKUP)
 def test_guarded_text_holds_no_delimiter(text: str) -> None:
     """A tolerant reader finds no delimiter of an enclosing fence in guarded text."""
-    assert not DELIMITER.findall(guard(text, FENCES))
+    assert [] == tags_in(guard(text, FENCES), FENCES)
 
 
 @given(text=VALUES | MARKUP)
 def test_guard_changes_only_brackets(text: str) -> None:
     """A guard writes some brackets as references and changes nothing else."""
-    assert text.replace("<", "&lt;") == guard(text, FENCES).replace("<", "&lt;")
+    assert decode(text) == decode(guard(text, FENCES))
 
 
 @given(text=VALUES | MARKUP)
@@ -644,78 +656,85 @@ def test_guard_once_is_enough(text: str) -> None:
 
 @given(value=VALUES)
 def test_guard_leaves_encoded_values(value: str) -> None:
-    """An encoded value passes a guard as the object it is."""
-    encoded = body(value)
+    """A value that was encoded for the fence passes a guard as the object it is."""
+    encoded = minimal_body(value, FENCES)
     assert encoded is guard(encoded, FENCES)
+
+
+@given(value=VALUES)
+def test_a_full_encoding_leaves_odd_brackets_to_the_guard(value: str) -> None:
+    """In full no tag is read either, once the brackets that are no markup are guarded."""
+    encoded = guard(body(value), FENCES)
+    assert ([], value) == (tags_in(encoded, FENCES), decode(encoded))
 
 
 @every_length
 @pytest.mark.parametrize("run", ["<", "< ", "</", "<context", "<context ", "</name9 >", "<a"])
 def test_guard_takes_linear_time(run: str, most: int) -> None:
     """Ten thousand names and a long text of openings are guarded in seconds."""
-    names = [f"name{number}" for number in range(10_000)]
+    names = frozenset(f"name{number}" for number in range(10_000))
     assert is_linear(most, lambda length: guard(run * length, names))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a <", "a &lt;"),
-        ("a </", "a &lt;/"),
-        ("a < / \n", "a &lt; / \n"),
-        ("a <//", "a <//"),
-        ("a <b", "a <b"),
-        ("a /", "a /"),
-        ("", ""),
-    ],
-)
-def test_guard_end(text: str, expected: str) -> None:
-    """The end of a text begins no delimiter; all else in it is as written."""
-    assert expected == guard_end(text)
+EVENTS = frozenset({"[[EVENT", "]]", "Event: "})
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[[EVENT x ]]", "&#91;[EVENT x &#93;]"),
-        ("[[[EVENT", "[&#91;[EVENT"),
-        ("]]]", "&#93;&#93;]"),
+        ("[[EVENT x ]]", "&#91;[EVENT x &#93;&#93;"),
+        ("[[[EVENT", "[&#91;[&#69;VENT"),
+        ("[[event x", "&#91;[event x"),
+        ("[ [\u200bE\nvent x", "&#91; [\u200bE\nvent x"),
+        ("]]]", "&#93;&#93;&#93;"),
+        ("] ]x]", "&#93; ]x&#93;"),
+        ("]x] ", "]x&#93; "),
         ("Event: x", "&#69;vent: x"),
-        ("[event", "[event"),
+        ("myEvent:", "my&#69;vent:"),
+        ("an even", "an &#101;ven"),
+        ("done", "done"),
+        ("done e", "done &#101;"),
+        ("[event x", "[event x"),
+        ("[[", "&#91;&#91;"),
+        ("[[x", "[[x"),
     ],
 )
-def test_guard_prefixes(text: str, expected: str) -> None:
-    """Each occurrence of a literal delimiter is broken at its first character."""
-    assert expected == guard_prefixes(text, ("[[EVENT", "]]", "Event: ", ""))
+def test_guard_against_literals(text: str, expected: str) -> None:
+    """What reads as a literal delimiter, or begins to, is broken at its first character."""
+    assert expected == guard(text, (), EVENTS)
 
 
-@pytest.mark.parametrize("delimiters", [(), ("",), ("[[",)])
-def test_guard_prefixes_keeps_the_object(delimiters: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("delimiters", [(), ("[[",), ("]", "[]")])
+def test_guard_against_literals_keeps_the_object(delimiters: tuple[str, ...]) -> None:
     """A text that holds no delimiter comes back as the object it is."""
     text = "a [ b ; c"
-    assert text is guard_prefixes(text, delimiters)
+    assert text is guard(text, (), frozenset(delimiters))
 
 
-def test_guard_prefixes_that_begin_with_a_line_end() -> None:
-    """A delimiter may stand at the start of a line, with the line end as its first character."""
-    expected = "a&#10;[b"
-    assert expected == guard_prefixes("a\n[b", ["\n["])
+def test_guard_against_letters_that_have_no_case() -> None:
+    """A letter whose small form is two is found in a delimiter, and so is its capital form."""
+    assert "a&#91;\u0130b &#91;\u212a" == guard("a[\u0130b [\u212a", (), frozenset({"[\u0130", "[k"}))
+
+
+def test_guard_against_a_line_end() -> None:
+    """White space of a delimiter is not compared: what is seen of it is guarded against."""
+    assert "a\n&#91;b" == guard("a\n[b", (), frozenset({"\n["}))
 
 
 @pytest.mark.parametrize("delimiter", ["##", "/", ":", "1:", "/1"])
-def test_guard_prefixes_takes_what_is_in_no_reference(delimiter: str) -> None:
+def test_guard_takes_what_is_in_no_reference(delimiter: str) -> None:
     """A delimiter that no reference holds is guarded against, digits and signs in it or not."""
     expected = f"a&#{ord(delimiter[0])};{delimiter[1:]}b"
-    assert expected == guard_prefixes(f"a{delimiter}b", [delimiter])
+    assert expected == guard(f"a{delimiter}b", (), frozenset({delimiter}))
 
 
 @pytest.mark.parametrize(
-    "delimiter", ["&", ";", "a;", "x&y", "#", "12", "#12", "09", "amp", "t", "quo"]
+    "delimiter", ["&", ";", "a;", "x&y", "#", "12", "#12", "09", "amp", "AMP", "t", "quo"]
 )
-def test_guard_prefixes_refuses(delimiter: str) -> None:
+def test_guard_refuses(delimiter: str) -> None:
     """A delimiter that writing a reference would write is refused by name."""
     with pytest.raises(ConfigError, match=re.escape(repr(delimiter))):
-        guard_prefixes("x", [delimiter])
+        guard("x", (), frozenset({delimiter}))
 
 
 BLANK = "is blank, or no valid text\\n  choose one that can be seen, such as '\\[\\[event'$"
@@ -726,7 +745,15 @@ REFERENCE = (
 
 @pytest.mark.parametrize(
     ("delimiter", "named"),
-    [("", BLANK), (" \n", BLANK), ("[\ud800", BLANK), ("#", REFERENCE), (" 12 ", REFERENCE)],
+    [
+        ("", BLANK),
+        (" \n", BLANK),
+        ("\u200b\x00", BLANK),
+        ("[\ud800", BLANK),
+        ("#", REFERENCE),
+        (" 12 ", REFERENCE),
+        ("1\u200b2", REFERENCE),
+    ],
 )
 def test_check_delimiter(delimiter: str, named: str) -> None:
     """A delimiter that cannot be kept out of a text is refused, with one that can."""
@@ -741,27 +768,32 @@ def test_check_delimiter_of_a_tag() -> None:
 
 def _accepted(delimiter: str) -> bool:
     try:
-        guard_prefixes("", [delimiter])
+        check_delimiter(delimiter)
     except ConfigError:
         return False
     return True
 
 
 LETTERS = "[]#E1amplt<&; \n"
-DELIMITERS = st.sets(st.text(LETTERS, min_size=1, max_size=3).filter(_accepted), max_size=4)
+DELIMITERS = st.frozensets(
+    st.text(LETTERS, min_size=1, max_size=3).filter(_accepted), max_size=4
+)
 
 
 @given(value=VALUES | st.text(LETTERS), delimiters=DELIMITERS)
-def test_guarded_values_hold_no_delimiter(value: str, delimiters: set[str]) -> None:
+def test_guarded_values_hold_no_delimiter(value: str, delimiters: frozenset[str]) -> None:
     """Whatever the delimiters, an encoded and guarded value holds none of them."""
-    text = guard_prefixes(body(value), delimiters)
-    assert not [delimiter for delimiter in delimiters if delimiter in text]
+    for text in (guard(body(value), (), delimiters), minimal_body(value, (), delimiters)):
+        assert not [delimiter for delimiter in delimiters if delimiter in text]
 
 
 @given(value=VALUES | st.text(LETTERS), delimiters=DELIMITERS)
-def test_guarded_values_decode(value: str, delimiters: set[str]) -> None:
+def test_guarded_values_decode(value: str, delimiters: frozenset[str]) -> None:
     """Whatever the delimiters, an encoded and guarded value is still decoded."""
-    assert value == decode(guard_prefixes(body(value), delimiters))
+    assert (value, value) == (
+        decode(guard(body(value), (), delimiters)),
+        decode(minimal_body(value, (), delimiters)),
+    )
 
 
 # Values of other types.
@@ -1030,10 +1062,11 @@ def test_characters_inline(before: str, after: str, expected: frozenset[str]) ->
     assert expected == {each for each, text in given.items() if text != inline(text)}
 
 
-def test_characters_that_begin_a_name() -> None:
-    """A guard takes ASCII letters, their twins and the underscore for the start of a name."""
-    expected = {*ascii_letters, "_", *"\u0130\u0131\u017f\u212a"}
-    assert expected == {each for each in FIRST_BLOCKS if guard(f"<{each}", {each}) != f"<{each}"}
+def test_characters_of_a_name() -> None:
+    """A guard takes letters, digits, the underscore and their twins for a name, and no others."""
+    found = {each for each in FIRST_BLOCKS if guard(f"<{each}>", {fold(each)} - {""}) != f"<{each}>"}
+    expected = {each for each in FIRST_BLOCKS if is_of_name(each) and plain(each).rstrip(".-")}
+    assert (expected, True) == (found, found > {*ascii_letters, *digits, "_", "\u0131", "\u212a"})
 
 
 @up_to_every_character
@@ -1043,19 +1076,6 @@ def test_characters_named_as_controls(last: str) -> None:
     assert expected == [*controls(characters(last))]
 
 
-def ranges(text: str) -> frozenset[str]:
-    """Return the characters of ranges that are written as in Unicode's data files."""
-    pairs = [(*found.split(".."), found)[:2] for found in text.split()]
-    return frozenset(
-        chr(code) for low, high in pairs for code in range(int(low, 16), int(high[-5:], 16) + 1)
-    )
-
-
-# Default_Ignorable_Code_Point of DerivedCoreProperties.txt, and the marks of annotations.
-UNSEEN = ranges(
-    "00AD 034F 061C 115F..1160 17B4..17B5 180B..180F 200B..200F 202A..202E 2060..206F 3164 "
-    "FE00..FE0F FEFF FFA0 FFF0..FFFB 1BCA0..1BCA3 1D173..1D17A E0000..E0FFF"
-)
 EMOJI = ranges(
     "00A9 00AE 203C 2049 2122 2139 2194..21AA 231A..23FF 24C2 25AA..25FE 2600..27BF 2934 2935 "
     "2B05..2B55 3030 303D 3297 3299 1F000..1FAFF"

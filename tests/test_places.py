@@ -14,6 +14,7 @@ from tests.hostile import FENCES, HOSTILE, LARGEST_REFERENCE, VALUES
 from tests.internals import whole
 from tests.markdown_reader import skeleton
 from tests.searching import examples
+from tests.tolerant_reader import OWN, literals_in, tags_in
 from tests.value_places import (
     DELIMITERS,
     FORMS,
@@ -71,12 +72,19 @@ PARTLY: Mapping[str, list[ValuePlace]] = {
         for delimiters in DELIMITERS
     },
 }
-GROUPS = {**WHOLLY, **PARTLY}
-PLACES = [place for places in GROUPS.values() for place in places]
+READABLE = {**WHOLLY, **PARTLY}
+FULLY: Mapping[str, list[ValuePlace]] = {
+    f"full {name}": [place.in_full() for place in places if not place.strict]
+    for name, places in READABLE.items()
+    if not all(place.strict for place in places)
+}
+"""The places whose encoding is a choice, in full."""
+GROUPS = {**READABLE, **FULLY}
+PLACES = [place for places in READABLE.values() for place in places]
 
 Parser = Callable[[str], list[str]]
-TAG = re.compile(r"<\s*/?\s*[A-Za-z_][\w.\-]*")
-"""A tag as a tolerant reader sees it: white space, attributes, left open."""
+TAG = re.compile(r"<\s*/?\s*([A-Za-z_][\w.\-]*)")
+"""A tag: white space, attributes, left open."""
 
 
 class Heard(NamedTuple):
@@ -97,6 +105,17 @@ class Heard(NamedTuple):
         """That text with a harmless word instead of the value."""
         return f"{self.frame.before}{WORD}{self.frame.behind}"
 
+    @property
+    def tags(self) -> frozenset[str]:
+        """The names of tags that the value may not forge.
+
+        In a fence these are all that are written, elsewhere those around it.
+        """
+        before, behind = map(TAG.findall, (self.frame.before, self.frame.behind))
+        if self.place.fenced:
+            return OWN.union(map(str.lower, (*before, *behind)))
+        return frozenset(before).intersection(behind)
+
     def __str__(self) -> str:
         return f"{self.place}: {self.value[:60]!r} -> {self.encoded and self.encoded[:60]!r}"
 
@@ -115,7 +134,10 @@ def hear(place: ValuePlace, values: list[str]) -> Iterator[Heard]:
         *(pytest.param((name, FEW), id=f"few in {name}") for name in GROUPS),
         *(
             pytest.param((name, values), id=f"{share} in {name}", marks=pytest.mark.slow)
-            for share, values, names in (("all", CORPUS, WHOLLY), ("some", SOME, PARTLY))
+            for share, values, names in (
+                ("all", CORPUS, WHOLLY),
+                ("some", SOME, {**PARTLY, **FULLY}),
+            )
             for name in names
         ),
     ],
@@ -170,25 +192,48 @@ def test_values_come_back(inside: list[Heard]) -> None:
 
 
 def test_no_brackets(encoded: list[Heard]) -> None:
-    """No encoded value holds an angle bracket, so it opens and closes no tag around it."""
+    """Outside of fences and tags, and in full, no encoded value holds an angle bracket."""
     texts = [(heard, heard.place.unindented(heard.encoded or "")) for heard in encoded]
-    assert [] == [str(heard) for heard, text in texts if "<" in text or ">" in text]
+    assert [] == [
+        str(heard) for heard, text in texts if heard.place.strict and ("<" in text or ">" in text)
+    ]
 
 
 def test_same_tags(encoded: list[Heard]) -> None:
-    """A tolerant reader sees the tags that stand around a harmless word."""
+    """A tolerant reader sees the tags of fences and components as around a harmless word."""
     assert [] == [
-        str(heard) for heard in encoded if TAG.findall(heard.text) != TAG.findall(heard.calm)
+        str(heard)
+        for heard in encoded
+        if tags_in(heard.text, heard.tags) != tags_in(heard.calm, heard.tags)
+    ]
+
+
+def test_all_tags(encoded: list[Heard]) -> None:
+    """In full, and outside of fences, a reader sees no other tag either."""
+    assert [] == [
+        str(heard)
+        for heard in encoded
+        if heard.place.strict and TAG.findall(heard.text) != TAG.findall(heard.calm)
     ]
 
 
 def test_no_delimiters(encoded: list[Heard]) -> None:
-    """A delimiter that is no tag stands where the fence is, and in no value."""
+    """A delimiter that is no tag stands where the fence is."""
     assert [] == [
         str(heard)
         for heard in encoded
         for literal in heard.place.literals
         if heard.text.count(literal) != heard.calm.count(literal)
+    ]
+
+
+def test_no_delimiters_in_values(encoded: list[Heard]) -> None:
+    """A tolerant reader sees one in no value."""
+    assert [] == [
+        str(heard)
+        for heard in encoded
+        for literal in heard.place.literals
+        if literals_in(heard.place.unindented(heard.encoded or ""), literal)
     ]
 
 
@@ -219,16 +264,18 @@ def test_strict_utf8(inside: list[Heard]) -> None:
     ]
 
 
-any_place = st.sampled_from(PLACES)
+any_place = st.sampled_from(PLACES + [place.in_full() for place in PLACES])
 something = VALUES.filter(bool)
 
 
 @examples(1_000)
 @given(place=any_place, value=something)
 def test_any_value(place: ValuePlace, value: str) -> None:
-    """Any string at all comes back from every place, in the same frame."""
+    """Any string at all comes back from every place, in the same frame, with the same tags."""
     [heard] = hear(place, [value])
-    assert _back(place, value) == place.read(heard.encoded or "")
+    tags = (tags_in(text, heard.tags) for text in (heard.calm, heard.text))
+    expected, found = tags if place.encoded else ([], [])
+    assert (_back(place, value), expected) == (place.read(heard.encoded or ""), found)
 
 
 OPEN = [place for place in PLACES if place.open]

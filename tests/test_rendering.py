@@ -100,7 +100,7 @@ def test_a_whole_prompt() -> None:
         (
             "user",
             '<event type="user_action">\nUser opened: invoice 1881\n</event>',
-            '<context title="Account">\nPlan: &lt;pro&gt;\n</context>',
+            '<context title="Account">\nPlan: <pro>\n</context>',
             "Why?",
         ),
         ("assistant", "Let me see.", ("call", "c1", "look_up")),

@@ -36,6 +36,7 @@ from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import attribute, body, field, inline, whole
 from tests.renders import comes_to, losses_of, only_text
+from tests.tolerant_reader import OWN, guarded, minimal
 
 Turned = Callable[..., Node]
 
@@ -198,7 +199,7 @@ ATTRIBUTE: dict[str, Turned] = {
 }
 CASES = [
     pytest.param(place, encode, id=name)
-    for places, encode in ((INLINE, inline), (BODY, body), (FIELD, field), (ATTRIBUTE, attribute))
+    for places, encode in ((INLINE, inline), (BODY, minimal), (FIELD, field), (ATTRIBUTE, attribute))
     for name, place in places.items()
 ]
 every_place = pytest.mark.parametrize(("place", "encode"), CASES)
@@ -228,6 +229,16 @@ def test_any_value_can_be_read_back(
     start, end = only_text(place("WORD")).split("WORD")
     inner = only_text(place(value)).removeprefix(start).removesuffix(end)
     assert (encode(value), value) == (inner, decode(inner))
+
+
+@every_value
+@pytest.mark.parametrize("place", BODY.values(), ids=BODY)
+def test_no_hostile_value_leaves_its_place_in_full(place: Turned, values: list[str]) -> None:
+    """In full a value in a fence has no markup at all, and still changes nothing else."""
+    full: Any = {"encoding": {"body": "full"}}
+    start, end = only_text(place("WORD")).split("WORD")
+    expected = [start + guarded(body(value), OWN) + end for value in values]
+    assert expected == [only_text(place(value), transformation=full) for value in values]
 
 
 PLACES = [place.values[0] for place in CASES]
@@ -354,7 +365,7 @@ def test_any_author_texts_stay_in_their_fence(fence: Turned, name: str, words: l
         ("title", "a title", "xml", '<rules title="a &#116;itle">\na\n</rules>'),
         ("# END", "END", "markdown", "## &#69;ND\na"),
         ('"END', "END", "xml", '<rules title="&#69;ND">\na\n</rules>'),
-        ('END"', "END", "xml", '<rules title="EN&#68;">\na\n</rules>'),
+        ('END"', "END", "xml", '<rules title="&#69;ND">\na\n</rules>'),
         ('="E"', "E", "xml", '<rules title="&#69;">\na\n</rules>'),
     ],
 )

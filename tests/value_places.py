@@ -65,6 +65,7 @@ class Form:
     ``prefix`` stands before its further lines in Markdown. ``notation`` is what its text is read as
     before it is decoded. ``line``: it is one line in Markdown. ``bare``: it is no tag in XML.
     ``own``: it is encoded in conversation too. ``fenced``: a fence of its own stands around it.
+    ``strict``: a fence or tag around it does not change how it is encoded.
     """
 
     write: Write
@@ -74,6 +75,7 @@ class Form:
     bare: bool = False
     own: bool = False
     fenced: bool = False
+    strict: bool = False
 
 
 def _table(format: str, **options: Any) -> Form:
@@ -85,6 +87,7 @@ def _table(format: str, **options: Any) -> Form:
         line=not fenced,
         own=True,
         fenced=fenced,
+        strict=True,
         **options,
     )
 
@@ -98,6 +101,7 @@ def _column(format: str) -> Form:
         line=not fenced,
         own=True,
         fenced=fenced,
+        strict=True,
     )
 
 
@@ -117,8 +121,8 @@ FORMS: Mapping[str, Form] = {
     "lazy text": Form(lambda v: Lazy(lambda _: Text("It is ", Value(v))), bare=True),
     "fragment": Form(lambda v: Fragment(Text("a"), Value(v)), bare=True),
     "paragraph": Form(lambda v: Paragraph(Value(v))),
-    "heading": Form(lambda v: Heading(Value(v)), line=True),
-    "part of a heading": Form(lambda v: Heading(tstring(v), 3), line=True),
+    "heading": Form(lambda v: Heading(Value(v)), line=True, strict=True),
+    "part of a heading": Form(lambda v: Heading(tstring(v), 3), line=True, strict=True),
     "item": Form(lambda v: List(Value(v)), "  "),
     "item among others": Form(lambda v: List("a", Item("is ", Value(v)), "b"), "  "),
     "numbered item": Form(lambda v: List("a", Value(v), "b", ordered=True), "   "),
@@ -134,18 +138,25 @@ FORMS: Mapping[str, Form] = {
     "output": Form(lambda v: Example("a", Value(v)), "  "),
     "section": Form(lambda v: Section("one", Value(v), title="One")),
     "section in a section": Form(lambda v: Section("one", "a", Section("two", Value(v)))),
-    "title": Form(lambda v: Section("one", "a", title=Value(v)), line=True, own=True),
+    "title": Form(
+        lambda v: Section("one", "a", title=Value(v)), line=True, own=True, strict=True
+    ),
     "inner title": Form(
-        lambda v: Section("one", Section("two", "a", title=Value(v))), line=True, own=True
+        lambda v: Section("one", Section("two", "a", title=Value(v))),
+        line=True,
+        own=True,
+        strict=True,
     ),
     "format": Form(lambda v: Format("xml", List(Value(v))), own=True, fenced=True),
-    "cell": Form(lambda v: Table([["a", v], ["b", "c"]]), line=True, own=True),
+    "cell": Form(lambda v: Table([["a", v], ["b", "c"]]), line=True, own=True, strict=True),
     "markdown cell": _table("markdown"),
     "csv cell": _table("csv"),
     "json cell": _table("json"),
     "xml cell": _table("xml"),
     "html cell": _table("html"),
-    "cell in an item": Form(lambda v: List(Item("a", Table([[v, "b"]]))), line=True, own=True),
+    "cell in an item": Form(
+        lambda v: List(Item("a", Table([[v, "b"]]))), line=True, own=True, strict=True
+    ),
     "column": _column("markdown"),
     "csv column": _column("csv"),
     "json column": _column("json"),
@@ -155,7 +166,7 @@ FORMS: Mapping[str, Form] = {
     "json key": Form(lambda v: Json({v: 1}), notation="json", line=True, own=True),
     "untrusted": Form(lambda v: Untrusted(v, source="mail"), own=True, fenced=True),
     "untrusted in a quote": Form(lambda v: Quote(Untrusted(v)), "> ", own=True, fenced=True),
-    "source": Form(lambda v: Untrusted("a", source=v), line=True, own=True),
+    "source": Form(lambda v: Untrusted("a", source=v), line=True, own=True, strict=True),
 }
 
 
@@ -244,7 +255,8 @@ class ValuePlace:
     """A place of a value.
 
     ``encoded`` is whether it is conversation no longer; ``open`` whether it is read as Markdown,
-    with nothing around it; ``literals`` are the delimiters around it that are no tags.
+    with nothing around it; ``literals`` are the delimiters around it that are no tags. ``fenced``:
+    a fence or tag is around it. ``strict``: no angle bracket of a value stands in it.
     """
 
     name: str
@@ -256,6 +268,13 @@ class ValuePlace:
     encoded: bool = True
     open: bool = False
     literals: tuple[str, ...] = ()
+    fenced: bool = False
+    strict: bool = True
+
+    def in_full(self) -> "ValuePlace":
+        """Return the place where the full encoding is chosen for all of a prompt."""
+        chosen = {**self.transformation, "encoding": {"body": "full"}}
+        return attrs.evolve(self, name=f"{self.name}, full", transformation=chosen, strict=True)
 
     def __str__(self) -> str:
         return self.name
@@ -368,7 +387,8 @@ def place_of(form: str, holder: str, format: str, delimiters: str | None = None)
     """Return the place of a value in a form in a holder."""
     component, around = FORMS[form], HOLDERS[holder]
     fenced = around.fenced and delimiters not in ("prefix", "none")
-    tagged = format == "xml" and (not component.bare or "section" in holder)
+    inside = format == "xml" and "section" in holder
+    tagged = inside or (format == "xml" and not component.bare)
     return ValuePlace(
         ", ".join(filter(None, (form, holder, format, delimiters))),
         lambda value, number: around.write(component.write(value), number),
@@ -379,6 +399,8 @@ def place_of(form: str, holder: str, format: str, delimiters: str | None = None)
         encoded=not around.spoken or component.own or tagged,
         open=not (fenced or tagged or component.fenced or around.spoken) and format == "markdown",
         literals=_literals(delimiters) if around.fenced else (),
+        fenced=fenced or inside or (not component.strict and (tagged or component.fenced)),
+        strict=component.strict or not (fenced or tagged or component.fenced),
     )
 
 
@@ -391,6 +413,7 @@ def line_of(name: str, delimiters: str | None = None) -> ValuePlace:
         line=True,
         open=delimiters in ("prefix", "none"),
         literals=_literals(delimiters),
+        fenced=delimiters not in ("prefix", "none"),
     )
 
 
@@ -405,4 +428,6 @@ def recorded_of(name: str, delimiters: str | None = None) -> ValuePlace:
         line=form.line,
         open=delimiters in ("prefix", "none"),
         literals=_literals(delimiters),
+        fenced=delimiters not in ("prefix", "none"),
+        strict=delimiters in ("prefix", "none"),
     )

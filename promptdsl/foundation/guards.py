@@ -90,7 +90,12 @@ def json_body(
             if (full and mark[0] == "<") or _is_mark(mark, names, literals):
                 pieces += (_json_piece(value[start : mark.start()]), f"\\u{ord(mark[0]):04x}")
                 start = mark.end()
-        return f'"{"".join(pieces)}{_json_piece(value[start:])}"'
+        written = f'"{"".join(pieces)}{_json_piece(value[start:])}"'
+        # An escape reads as a slash and a letter, too: ``<\tool_use>``.
+        return _marks(NONE).sub(escaped, written) if "\\" in written else written
+
+    def escaped(mark: re.Match[str]) -> str:
+        return f"\\u{ord(mark[1]):04x}" if _is_mark(mark, names, NONE) else mark[0]
 
     return _JSON_STRING.sub(rewritten, text)
 
@@ -215,10 +220,12 @@ def _letters(mark: str) -> str | None:
     They are ``""`` for a character that nobody sees: control, format and combining characters,
     fillers, and lone surrogates.
     """
-    if mark.isspace():
+    if mark in "\t\n\v\f\r":
         return None
     if category(mark) in _UNSEEN_CATEGORIES or _UNSEEN.match(mark):
         return ""
+    if mark.isspace():
+        return None
     plain = normalize("NFKD", normalize("NFKD", mark).casefold()).replace("\u0131", "i")
     letters = "".join(letter for letter in plain if not category(letter).startswith("M"))
     is_name = all(letter.isalnum() or letter in "_.-" for letter in letters)
@@ -230,8 +237,8 @@ _UNSEEN = pattern(rf"[{UNSEEN}\u2800\ufffe\uffff]")
 
 
 def _visible(literal: str) -> str:
-    """Return a literal delimiter as it is compared: in lower case, without what is not seen."""
-    return "".join(mark for mark in literal if not mark.isspace() and _letters(mark) != "").lower()
+    """Return a literal delimiter as it is compared: without what is not seen."""
+    return "".join(mark for mark in literal if not mark.isspace() and _letters(mark) != "")
 
 
 def _begins(text: str, position: int, literal: str) -> bool:
@@ -245,7 +252,7 @@ def _begins(text: str, position: int, literal: str) -> bool:
             position += 1
         if position == len(text):
             return not in_word
-        if text[position].lower() != wanted:
+        if text[position].lower() != wanted.lower():
             return False
         position += 1
     return True
@@ -258,7 +265,7 @@ def _begins(text: str, position: int, literal: str) -> bool:
 def _patterned(rest: str, literals: frozenset[str]) -> re.Pattern[str]:
     """Return the pattern of marks, with the ``rest`` of what is written as a reference."""
     firsts: list[str] = []
-    for literal in sorted(filter(None, literals)):
+    for literal in sorted(literals):
         check_delimiter(literal)
         first, *others = map(re.escape, _visible(literal))
         following = rf"(?=\s*+(?:{others[0]}|[^!-~]|\Z))" if others else ""
@@ -296,7 +303,7 @@ def _values(literals: frozenset[str]) -> re.Pattern[str]:
 
 def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
     """Raise :class:`ConfigError` for a delimiter that no guard can keep out of a text."""
-    bare = _visible(delimiter)
+    bare = _visible(delimiter).lower()
     if not bare or not is_whole(delimiter):
         raise ConfigError(
             f"the delimiter {delimiter!r} is blank, or no valid text",
@@ -317,7 +324,7 @@ _IN_NUMBER = re.compile("#?[0-9]*")
 
 def holds(text: str, literals: Collection[str]) -> bool:
     """Return whether a text holds one of the literal delimiters, in any case."""
-    return any(_visible(literal) in _visible(text) for literal in literals)
+    return any(_visible(literal).lower() in _visible(text).lower() for literal in literals)
 
 
 def guard_between(before: str, text: str, after: str, literals: frozenset[str]) -> str:

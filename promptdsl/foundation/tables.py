@@ -5,6 +5,7 @@ as written, but cannot end its cell.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from promptdsl.foundation.escaping import (
@@ -89,12 +90,12 @@ def _json(columns: Columns, rows: Rows) -> str:
 
 
 def _xml(columns: Columns, rows: Rows) -> str:
-    guarded = _guard_of("xml")
-    opened = [f'<cell column="{attribute(name)}">' for name in columns or ()]
+    encode, guarded = _tagged("xml")
+    opened = [f'<cell column="{guarded(attribute(name))}">' for name in columns or ()]
     lines = [
         "".join(
             f"{opened[index] if opened else '<cell>'}{text}</cell>"
-            for index, text in enumerate(_cells(row, body, guarded))
+            for index, text in enumerate(_cells(row, encode, guarded))
         )
         for row in rows
     ]
@@ -102,9 +103,9 @@ def _xml(columns: Columns, rows: Rows) -> str:
 
 
 def _html(columns: Columns, rows: Rows) -> str:
-    guarded = _guard_of("html")
-    lines = [_html_row(_cells(row, body, guarded), "td") for row in rows]
-    head = [] if columns is None else [_html_row(_cells(columns, body, body), "th")]
+    encode, guarded = _tagged("html")
+    lines = [_html_row(_cells(row, encode, guarded), "td") for row in rows]
+    head = [] if columns is None else [_html_row(_cells(columns, encode, guarded), "th")]
     return "\n".join(("<table>", *head, *lines, "</table>"))
 
 
@@ -112,8 +113,10 @@ def _html_row(cells: list[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in cells) + "</tr>"
 
 
-def _guard_of(format: str) -> Encoder:
-    return lambda text: guard(text, TABLE_TAGS[format])
+def _tagged(format: str) -> tuple[Encoder, Encoder]:
+    """Return what encodes a value, and what guards an author's cell, between the tags of a table."""
+    guarded = partial(guard, names=TABLE_TAGS[format])
+    return lambda value: guarded(body(value)), guarded
 
 
 TABLE_TAGS: Mapping[str, tuple[str, ...]] = {

@@ -120,9 +120,7 @@ def test_text_in_instructions_is_author_text() -> None:
 def test_text_in_a_grounding_is_a_value() -> None:
     """In a grounding the text of a block is a value; in an event or context it is author text."""
     text = TextBlock("<b></context></event>")
-    assert "<context>\n&lt;b&gt;&lt;/context&gt;&lt;/event&gt;\n</context>" == only(
-        Grounding("g", text)
-    )
+    assert "<context>\n<b>&lt;/context>&lt;/event>\n</context>" == only(Grounding("g", text))
     assert "<context>\n<b>&lt;/context></event>\n</context>" == only(Ephemeral(text))
     assert "<event>\n<b></context>&lt;/event>\n</event>" == only(Event(text))
 
@@ -133,11 +131,17 @@ def only(turn: Any) -> str:
     return message.text
 
 
-@pytest.mark.parametrize("role", [User, Assistant, Developer, System, Event])
-def test_json_and_code_are_those_of_components(role: Any) -> None:
-    """JSON and code become the text that their components write."""
+@pytest.mark.parametrize(
+    ("role", "tag"),
+    [
+        *((role, "\\u003cb\\u003e") for role in (User, Assistant, Developer, System)),
+        (Event, "<b>"),
+    ],
+)
+def test_json_and_code_are_those_of_components(role: Any, tag: str) -> None:
+    """JSON and code become the text that their components write; a fence keeps JSON readable."""
     code = {"type": "code", "text": "x < 1", "language": "python"}
-    text = '{"a": "\\u003cb\\u003e"}\n\n```python\nx < 1\n```'
+    text = f'{{"a": "{tag}"}}\n\n```python\nx < 1\n```'
     (message,) = render(role(JsonBlock({"a": "<b>"}), code)).messages
     read = "\n\n".join(getattr(block, "text", "") for block in message.content)
     assert text == read.removeprefix("<event>\n").removesuffix("\n</event>")

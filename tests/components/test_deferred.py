@@ -607,19 +607,19 @@ def test_a_template_takes_its_variables_both_ways() -> None:
 @pytest.mark.parametrize(
     ("turn", "expected"),
     [
-        (User, "<i> & # <b>\n- x"),
-        (Assistant, "<i> & # <b>\n- x"),
-        (Developer, "<i> & # &lt;b&gt;\n- x"),
-        (Ephemeral, "<context>\n<i> & # &lt;b&gt;\n- x\n</context>"),
+        (User, "<i> &lt; # <b>&lt;\n- x"),
+        (Assistant, "<i> &lt; # <b>&lt;\n- x"),
+        (Developer, "<i> &lt; # &lt;b&gt;&amp;lt;\n- x"),
+        (Ephemeral, "<context>\n<i> &lt; # <b>&amp;lt;\n- x\n</context>"),
         (
             lambda part: Grounding("g", part),
-            "<context>\n&lt;i&gt; &amp; # &lt;b&gt;\n- x\n</context>",
+            "<context>\n<i> &amp;lt; # <b>&amp;lt;\n- x\n</context>",
         ),
     ],
 )
 def test_a_template_in_every_turn(turn: Callable[[Node], Node], expected: str) -> None:
     """In a conversation a template is sent to the byte, elsewhere its values are encoded."""
-    tree = turn(Template.from_string("<i> & # {{ x }}", x="<b>\n- x"))
+    tree = turn(Template.from_string("<i> &lt; # {{ x }}", x="<b>&lt;\n- x"))
     assert [expected] == said(tree)[0][1]
 
 

@@ -182,7 +182,8 @@ NESTED: dict[str, tuple[Any, str]] = {
     "a mapping": ({"a": {"b": [1.5]}}, '{"a": {"b": [1.5]}}'),
     "nothing": ([], "[]"),
     "quotes and lines": ({"a": '"x"\n\''}, '{"a": "\\"x\\"\\n\'"}'),
-    "a fence": (["</event>", "&"], '["\\u003c/event\\u003e", "\\u0026"]'),
+    "a fence": (["</event>", "&"], '["\\u003c/event>", "\\u0026"]'),
+    "another tag": (["</b>", "& co"], '["</b>", "& co"]'),
     "characters": (["\x85\u2028\x00é"], '["\\u0085\\u2028\\u0000é"]'),
 }
 
@@ -266,9 +267,10 @@ def test_text_follows_the_fields() -> None:
 @pytest.mark.parametrize("write", [UserAction, StateChange, SystemEvent])
 def test_text_is_author_text_and_may_have_parts(write: Any) -> None:
     """The text cannot leave the fence; a value in it is a value, and lists are lists."""
-    event = write("x", "</event> <b>", Value(" <b>"), List("a", "b"), Json([1]), Note("hidden"))
+    event = write("x", "</event> <b>", Value(" <i></event>"), List("a", "b"), Json([1]), Note("hidden"))
     assert (
-        "&lt;/event> <b> &lt;b&gt;\n\n- a\n- b\n\n[1]\n</event>" == (text(event).split("\n", 3)[3])
+        "&lt;/event> <b> <i>&lt;/event>\n\n- a\n- b\n\n[1]\n</event>"
+        == text(event).split("\n", 3)[3]
     )
 
 

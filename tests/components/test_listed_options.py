@@ -21,6 +21,7 @@ from promptdsl import (
     Template,
     Text,
     ToolMessage,
+    Untrusted,
     User,
     UserAction,
 )
@@ -37,17 +38,20 @@ SPEECH: dict[str, Any] = {**TURN, "name": None, "merge": True}
 REQUEST: dict[str, Any] = {
     name: TURN[name] for name in ("metadata", "tags", "audience", "priority")
 }
+FENCED: dict[str, Any] = {"encoding": None}
 PLACE: dict[str, Any] = {"title": None, "position": None, "order": 0}
 
 
 @pytest.mark.parametrize(
     ("component", "options"),
     [
-        *((turn, TURN) for turn in (System, Developer, Event)),
+        *((turn, TURN) for turn in (System, Developer)),
+        (Event, {**TURN, **FENCED}),
         *((turn, SPEECH) for turn in (User, Assistant)),
-        (Section, {"title": None, "priority": None, "cache": False, "audience": "all"}),
-        (Grounding, {**PLACE, **REQUEST}),
-        (Ephemeral, {"type": None, **PLACE, **REQUEST, "id": None}),
+        (Section, {"title": None, "priority": None, "cache": False, "audience": "all", **FENCED}),
+        (Grounding, {**PLACE, **REQUEST, **FENCED}),
+        (Ephemeral, {"type": None, **PLACE, **REQUEST, **FENCED, "id": None}),
+        (Untrusted, FENCED),
         (ToolMessage, {"is_error": False, "error_type": None, **TURN, "name": None}),
         (History, {"keep": 0, "step": None, "priority": 0}),
         (Text, {}),
@@ -71,7 +75,8 @@ def test_help_lists_the_options() -> None:
     """What ``help()`` shows first is the signature with the options."""
     first = pydoc.plain(pydoc.render_doc(Section)).splitlines()[3]
     assert first.endswith(
-        "cache: bool = False, audience: Literal['all', 'model', 'people'] = 'all') -> None"
+        "audience: Literal['all', 'model', 'people'] = 'all', "
+        "encoding: Optional[Literal['minimal', 'full']] = None) -> None"
     )
 
 

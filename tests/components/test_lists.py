@@ -346,7 +346,7 @@ def test_formats(part: Node, expected: str) -> None:
 def test_a_format_keeps_the_tags_around_it() -> None:
     """Markdown inside an element cannot close the element."""
     part = Section("rules", Format("markdown", List("</rules>", Value("</rules>"))))
-    expected = "<rules>\n- &lt;/rules>\n- &lt;/rules&gt;\n</rules>"
+    expected = "<rules>\n- &lt;/rules>\n- &lt;/rules>\n</rules>"
     assert expected == only_text(System(part), transformation=XML)
 
 
@@ -365,12 +365,17 @@ LISTED = "1. a\n2. b <b>\n\n   > c\n\n   {}"
         (User, "user", LISTED.format("<v>")),
         (Assistant, "assistant", LISTED.format("<v>")),
         (lambda p: User(Section("s", p)), "user", LISTED.format("<v>")),
-        (Event, "user", f"<event>\n{LISTED.format('&lt;v&gt;')}\n</event>"),
-        (Ephemeral, "user", f"<context>\n{LISTED.format('&lt;v&gt;')}\n</context>"),
+        (Event, "user", f"<event>\n{LISTED.format('<v>')}\n</event>"),
+        (Ephemeral, "user", f"<context>\n{LISTED.format('<v>')}\n</context>"),
+        (
+            lambda p: Grounding("g", p, encoding="full"),
+            "user",
+            f"<context>\n{LISTED.format('&lt;v&gt;').replace('<b>', '&lt;b&gt;')}\n</context>",
+        ),
         (
             lambda p: Grounding("g", p),
             "user",
-            f"<context>\n{LISTED.format('&lt;v&gt;').replace('<b>', '&lt;b&gt;')}\n</context>",
+            f"<context>\n{LISTED.format('<v>')}\n</context>",
         ),
     ],
 )

@@ -393,7 +393,7 @@ FIXED: dict[str, tuple[Callable[..., Any], int, str]] = {
     "Lazy": (Lazy, 2, "write Lazy(function, weight=...)"),
     "Reserve": (Reserve, 1, "write Reserve(tokens)"),
     "ToolUse": (ToolUse, 3, "write ToolUse(name, input, id)"),
-    "Untrusted": (Untrusted, 2, "write Untrusted(text, source=...)"),
+    "Untrusted": (Untrusted, 2, "write Untrusted(text, source=..., encoding=...)"),
     "Value": (Value, 1, "write Value(value)"),
     "Volatile": (Volatile, 2, "write Volatile(value, label)"),
 }

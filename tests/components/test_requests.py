@@ -105,15 +105,17 @@ def test_type_and_title_are_values(type: str, title: str) -> None:
 
 def test_author_text_of_an_ephemeral_is_as_written() -> None:
     """In an ephemeral author text is as written, values are encoded."""
-    assert ["<context>\n<b> &lt;b&gt;\n</context>"] == said(Ephemeral("<b> ", Value("<b>")))[0][1]
+    assert ["<context>\n&lt; &amp;lt;\n</context>"] == said(Ephemeral("&lt; ", Value("&lt;")))[0][1]
 
 
 def test_every_string_of_a_grounding_is_a_value() -> None:
     """In a grounding every string is encoded, whatever component holds it."""
-    tree = Grounding("g", "<a>", Text("<b>"), Value("<c>"), Section("s", "<d>", title="<e>"))
-    texts = ["&lt;a&gt;", "&lt;b&gt;", "&lt;c&gt;", "## &lt;e&gt;\n&lt;d&gt;"]
+    tree = Grounding("g", "&a;", Text("&b;"), Value("&c;"), Section("s", "&d;", title="&e;"))
+    texts = ["&amp;a;", "&amp;b;", "&amp;c;", "## &amp;e;\n&amp;d;"]
     # Neighbouring arguments that are components stand apart.
-    assert ["<context>\n" + "\n\n".join(texts) + "\n</context>"] == said(tree)[0][1]
+    expected = ["<context>\n" + "\n\n".join(texts) + "\n</context>"]
+    assert expected == said(tree, transformation={"encoding": {"body": "full"}})[0][1]
+    assert [expected[0].replace("&amp;", "&").replace("&e;", "&amp;e;")] == said(tree)[0][1]
 
 
 def test_ids_survive() -> None:

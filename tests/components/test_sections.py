@@ -196,7 +196,8 @@ def test_a_group_with_nothing_in_it_is_an_error(write: Any) -> None:
     ("part", "expected"),
     [
         (Section("s", "x", title="S"), '<s title="S">\nx\n</s>'),
-        (List("x", Value("<b>")), "<list>\n<item>x</item>\n<item>&lt;b&gt;</item>\n</list>"),
+        (List("x", Value("<b>")), "<list>\n<item>x</item>\n<item><b></item>\n</list>"),
+        (List(Value("</item>")), "<list>\n<item>&lt;/item></item>\n</list>"),
         (Fragment("a", Section("s", "x")), "a\n\n<s>\nx\n</s>"),
     ],
 )

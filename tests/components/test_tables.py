@@ -168,12 +168,14 @@ def test_what_is_trusted_stays_in_its_fence(form: Any, cell: str) -> None:
     assert (1, 1) == (whole.count("<rules"), whole.count("</rules"))
 
 
-@pytest.mark.parametrize("cell", ["]]", trusted("]]")])
-def test_cells_hold_no_delimiter(cell: str) -> None:
+@pytest.mark.parametrize(
+    ("cell", "expected"), [("]]", "&#93;]"), (trusted("]]"), "&#93;&#93;")]
+)
+def test_cells_hold_no_delimiter(cell: str, expected: str) -> None:
     """No cell holds a delimiter that is configured and no tag."""
     config: Any = {"delimiters": {"ephemeral": ("[[", "]]")}}
     whole = only_text(Ephemeral(Table([[cell]])), transformation=config)
-    assert "[[\n|  |\n| --- |\n| &#93;] |\n]]" == whole
+    assert f"[[\n|  |\n| --- |\n| {expected} |\n]]" == whole
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Sections as XML elements."""
 
+import re
 from functools import reduce
 from typing import Any
 
@@ -11,6 +12,7 @@ from promptdsl import Grounding, Section, System, Text, User, Value, decode
 from tests.hostile import HOSTILE
 from tests.internals import XML, body
 from tests.renders import only_text
+from tests.tolerant_reader import OWN, guarded, minimal, tags_in
 
 FORMAT: Any = {"format": "xml"}
 
@@ -52,7 +54,7 @@ def test_closing() -> None:
             System("1", Section("a", "2", Section("b", "3"), "4"), "5"),
             "1\n\n<a>\n2\n\n<b>\n3\n</b>\n\n4\n</a>\n\n5",
         ),
-        (Grounding("g", Section("a", "<x>")), "<context>\n<a>\n&lt;x&gt;\n</a>\n</context>"),
+        (Grounding("g", Section("a", "<x></a>")), "<context>\n<a>\n<x>&lt;/a>\n</a>\n</context>"),
     ],
 )
 def test_in_every_turn(turn: User, expected: str) -> None:
@@ -96,16 +98,31 @@ every_place = pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 def test_values(place: Any) -> None:
     """A value in an element is encoded for its body: nothing outside its place changes."""
     start, end = only_text(place("WORD"), transformation=FORMAT).split("WORD")
-    values = [value for value in HOSTILE if value]
-    expected = [start + body(value) + end for value in values]
+    values = [*filter(None, HOSTILE), "</rules>", "</outer>"]
+    names = {*OWN, "rules", *re.findall("<(outer)>", start)}
+    expected = [start + minimal(value, names) + end for value in values]
     assert expected == [only_text(place(value), transformation=FORMAT) for value in values]
+
+
+@every_place
+def test_values_in_full(place: Any) -> None:
+    """In full no angle bracket of a value is left in an element."""
+    full = {"format": "xml", "encoding": {"body": "full"}}
+    start, end = only_text(place("WORD"), transformation=full).split("WORD")
+    values = [*filter(None, HOSTILE)]
+    expected = [start + guarded(body(value), {*OWN, "rules"}) + end for value in values]
+    assert expected == [only_text(place(value), transformation=full) for value in values]
 
 
 @every_place
 @given(value=st.text(min_size=1))
 def test_any_value(place: Any, value: str) -> None:
-    """Any value in an element can be read back, and holds no tag."""
+    """Any value in an element can be read back, and holds no tag; in full, no bracket."""
     start, end = only_text(place("WORD"), transformation=FORMAT).split("WORD")
     whole = only_text(place(value), transformation=FORMAT)
     inner = whole.removeprefix(start).removesuffix(end)
-    assert (start + inner + end, value, 0) == (whole, decode(inner), inner.count("<"))
+    tags = tags_in(inner, {*OWN, "rules", "outer"})
+    assert (start + inner + end, value, []) == (whole, decode(inner), tags)
+    full = only_text(place(value), transformation={"format": "xml", "encoding": {"body": "full"}})
+    inner = full.removeprefix(start).removesuffix(end)
+    assert (start + inner + end, value, 0) == (full, decode(inner), inner.count("<"))

@@ -38,6 +38,7 @@ from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import EventBlockNode, field, narrate, resolve
 from tests.renders import comes_to, did_nothing, losses_of, only_text, stage
+from tests.tolerant_reader import OWN, guarded
 
 Written = Callable[[], Node]
 
@@ -173,7 +174,7 @@ def test_a_field_is_one_line_whatever_it_holds(
 ) -> None:
     """No hostile value changes anything but its own place, which it does not leave."""
     start, end = around(write)
-    expected = [start + field(value) + end for value in values]
+    expected = [start + guarded(field(value), OWN) + end for value in values]
     assert expected == [only_text(Event(write(value))) for value in values]
 
 
@@ -210,8 +211,8 @@ def test_author_text_stays_in_its_fence() -> None:
 
 def test_a_value_in_the_text_of_an_event() -> None:
     """A value in the text of an event is encoded for the body of a fence."""
-    assert "<event>\nPage: &lt;b&gt;\n# kept\n</event>" == only_text(
-        Event("Page: ", Value("<b>\n# kept"))
+    assert "<event>\nPage: <b>&lt;/event>\n# kept\n</event>" == only_text(
+        Event("Page: ", Value("<b></event>\n# kept"))
     )
 
 

@@ -242,13 +242,13 @@ def test_recorded_events_are_events() -> None:
 @pytest.mark.parametrize(
     ("role", "expected"),
     [
-        ("event", "<event>\n&lt;/event&gt; &lt;b&gt;\n</event>"),
-        ("ephemeral", "<context>\n&lt;/event&gt; &lt;b&gt;\n</context>"),
+        ("event", "<event>\n&lt;/event> <b> &amp;lt;\n</event>"),
+        ("ephemeral", "<context>\n&lt;/event> <b> &amp;lt;\n</context>"),
     ],
 )
 def test_recorded_text_in_a_fence_is_a_value(role: str, expected: str) -> None:
     """The text of a recorded event or request-only message is from elsewhere, so it is encoded."""
-    history = History([{"role": role, "content": "</event> <b>"}])
+    history = History([{"role": role, "content": "</event> <b> &lt;"}])
     assert [("user", expected)] == comes_to(history)
 
 

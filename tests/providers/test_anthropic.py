@@ -534,7 +534,9 @@ def test_instructions_of_an_older_model() -> None:
     [
         ("a </developer> b", "a &lt;/developer> b"),
         ("</DEVELOPER >< / developer", "&lt;/DEVELOPER >&lt; / developer"),
-        ("<developer> </developers> <b>", "<developer> </developers> <b>"),
+        ("<developer> </developers> <b>", "&lt;developer> </developers> <b>"),
+        ("</dev\u200beloper>", "&lt;/dev\u200beloper>"),
+        ("a </dev", "a &lt;/dev"),
     ],
 )
 def test_fence_cannot_be_closed(given: str, guarded: str) -> None:

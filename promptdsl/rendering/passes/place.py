@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.foundation.escaping import attribute, field, inline_line
+from promptdsl.foundation.escaping import attribute, inline_line
 from promptdsl.foundation.guards import guard
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
@@ -84,7 +84,8 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(f' {name}="{_attribute(value, config)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
-        title = field(request.title) if delimiter.close else inline_line(request.title)
+        has_end = bool(delimiter.close)
+        title = _attribute(request.title, config) if has_end else inline_line(request.title)
         heading = make(VerbatimNode, mask=TEXT, at=request, text=title)
         content = (heading, *content)
     fenced = fence(
@@ -102,7 +103,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
 
 
 def _attribute(value: str, config: Resolved) -> str:
-    """Return a value for the tag of a fence, without what only looks like a tag either."""
+    """Return a value for one line of a fence, without what only looks like a tag either."""
     encoded = attribute(value)
     if encoded.isascii() and not config.literals:  # it has no bracket of any kind
         return encoded
