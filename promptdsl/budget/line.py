@@ -33,8 +33,8 @@ class Joint(NamedTuple):
     saves: int
 
 
-ALONE = Joint(None, 0)
-"""The joint of a neighbour that is missing."""
+UNMERGED = Joint(None, 0)
+"""The joint of what merges with nothing."""
 
 
 def shared(before: Joint, after: Joint) -> int:
@@ -49,8 +49,8 @@ class Link(NamedTuple):
     question in it, if any, and ``before`` that of the message before it, if that is in the link.
     """
 
-    first: Joint = ALONE
-    last: Joint = ALONE
+    first: Joint = UNMERGED
+    last: Joint = UNMERGED
     inside: int = 0
     question: Joint | None = None
     before: Joint | None = None
