@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from typing import TypeVar, cast
 
-from promptdsl.budget.line import UNMERGED, Joint, Zone
+from promptdsl.budget.line import UNMERGED, Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block, ReasoningBlock, conversation_cache
@@ -66,7 +66,7 @@ class Measuring:
         self.tokens = tokens
         self.media_roots = media_roots
         self.frames: dict[Role, int] = {}
-        self.known_joints: dict[tuple[Role, Kind, str | None], Joint] = {}
+        self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
 
     @property
@@ -91,14 +91,14 @@ class Measuring:
         """Return the tokens of each message of a run, its frame included."""
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
 
-    def joints(self, turn: Node) -> Sequence[Joint]:
+    def seams(self, turn: Node) -> Sequence[Seam]:
         """Return how the message of a turn merges, of a run how each message does.
 
         All system content is one message, in which the parts have a blank line between them.
         """
         if isinstance(turn, RecordedNode):
-            key = ("joints", self.tokens, self.facts, self.config.merge_consecutive)
-            return _run_counts(turn, key, self._recorded_joint)
+            key = ("seams", self.tokens, self.facts, self.config.merge_consecutive)
+            return _run_counts(turn, key, self._recorded_seam)
         role: Role
         kind: Kind = "written"
         if turn.mask & (SYSTEM | SECTION):
@@ -113,40 +113,40 @@ class Measuring:
         else:
             return ()
         options = turn.options
-        joint = self._joint(role, kind, options.name, merges=options.merge)
+        seam = self._seam(role, kind, options.name, merges=options.merge)
         if has_content(turn.content):
-            return (joint,)
-        return (self._with_results(joint),) if turn.mask & RESULT << SHIFT else ()
+            return (seam,)
+        return (self._with_results(seam),) if turn.mask & RESULT << SHIFT else ()
 
-    def _recorded_joint(self, message: Message) -> Joint:
-        joint = self._joint(message.role, message.kind, message.name)
+    def _recorded_seam(self, message: Message) -> Seam:
+        seam = self._seam(message.role, message.kind, message.name)
         has_results = message.role == "user" and message.plain is None and answers_in(message)
-        return self._with_results(joint) if has_results else joint
+        return self._with_results(seam) if has_results else seam
 
-    def _with_results(self, joint: Joint) -> Joint:
+    def _with_results(self, seam: Seam) -> Seam:
         """Return how a turn with results merges: these are messages of their own, or sent first."""
-        return joint if self.facts.provider in TWO_SIDED else Joint(joint.key, 0)
+        return seam if self.facts.provider in TWO_SIDED else Seam(seam.key, 0)
 
-    def _joint(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Joint:
+    def _seam(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Seam:
         provider, merges = self.facts.provider, merges and self.config.merge_consecutive
         known = (role, kind, name)
         is_sided = provider in TWO_SIDED and (role != "developer" or not self.facts.instructions)
-        joint = self.known_joints.get(known) if merges or is_sided else None
-        if joint is not None:
-            return joint
+        seam = self.known_seams.get(known) if merges or is_sided else None
+        if seam is not None:
+            return seam
         frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
         if role == "system" and kind in LEADING:
-            joint = Joint("system", frame - self.gap)
+            seam = Seam("system", frame - self.gap)
         elif is_sided:
             is_users = role != "assistant" and (role != "tool" or provider != "gemini")
-            joint = Joint("user" if is_users else role, frame)
+            seam = Seam("user" if is_users else role, frame)
         elif role == "tool" or not merges:
             return UNMERGED
         else:
             joined = self.gap if provider in JOINING else 0
-            joint = Joint(merge_key(role, kind, name), frame - joined)
-        self.known_joints[known] = joint
-        return joint
+            seam = Seam(merge_key(role, kind, name), frame - joined)
+        self.known_seams[known] = seam
+        return seam
 
     def zone(self, turn: Node) -> Zone:
         """Return the position of a turn among the messages."""
