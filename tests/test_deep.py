@@ -202,6 +202,15 @@ def test_deep_units_are_built_and_saved(kind: Callable[..., Node], depth: int) -
     assert 2 * depth + 2 == repr(tree).count("(")
 
 
+def test_deep_limits_cut() -> None:
+    """Limits in limits cut a text like the smallest of them, in linear time."""
+    part: Node = Limit(2, "One. Two. Three.")
+    for _ in range(2_000):
+        part = Limit(9, part)
+    [message] = render(User(part), counter=lambda text: len(text.split())).messages
+    assert "One. [...]" == message.text
+
+
 def test_ids_are_unique_through_deep_fragments(depth: int) -> None:
     """Siblings in fragments of any depth cannot share an id."""
 

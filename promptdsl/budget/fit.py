@@ -65,11 +65,14 @@ def fit(
     free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
     limit = total - free
     if limit < 0:
+        refused = Plan(cut_tree, measuring())
+        least = refused.tree_of(refused.choose(refused.spare, 0))
         raise BudgetError(
             f"the reserves are {in_tokens(free)}, the budget is {total:,}",
             fix="give it a larger budget, or leave less free",
             at=[node.source for node in hollow(cut_tree) if isinstance(node, ReserveNode)],
-            limit=limit,
+            required=tokens(prepare(least, True)),
+            largest=_needed(refused),
         )
 
     def attempt(part: RootNode, missing: bool) -> tuple[S, int]:
@@ -165,13 +168,19 @@ def _all_dropped(
     return (*cut_parts, *dropped_by(choice, line, entries))
 
 
-def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
-    """Return the error for a prompt whose parts that have to stay are too long."""
+def _needed(plan: Plan) -> list[Needed]:
+    """Return the parts that have to stay, the largest first."""
     needed = plan.needed()
     tools = tools_frame_of(plan.root, plan.measure)
     if tools:
         needed.append(Needed("the provider's instructions for tools", tools, None))
         needed.sort(key=lambda part: -part.tokens)
+    return needed
+
+
+def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
+    """Return the error for a prompt whose parts that have to stay are too long."""
+    needed = _needed(plan)
     kind = needed[0].kind if needed else "part"
     turns = sum(part.tokens for part in needed if part.kind == "turn")
     if turns * 2 >= required:

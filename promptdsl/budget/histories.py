@@ -11,7 +11,7 @@ from operator import sub
 
 import attrs
 
-from promptdsl.budget.line import Joint, Link, shared
+from promptdsl.budget.line import Link, Seam, shared
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
@@ -116,7 +116,7 @@ class CutPoints:
     """The count of entries at the beginning that belong to the system text."""
     last_question: int = -1
     """The last entry in which a user asks something, -1 for none."""
-    joints: Sequence[Joint] = ()
+    seams: Sequence[Seam] = ()
     """How each entry merges with its neighbours; empty if nothing merges."""
     merged: Sequence[int] = ()
     """By entry, the tokens that it and all before it save by merging."""
@@ -150,21 +150,21 @@ class CutPoints:
 
     def link(self, point: int) -> Link | None:
         """Return the link of the conversation cut at a point, ``None`` if it sends nothing."""
-        joints, merged, inside = self.joints, self.merged, 0
+        seams, merged, inside = self.seams, self.merged, 0
         first = last = question = before = None
-        for begin, stop in self.ranges(point) if joints else ():
+        for begin, stop in self.ranges(point) if seams else ():
             start = max(begin, self.system)
             if start >= stop:
                 continue
             asked = self.last_question
             if start <= asked < stop:
-                question, before = joints[asked], last if asked == start else joints[asked - 1]
+                question, before = seams[asked], last if asked == start else seams[asked - 1]
             inside += merged[stop - 1] - merged[start]
             if first is None or last is None:
-                first = joints[start]
+                first = seams[start]
             else:
-                inside += shared(last, joints[start])
-            last = joints[stop - 1]
+                inside += shared(last, seams[start])
+            last = seams[stop - 1]
         if first is None or last is None:
             return None
         return Link(first, last, inside, question, before)
@@ -188,7 +188,7 @@ class CutPoints:
 def cut_points(
     node: ConversationNode,
     tokens: Sequence[int],
-    joints: Sequence[Joint],
+    seams: Sequence[Seam],
     known: Exchanges,
     *,
     required: bool,
@@ -196,12 +196,12 @@ def cut_points(
 ) -> CutPoints:
     """Return the points where a conversation may be cut.
 
-    ``tokens`` are those of its entries, ``joints`` tell how these merge, empty if none does.
+    ``tokens`` are those of its entries, ``seams`` tell how these merge, empty if none does.
     ``required`` is whether its last exchange has to stay; the last ``keep`` stay in any case.
     ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
     """
     alone = before = [0, *accumulate(tokens)]
-    merged = [0, *accumulate(map(shared, joints, joints[1:]))] if joints else []
+    merged = [0, *accumulate(map(shared, seams, seams[1:]))] if seams else []
     if any(merged):
         before = [0, *map(sub, alone[1:], merged)]
     size = len(tokens)
@@ -215,7 +215,7 @@ def cut_points(
     points.saved = [alone[start] - alone[lead] for start in starts]
     points.lead, points.size, points.first_round = lead, size, len(starts)
     points.system, points.last_question = known.system, known.last_question
-    points.joints, points.merged = joints, merged
+    points.seams, points.merged = seams, merged
     # Where all exchanges but the last may go, so may its rounds; the newest round stays.
     last = None
     if droppable == len(exchanges) - 1:

@@ -76,8 +76,7 @@ def _limited_turn(
         tokens = cutter.tokens(node)
         is_cut = tokens > node.max_tokens
         kept = cutter.cut() if is_cut else node
-        empty = make(FragmentNode, mask=HOLLOW, at=node.at)
-        fragment = None if kept is None else with_content(empty, kept.content)
+        fragment = None if kept is None else _fragment_of(kept)
         if is_cut:
             saved = tokens - (0 if kept is None else cutter.tokens(kept))
             reason = f"its limit is {in_tokens(node.max_tokens)}"
@@ -88,6 +87,14 @@ def _limited_turn(
     outer = with_content(make(FragmentNode, mask=HOLLOW), (turn,))
     content = rewrite(outer, change, within=HOLLOW).content
     return [child for child in content if not isinstance(child, str)]
+
+
+def _fragment_of(limit: Node) -> Node:
+    """Return a fragment with the content of a limit; a limit in a limit adds no level."""
+    first = limit.content[0] if len(limit.content) == 1 else None
+    if type(first) is FragmentNode:
+        return first
+    return with_content(make(FragmentNode, mask=HOLLOW, at=limit.at), limit.content)
 
 
 class _LimitCutter:

@@ -26,34 +26,34 @@ Links: TypeAlias = Mapping[Owner, Sequence[int]]
 """The positions of the links of each owner."""
 
 
-class Joint(NamedTuple):
+class Seam(NamedTuple):
     """How a message merges: with neighbours of an equal ``key``, which ``saves`` tokens."""
 
     key: object
     saves: int
 
 
-ALONE = Joint(None, 0)
-"""The joint of a neighbour that is missing."""
+UNMERGED = Seam(None, 0)
+"""The seam of what merges with nothing."""
 
 
-def shared(before: Joint, after: Joint) -> int:
+def shared(before: Seam, after: Seam) -> int:
     """Return the tokens that two messages save as neighbours."""
     return min(before.saves, after.saves) if before.key == after.key else 0
 
 
 class Link(NamedTuple):
-    """A message in a line, or several: the joints of the first and the last of them.
+    """A message in a line, or several: the seams of the first and the last of them.
 
-    ``inside`` is what several messages save among themselves. ``question`` is the joint of the last
+    ``inside`` is what several messages save among themselves. ``question`` is the seam of the last
     question in it, if any, and ``before`` that of the message before it, if that is in the link.
     """
 
-    first: Joint = ALONE
-    last: Joint = ALONE
+    first: Seam = UNMERGED
+    last: Seam = UNMERGED
     inside: int = 0
-    question: Joint | None = None
-    before: Joint | None = None
+    question: Seam | None = None
+    before: Seam | None = None
 
 
 NOTHING = Link()

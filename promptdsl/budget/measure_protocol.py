@@ -6,7 +6,7 @@ Its one implementation is ``Measuring`` in ``rendering/measure.py``, a floor abo
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from promptdsl.budget.line import Joint, Zone
+from promptdsl.budget.line import Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
@@ -42,7 +42,7 @@ class Measure(Protocol):
         """Return the tokens of each message of a run, its frame included."""
         ...
 
-    def joints(self, turn: Node) -> Sequence[Joint]:
+    def seams(self, turn: Node) -> Sequence[Seam]:
         """Return how the message of a turn merges, of a run how each message does.
 
         Empty for what is no message, such as a tool.

@@ -3,7 +3,7 @@
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
-from promptdsl.budget.line import Joint
+from promptdsl.budget.line import Seam
 from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
@@ -81,13 +81,13 @@ def _set_cut_points(
     """Find the points where a conversation may be cut."""
     members = unit.node.content
     if len(members) == 1 and isinstance(members[0], RecordedNode):
-        tokens, joints = measure.messages(members[0]), measure.joints(members[0])
+        tokens, seams = measure.messages(members[0]), measure.seams(members[0])
         known = remember(members[0], exchanges_of, exchanges_of)
     else:
-        tokens, joints = list[int](), list[Joint]()
+        tokens, seams = list[int](), list[Seam]()
         messages: list[Message] = []
         for member in members:
-            joints += measure.joints(member)
+            seams += measure.seams(member)
             if isinstance(member, RecordedNode):
                 tokens += measure.messages(member)
                 messages += member.items
@@ -95,7 +95,7 @@ def _set_cut_points(
                 tokens.append(measure.turn(member)[0])
                 messages.append(_NOBODY)
         known = exchanges_of(messages)
-    unit.cuts = cut_points(unit.node, tokens, joints, known, required=required, answers=answers)
+    unit.cuts = cut_points(unit.node, tokens, seams, known, required=required, answers=answers)
 
 
 _NOBODY = spoken("ephemeral", "")

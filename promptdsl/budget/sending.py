@@ -7,7 +7,7 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.budget.histories import exchanges_of
-from promptdsl.budget.line import NOTHING, ZONES, Joint, Line, Link, Links, Owner, Zone
+from promptdsl.budget.line import NOTHING, ZONES, Line, Link, Links, Owner, Seam, Zone
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import answered_by, left_open_by, questions_in, turns_in
 from promptdsl.budget.units import Alternatives, ConversationUnit, Entry
@@ -36,8 +36,8 @@ def line_of(entries: Iterable[Entry], measure: Measure) -> tuple[Line, Links]:
         slot, unit = entry.slot, entry.unit
         if isinstance(unit, ConversationUnit):
             cuts, link = unit.cuts, unit.cuts.link(0)
-            for joint in cuts.joints[: cuts.system]:
-                sending.zones["system"].append(Placed(Link(joint, joint), (slot, -1)))
+            for seam in cuts.seams[: cuts.system]:
+                sending.zones["system"].append(Placed(Link(seam, seam), (slot, -1)))
             sending.add(slot.node, [] if link is None else [Placed(link, (slot, 0))], "flow")
         elif isinstance(unit, Alternatives):
             for number, (index, _) in enumerate(unit.sizes):
@@ -55,8 +55,8 @@ class _Sending:
 
     measure: Measure
     zones: dict[Zone, list[Placed]] = attrs.field(factory=lambda: {zone: [] for zone in ZONES})
-    alone: dict[Joint, Link] = attrs.field(factory=dict[Joint, Link])
-    """The links of single messages that ask nothing, by their joint."""
+    alone: dict[Seam, Link] = attrs.field(factory=dict[Seam, Link])
+    """The links of single messages that ask nothing, by their seam."""
     open: frozenset[str] = frozenset()
     """The calls without a result so far."""
     waiting: list[Placed] = attrs.field(factory=list[Placed])
@@ -68,12 +68,12 @@ class _Sending:
         order = turn.order if isinstance(turn, RequestOnlyNode) else 0
         leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
         links: list[Placed] = []
-        for index, joint in enumerate(self.measure.joints(turn)):
-            link = self.alone.get(joint)
+        for index, seam in enumerate(self.measure.seams(turn)):
+            link = self.alone.get(seam)
             if link is None:
-                link = self.alone[joint] = Link(joint, joint)
+                link = self.alone[seam] = Link(seam, seam)
             if index in asks:
-                link = Link(joint, joint, question=joint)
+                link = Link(seam, seam, question=seam)
             links.append(Placed(link, owner, is_sent, order))
         self.zones["system"] += links[:leading]
         self.add(turn, links[leading:] if leading else links, zone)

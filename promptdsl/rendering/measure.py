@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from typing import TypeVar, cast
 
-from promptdsl.budget.line import Joint, Zone
+from promptdsl.budget.line import UNMERGED, Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block, ReasoningBlock, conversation_cache
@@ -21,6 +21,7 @@ from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
+from promptdsl.tree.calls import answers_in
 from promptdsl.tree.group_nodes import NoteNode, ReserveNode
 from promptdsl.tree.masks import EVENT, RESULT, SECTION, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
@@ -43,6 +44,10 @@ SIGNING = ("anthropic", "bedrock")
 """The providers that accept only reasoning that they have signed."""
 FORGETTING = ("openai", "openai_compatible")
 """The providers that accept no reasoning."""
+TWO_SIDED = ("anthropic", "bedrock", "gemini")
+"""The providers that take neighbours of one side as one message; results are the user's."""
+JOINING = ("openai", "openai_compatible", "openai_responses")
+"""The providers that take the texts of a message as one text, with blank lines between them."""
 ALONE = ("consolidate", "narrate", "place")
 """The names of the passes for a turn that is measured alone, without its neighbours."""
 
@@ -61,7 +66,7 @@ class Measuring:
         self.tokens = tokens
         self.media_roots = media_roots
         self.frames: dict[Role, int] = {}
-        self.known_joints: dict[tuple[Role, Kind, str | None, bool], Joint] = {}
+        self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
 
     @property
@@ -86,14 +91,14 @@ class Measuring:
         """Return the tokens of each message of a run, its frame included."""
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
 
-    def joints(self, turn: Node) -> Sequence[Joint]:
+    def seams(self, turn: Node) -> Sequence[Seam]:
         """Return how the message of a turn merges, of a run how each message does.
 
         All system content is one message, in which the parts have a blank line between them.
         """
         if isinstance(turn, RecordedNode):
-            key = ("joints", self.tokens, self.facts, self.config.merge_consecutive)
-            return _run_counts(turn, key, self._recorded_joint)
+            key = ("seams", self.tokens, self.facts, self.config.merge_consecutive)
+            return _run_counts(turn, key, self._recorded_seam)
         role: Role
         kind: Kind = "written"
         if turn.mask & (SYSTEM | SECTION):
@@ -108,30 +113,40 @@ class Measuring:
         else:
             return ()
         options = turn.options
-        joint = self._joint(role, kind, options.name, merges=options.merge)
-        if not has_content(turn.content):
-            # A turn with only results separates its neighbours, but has no message of its own.
-            return (Joint(joint.key, 0),) if turn.mask & RESULT << SHIFT else ()
-        return (joint,)
+        seam = self._seam(role, kind, options.name, merges=options.merge)
+        if has_content(turn.content):
+            return (seam,)
+        return (self._with_results(seam),) if turn.mask & RESULT << SHIFT else ()
 
-    def _recorded_joint(self, message: Message) -> Joint:
-        return self._joint(message.role, message.kind, message.name)
+    def _recorded_seam(self, message: Message) -> Seam:
+        seam = self._seam(message.role, message.kind, message.name)
+        has_results = message.role == "user" and message.plain is None and answers_in(message)
+        return self._with_results(seam) if has_results else seam
 
-    def _joint(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Joint:
-        merges = merges and self.config.merge_consecutive
-        known = (role, kind, name, merges)
-        joint = self.known_joints.get(known)
-        if joint is not None:
-            return joint
-        key, frame = merge_key(role, kind, name, merges=merges), self.frame(role)
+    def _with_results(self, seam: Seam) -> Seam:
+        """Return how a turn with results merges: these are messages of their own, or sent first."""
+        return seam if self.facts.provider in TWO_SIDED else Seam(seam.key, 0)
+
+    def _seam(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Seam:
+        provider, merges = self.facts.provider, merges and self.config.merge_consecutive
+        known = (role, kind, name)
+        is_sided = provider in TWO_SIDED and (role != "developer" or not self.facts.instructions)
+        seam = self.known_seams.get(known) if merges or is_sided else None
+        if seam is not None:
+            return seam
+        frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
         if role == "system" and kind in LEADING:
-            key, frame = ("system",), frame - self.gap
-        elif not merges or role == "tool":
-            return Joint(key, 0)  # no other one has this key
-        elif name:
-            frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
-        joint = self.known_joints[known] = Joint(key, frame)
-        return joint
+            seam = Seam("system", frame - self.gap)
+        elif is_sided:
+            is_users = role != "assistant" and (role != "tool" or provider != "gemini")
+            seam = Seam("user" if is_users else role, frame)
+        elif role == "tool" or not merges:
+            return UNMERGED
+        else:
+            joined = self.gap if provider in JOINING else 0
+            seam = Seam(merge_key(role, kind, name), frame - joined)
+        self.known_seams[known] = seam
+        return seam
 
     def zone(self, turn: Node) -> Zone:
         """Return the position of a turn among the messages."""

@@ -17,7 +17,7 @@ Words = frozenset[str]
 Turns = tuple[Part, ...]
 TURNS = ("user", "assistant", "tool", "developer", "event")
 FRAMED = frozenset({*TURNS, "ephemeral", "grounding"})
-"""What is a message of its own; all system content is one, which is there anyway."""
+"""What is a message of its own; all system content is one."""
 FRAME = 3
 """The tokens around a message, and those that an answer begins with."""
 
@@ -87,6 +87,9 @@ def merged(tree: Part, present: Words) -> list[str]:
     place = asked[-1] if asked else len(rest)
     rest[place:place] = [part for part in said if part.kind == "grounding"]
     speakers = [_speaker(part, is_recorded=part.number in recorded) for part in rest]
+    instructs = [part for part in _among_turns(tree) if part.kind in ("system", "section")]
+    if tree.kind == "timeline" and any(_words_of(part) & present for part in instructs):
+        speakers.insert(0, "system")
     return [
         speaker
         for before, speaker in pairwise(["", *speakers])
@@ -101,9 +104,8 @@ def _speaker(turn: Part, *, is_recorded: bool) -> str:
 
 
 def sent(tree: Part, present: Words) -> int:
-    """Return the tokens of a request: of what is there, and of what is around all messages."""
-    told = any(part.kind in ("system", "section") for part in _among_turns(tree))
-    return size(tree, present) + FRAME + told * FRAME
+    """Return the tokens of a request: of what is there, and of the beginning of an answer."""
+    return size(tree, present) + FRAME
 
 
 def _among_turns(part: Part) -> Iterator[Part]:

@@ -31,7 +31,7 @@ from promptdsl import (
     register_model,
     render,
 )
-from tests.budget.cases import APART, capitals, fit, hundreds, left, talk
+from tests.budget.cases import APART, capitals, fit, hundreds, left, talk, too_big
 from tests.errors import raised, this_line
 from tests.renders import timeline_of
 
@@ -443,7 +443,7 @@ def hidden(text: str) -> int:
                 Developer("x"),
                 User("Q"),
             ],
-            ("A Q", [("assistant turn", 303)]),
+            ("A Q", [("assistant turn", 306)]),
         ),
         (
             550,
@@ -452,7 +452,7 @@ def hidden(text: str) -> int:
                 Assistant("X X X X", priority=2),
                 User(Section("s", "A", Section("b", "B B B B", priority=7), priority=1), "Q"),
             ],
-            ("A Q", [("assistant turn", 403), ("section 'b'", 400)]),
+            ("A Q", [("assistant turn", 406), ("section 'b'", 400)]),
         ),
     ],
 )
@@ -548,7 +548,22 @@ def test_reserves_in_the_prompt_name_their_line() -> None:
     error = raised(BudgetError, lambda: render(prompt, budget=400))
     assert "the reserves are 500 tokens, the budget is 400" == error.what
     assert "give it a larger budget, or leave less free" == error.fix
-    assert ((f"{__file__}:{line}",), -100) == (error.at, error.limit)
+    assert ((f"{__file__}:{line}",), 0) == (error.at, error.limit)
+
+
+def test_reserves_that_leave_nothing_tell_what_is_needed() -> None:
+    """More room for the answer than there is budget: the error has the required tokens and parts.
+
+    An answer begins with 3 tokens, a message and the system text have 3 around them.
+    """
+    parts = [System("A A"), Developer("B", priority=1), Reserve(500), User("C")]
+    error = too_big(*parts, budget=200)
+    needed = [(part.what, part.tokens) for part in error.largest]
+    assert (0, 309, [("system turn", 203), ("user turn", 103)]) == (
+        error.limit,
+        error.required,
+        needed,
+    )
 
 
 def test_what_tools_cost_is_named() -> None:

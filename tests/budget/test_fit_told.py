@@ -70,7 +70,7 @@ def tool() -> Tool:
 # Addresses.
 
 ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
-    "system turn": (lambda: [System("A", priority=1)], [("system turn", "", 100, 1, NO_ROOM)]),
+    "system turn": (lambda: [System("A", priority=1)], [("system turn", "", 103, 1, NO_ROOM)]),
     "section of a system turn": (
         lambda: [System("S", a())],
         [("section 'a'", "a", 100, 1, NO_ROOM)],
@@ -81,7 +81,7 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "loose section": (
         lambda: [Section("s", "A", priority=1)],
-        [("section 's'", "s", 100, 1, NO_ROOM)],
+        [("section 's'", "s", 103, 1, NO_ROOM)],
     ),
     "section of a loose section": (
         lambda: [Section("s", "S", a())],
@@ -134,11 +134,11 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "group that begins with system content": (
         lambda: [Group(System("A"), User("B"), priority=1)],
-        [("group", "user[0]", 203, 1, NO_ROOM)],
+        [("group", "user[0]", 206, 1, NO_ROOM)],
     ),
     "group of sections": (
         lambda: [Group(Section("s", "A"), Section("t", "B"), priority=1)],
-        [("group", "s", 200, 1, NO_ROOM)],
+        [("group", "s", 203, 1, NO_ROOM)],
     ),
     "group in a turn": (
         lambda: [User("U"), User("x", Group("A", "B", priority=1))],
@@ -315,6 +315,7 @@ def test_parts_of_a_part_without_words() -> None:
     inner = Section("s", Section("a", "A A A", priority=5), priority=1)
     parts = [System(Section("t", inner, title="T")), Developer("X " * 5, priority=9), Q]
     assert [
+        ("system turn", "", 3, None, EMPTY),
         ("section 't'", "t", 100, None, EMPTY),
         ("section 'a'", "t/s/a", 300, 5, no_room(5)),
         ("developer turn", "developer[0]", 503, 9, no_room(9)),
@@ -493,9 +494,9 @@ def test_in_words() -> None:
     parts = [System("x", priority=1), Developer("x" * 1200, priority=1), User("x q")]
     line = f"{__file__}:{this_line() - 1}"
     prompt = timeline_of(*parts, User(Section("s", "x", priority=1), "q"))
-    found = render(prompt, counter=lambda text: text.count("x"), budget=10).dropped
+    found = render(prompt, counter=lambda text: text.count("x"), budget=7).dropped
     assert [
-        f"{line}: system turn, 1 token: {NO_ROOM}",
+        f"{line}: system turn, 4 tokens: {NO_ROOM}",
         f"{line}: developer turn (developer[0]), 1,203 tokens: {NO_ROOM}",
         f"{__file__}:{this_line() - 5}: section 's' (user[1]/s), 1 token: {NO_ROOM}",
     ] == [str(one) for one in found]
@@ -530,7 +531,7 @@ def test_all_that_stays_is_named() -> None:
         1340,
         [
             ("history", 709, "history", True),
-            ("system turn", 300, "part", True),
+            ("system turn", 303, "part", True),
             ("tool 'find'", 107, "part", True),
             ("assistant turn", 103, "turn", True),
             ("user turn", 103, "question", True),
@@ -559,7 +560,7 @@ def test_kinds_of_what_stays() -> None:
         90,
         2124,
         [
-            ("section 's'", 500, "part", True),
+            ("section 's'", 503, "part", True),
             ("group", 403, "part", True),
             ("grounding", 303, "part", True),
             ("assistant turn", 203, "turn", True),
