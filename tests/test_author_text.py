@@ -55,7 +55,9 @@ BEGUN = (
     "<context",
     "\ud800",
 )
-AUTHORED = [text for text in dict.fromkeys((*CLOSERS, *TOLERANT, *TWINS, *FENCES, *CODE, *BEGUN)) if text]
+AUTHORED = [
+    text for text in dict.fromkeys((*CLOSERS, *TOLERANT, *TWINS, *FENCES, *CODE, *BEGUN)) if text
+]
 TABLES = ("markdown", "csv", "json", "xml", "html")
 
 

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator
 from unicodedata import category, normalize
 
 
-
 def ranges(text: str) -> frozenset[str]:
     """Return the characters of ranges that are written as in Unicode's data files."""
     pairs = [(*found.split(".."), found)[:2] for found in text.split()]
