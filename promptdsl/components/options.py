@@ -194,8 +194,9 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
     if name in ("cache", "merge"):
         return value, "" if isinstance(value, bool) else "write True or False"
     if name in ("audience", "encoding"):
-        choices = AUDIENCES if name == "audience" else (*BODY_ENCODINGS, None)
-        return value, "" if value in choices else f"one of {', '.join(map(repr, choices))}"
+        choices: tuple[str, ...] = AUDIENCES if name == "audience" else BODY_ENCODINGS
+        is_known = value in choices or (value is None and name == "encoding")
+        return value, "" if is_known else nearest(str(value), choices)
     if name == "tags":
         is_set = isinstance(value, set | frozenset)
         tags = [*value] if _is_collection(value) else []

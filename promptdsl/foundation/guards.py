@@ -220,7 +220,7 @@ def _letters(mark: str) -> str | None:
     They are ``""`` for a character that nobody sees: control, format and combining characters,
     fillers, and lone surrogates.
     """
-    if mark in "\t\n\v\f\r":
+    if mark in "\t\n\v\f\r" or mark in _BRACKETS:
         return None
     if category(mark) in _UNSEEN_CATEGORIES or _UNSEEN.match(mark):
         return ""

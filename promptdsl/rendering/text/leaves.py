@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
-from promptdsl.foundation.guards import guard, json_body
+from promptdsl.foundation.guards import guard, json_body, tag_names
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import TABLE_TAGS, table_text
 from promptdsl.foundation.trusted import Trusted
@@ -195,10 +196,13 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
         text = table_text(node.columns, rows, format)
     except ContentError as error:
         raise error.located(node.source) from None
-    # Its own tags stay; a bracket in a cell that only looks like ``<`` forges no other.
     names: frozenset[str] = frozenset()
     if state.fences.in_body(rules):
-        names = state.fences.vocabulary.difference(TABLE_TAGS.get(format, ()))
+        # The tags of the table and of its author stay. Its values have no ``<``, but may have a
+        # bracket that looks like one.
+        authored = [cell for row in rows for cell in row if type(cell) is Trusted]
+        own = (*TABLE_TAGS.get(format, ()), *chain.from_iterable(map(tag_names, authored)))
+        names = state.fences.vocabulary.difference(own)
     state.page.put(guard(text, names, rules.literals), around.margin)
 
 

@@ -4,6 +4,7 @@ A text may not forge the fences around it. Each string and each value is judged 
 joined to others: what one becomes does not depend on the next.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -63,6 +64,8 @@ SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
 _MARKUP = frozenset("&<>")
+_OPEN_TAG = re.compile(r"""<[A-Za-z_](?:[^<>"']|"[^"]*"|'[^']*')*+((?:"[^"]*|'[^']*)(?<!\n))?\Z""")
+"""A tag at the end of a text that is not closed; group 1 begins with an open quotation mark."""
 
 
 @attrs.define(eq=False)
@@ -135,7 +138,8 @@ def text_in(
     elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
     texts: list[str] = []
-    in_tag = False
+    tag = ""  # an author's tag that is not closed yet
+    in_quotes = False
     for part in parts:
         if isinstance(part, str):
             text, is_value = part, rules.values
@@ -145,14 +149,14 @@ def text_in(
             continue
         if is_value and rules.encoding != "plain":
             notice((text,), note)
-            # In a tag that the author's text left open, a value is in an attribute.
-            in_place = field if in_tag and encode is None else encode
-            texts.append(fences.encoded(text, rules, in_place))
+            in_attribute = in_quotes and encode is None
+            texts.append(fences.encoded(text, rules, field if in_attribute else encode))
+            tag += "-" if tag else ""
         else:
             text = written(text, note)
-            if encode is None and ("<" in text or ">" in text) and fences.in_body(rules):
-                start = text.rfind("<")
-                in_tag = start > text.rfind(">") and text[start + 1 : start + 2].isalpha()
+            if (tag or "<" in text) and rules.encoding != "plain":
+                opened = _OPEN_TAG.search(tag + text)
+                tag, in_quotes = (opened[0], opened[1] is not None) if opened else ("", False)
             texts.append(fences.authored(title(text) if one_line else text, rules))
     return "".join(texts)
 

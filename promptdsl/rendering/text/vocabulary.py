@@ -13,6 +13,7 @@ from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
     CodeNode,
+    EventBlockNode,
     ExampleNode,
     ExampleSideNode,
     HeadingNode,
@@ -92,8 +93,10 @@ def _tags_in(turn: Node, is_tagged: bool, sections: set[str]) -> frozenset[str]:
         elif in_xml:
             names.update(_ELEMENTS.get(type(node), ()))
         texts: list[str] = []
-        if isinstance(node, SectionNode | TableNode | TrustedTextNode):
-            texts += _texts_beside(node, in_xml, names)
+        if isinstance(node, TableNode):
+            names.update(TABLE_TAGS.get(node.format or ("xml" if in_xml else ""), ()))
+        if isinstance(node, SectionNode | TableNode | TrustedTextNode | EventBlockNode):
+            texts += _texts_beside(node, are_values=are_values)
         for child in node.content:
             if not isinstance(child, str):
                 waiting.append((child, in_xml))
@@ -106,17 +109,20 @@ def _tags_in(turn: Node, is_tagged: bool, sections: set[str]) -> frozenset[str]:
 
 
 def _texts_beside(
-    node: SectionNode | TableNode | TrustedTextNode, in_xml: bool, names: set[str]
+    node: SectionNode | TableNode | TrustedTextNode | EventBlockNode, *, are_values: bool
 ) -> list[str]:
-    """Return the author texts of a node that are not in its content; add the tags of a table."""
+    """Return the author texts of a node that are not in its content."""
     match node:
         case TrustedTextNode():
             return [node.text]
         case SectionNode():
-            return [node.title] if isinstance(node.title, str) else []
+            return [node.title] if isinstance(node.title, str) and not are_values else []
         case TableNode():
-            names.update(TABLE_TAGS.get(node.format or ("xml" if in_xml else ""), ()))
             return [cell for row in node.rows for cell in row if type(cell) is Trusted]
+        case EventBlockNode():
+            fields = [name.partition(".") for name in sorted(node.trusted)]
+            values = [(getattr(node.block, field), key) for field, _, key in fields]
+            return [str(value[key] if key else value) for value, key in values]
 
 
 _ELEMENTS: dict[type[Node], tuple[str, ...]] = {
