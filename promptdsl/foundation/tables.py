@@ -114,7 +114,7 @@ def _html_row(cells: list[str], tag: str) -> str:
 
 
 def _tagged(format: str) -> tuple[Encoder, Encoder]:
-    """Return the encoder of a value, and the guard of an author's cell, between the table's tags."""
+    """Return the encoder of values, and the guard of author text, between the table's tags."""
     guarded = partial(guard, names=TABLE_TAGS[format])
     return lambda value: guarded(body(value)), guarded
 
