@@ -12,7 +12,7 @@ import attrs
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.escaping import body, field, inline, title
-from promptdsl.foundation.guards import guard, minimal_body
+from promptdsl.foundation.guards import guard, guard_end, minimal_body
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
@@ -134,7 +134,7 @@ def text_in(
     elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
     texts: list[str] = []
-    in_tag = False
+    in_tag, authored = False, 0  # the number of texts before those of the author
     for part in parts:
         if isinstance(part, str):
             text, is_value = part, rules.values
@@ -146,7 +146,10 @@ def text_in(
             notice((text,), note)
             # In a tag that the author's text left open, a value is in an attribute.
             in_place = field if in_tag and encode is None else encode
+            if authored < len(texts) and fences.in_body(rules):
+                texts[authored:] = [guard_end("".join(texts[authored:]), fences.vocabulary)]
             texts.append(fences.encoded(text, rules, in_place))
+            authored = len(texts)
         else:
             text = written(text, note)
             if encode is None and ("<" in text or ">" in text) and fences.in_body(rules):
