@@ -55,6 +55,21 @@ def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) ->
     return _referenced(text, _marks(literals), names, literals)
 
 
+def guard_end(text: str, names: Collection[str]) -> str:
+    """Return author text whose end begins no tag that a value behind it could make one of these.
+
+    A name that is whole is kept: it is a tag of the author's.
+    """
+    if "<" not in text and text.isascii():
+        return text
+    start = max(map(text.rfind, _BRACKETS))
+    readings = _readings(text, start + 1) if start >= 0 else ()
+    begun = [name for name, is_last in readings if is_last]
+    if not any(known.startswith(name) and known != name for name in begun for known in names):
+        return text
+    return f"{text[:start]}{_ANY.sub(reference, text[start])}{text[start + 1 :]}"
+
+
 def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
     """Return a value for the body of a fence, changed only where a mark or a reference begins.
 

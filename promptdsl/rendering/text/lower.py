@@ -315,6 +315,9 @@ class Lowering:
 
     def _guarded_document(self, block: Block) -> Block:
         """Return an attachment whose title, and its text where it is text, forge no fence."""
+        if isinstance(block, ToolResultBlock):
+            content = tuple(map(self._guarded_document, block.content))
+            return attrs.evolve(block, content=content)
         if not isinstance(block, DocumentBlock):
             return block
         source, title = block.source, self._guarded_text(block.title)

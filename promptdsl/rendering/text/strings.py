@@ -13,7 +13,7 @@ import attrs
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.escaping import body, field, inline, title
-from promptdsl.foundation.guards import guard, minimal_body
+from promptdsl.foundation.guards import guard, guard_end, minimal_body
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
@@ -139,7 +139,7 @@ def text_in(
         parts = dedent_parts(parts)
     texts: list[str] = []
     tag = ""  # an author's tag that is not closed yet
-    in_quotes = False
+    in_quotes, authored = False, 0  # the number of texts before those of the author
     for part in parts:
         if isinstance(part, str):
             text, is_value = part, rules.values
@@ -149,8 +149,11 @@ def text_in(
             continue
         if is_value and rules.encoding != "plain":
             notice((text,), note)
+            if authored < len(texts) and fences.in_body(rules):
+                texts[authored:] = [guard_end("".join(texts[authored:]), fences.vocabulary)]
             in_attribute = in_quotes and encode is None
             texts.append(fences.encoded(text, rules, field if in_attribute else encode))
+            authored = len(texts)
             tag += "-" if tag else ""
         else:
             text = written(text, note)
