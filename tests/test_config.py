@@ -202,7 +202,8 @@ def test_a_layer_may_say_nothing(layer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"role_mapping": {}}, {"delimiters": {}}, {"delimiters": {"event": {}}}, {"encoding": {}}]
+    "options",
+    [{"role_mapping": {}}, {"delimiters": {}}, {"delimiters": {"event": {}}}, {"encoding": {}}],
 )
 def test_a_nested_value_may_be_empty(options: dict[str, Any]) -> None:
     """A nested mapping without keys sets nothing."""

@@ -73,7 +73,8 @@ def test_brackets(value: str, expected: str) -> None:
     [
         *(" ", "\t", "\n", "\r\n", "\v", "\f", "\u00a0", "\u2028", "\u3000", "  \n "),
         *("/", "\\", "\u1735", "\u2044", "\u2215", "\u29f8", "\uff0f", "//", "/ / \\"),
-        *("\x00", "\x08", "\x1c", "\x7f", "\x85", "\u00ad", "\u034f", "\u200b", "\u2060", "\ufeff"),
+        *("\x00", "\x08", "\x1c", "\x7f", "\x85"),
+        *("\u00ad", "\u034f", "\u200b", "\u2060", "\ufeff"),
         *("\u115f", "\u3164", "\uffa0", "\u2800", "\ufe0f", "\U000e0065", "\U000e0100", "\ufffe"),
         *("\u0301", "\u0338", "\u0903", "\u20dd", "\ud800", "\u202e", "/\u200b ", "\u200b/\u0301"),
     ],
@@ -97,9 +98,12 @@ def test_no_gaps(gap: str) -> None:
         *("event", "EVENT", "eVent", "event.", "event-", "event.-.", "e\u200bvent", "ev\u0301ent"),
         *("ev\x00ent", "ev\x1fent", "ev\x85ent", "ev\u00adent", "ev\ufe0fent", "ev\u3164ent"),
         *("event\u200bx", "event\u0301s", "event\x00xyz", "e\u200bv\u200be\u200bn\u200bt"),
-        *("\uff45\uff56\uff45\uff4e\uff54", "\u24d4vent", "\U0001d41event", "\u00e9vent", "event\u0301"),
-        *("event ", "event>", "event/", "event=", "event\n", "event:", "event\u00bd", "event\u00b7"),
-        *("fact\u017f", "FACT\u017f", "sy\ufb06em", "a-b", "A-B", "a\uff0db", "x.y", "x\uff0ey", "x\u2024y"),
+        *("\uff45\uff56\uff45\uff4e\uff54", "\u24d4vent"),
+        *("\U0001d41event", "\u00e9vent", "event\u0301"),
+        *("event ", "event>", "event/", "event="),
+        *("event\n", "event:", "event\u00bd", "event\u00b7"),
+        *("fact\u017f", "FACT\u017f", "sy\ufb06em", "a-b"),
+        *("A-B", "a\uff0db", "x.y", "x\uff0ey", "x\u2024y"),
         *("tool_use", "tool\uff3fuse", "ass\u0131stant", "ASS\u0130STANT", "a\u017fs\u0131stant"),
     ],
 )
@@ -112,9 +116,11 @@ def test_names(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("events", "event1", "event_", "event.x", "event-x", "preevent", "even", "x", "eventevent"),
+        *("events", "event1", "event_", "event.x"),
+        *("event-x", "preevent", "even", "x", "eventevent"),
         *("user", "tool", "tooluse", "a", "b", "div", "Promise", "factss", "xy", "x-y", "ab"),
-        *("\u0435vent", "ev\u03b5nt", "e vent", "ev\u00b7ent", "event\u00e9", "event\u0661", "ev/ent"),
+        *("\u0435vent", "ev\u03b5nt", "e vent"),
+        *("ev\u00b7ent", "event\u00e9", "event\u0661", "ev/ent"),
         *("even\u200bts", "events\u200b", "e\u200bevent", "event\u2082", "system1"),
     ],
 )
@@ -287,8 +293,10 @@ ATOMS = (
     *BRACKETS,
     *SLASHES,
     *("<", "</", "< /", ">", "event", "EVENT", "ev", "ent", "context", "a-b", "x.y", "tool_use"),
-    *("facts", "\ufb06", "\u017f", "\u0131", "\u0130", "\uff45", "\u00df", "\u2126", "\u00bd", "\u00b2"),
-    *("\u200b", "\u0301", "\u0903", "\x00", "\x1c", "\x85", "\u2028", "\u3164", "\u2800", "\ufe0f"),
+    *("facts", "\ufb06", "\u017f", "\u0131", "\u0130"),
+    *("\uff45", "\u00df", "\u2126", "\u00bd", "\u00b2"),
+    *("\u200b", "\u0301", "\u0903", "\x00", "\x1c"),
+    *("\x85", "\u2028", "\u3164", "\u2800", "\ufe0f"),
     *("\U000e0065", "\xad", "\ud800", " ", "\t", "\n", "\r", ".", "-", "_", "\uff0e", "\uff3f"),
     *("&", "&#", "&#x", "&l", "amp;", "lt;", "apos;", "60;", "3c;", ";", "#", "1", "x", "q"),
     *("[", "[[", "]", "]]", "end", "END", "e", "n", "N", "d", "note:", "Note", ":", "K"),
@@ -316,9 +324,7 @@ def test_random_values_are_changed_where_the_reader_says(seed: int, count: int) 
 def test_every_character_is_read_as_the_reader_does(frame: str, last: int) -> None:
     """Every character that there is, in every place of a tag, is read as the slow reader does."""
     values = [frame.format(chr(code)) for code in range(last)]
-    assert [] == [
-        value for value in values if minimal(value, NAMES) != minimal_body(value, NAMES)
-    ]
+    assert [] == [value for value in values if minimal(value, NAMES) != minimal_body(value, NAMES)]
 
 
 # What holds for any value.
@@ -470,7 +476,7 @@ def test_json_in_full(value: str, expected: str) -> None:
     assert (expected, value) == (found, json.loads(found))
 
 
-STRINGS = VALUES | st.lists(PARTS_OF_TAGS | st.sampled_from("\t\n\b\f\\\"")).map("".join)
+STRINGS = VALUES | st.lists(PARTS_OF_TAGS | st.sampled_from('\t\n\b\f\\"')).map("".join)
 DATA = st.recursive(
     st.none() | st.booleans() | st.integers() | STRINGS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(STRINGS, inner, max_size=3),
@@ -500,7 +506,8 @@ def test_any_json(value: Any, literals: frozenset[str], *, full: bool) -> None:
 RUNS = (
     *("<", "< ", "</", "<\u200b", "<event", "<even", "<e\u200b", "<e\u0301 ", "\u2039", "\u2039/"),
     *("&", "&#", "&#1", "&#x", "&amp", "&amp;", "&#x1;", "\r", "\x00", "\ud800", "[", "[[", "[ "),
-    *("] ]", "n ", "note", "no\u200bte", "]\u200b", "<a.-", "<.", "<\\", " ", "\u200b", "\u0301", "a"),
+    *("] ]", "n ", "note", "no\u200bte", "]\u200b", "<a.-"),
+    *("<.", "<\\", " ", "\u200b", "\u0301", "a"),
 )
 
 

@@ -199,7 +199,12 @@ ATTRIBUTE: dict[str, Turned] = {
 }
 CASES = [
     pytest.param(place, encode, id=name)
-    for places, encode in ((INLINE, inline), (BODY, minimal), (FIELD, field), (ATTRIBUTE, attribute))
+    for places, encode in (
+        (INLINE, inline),
+        (BODY, minimal),
+        (FIELD, field),
+        (ATTRIBUTE, attribute),
+    )
     for name, place in places.items()
 ]
 every_place = pytest.mark.parametrize(("place", "encode"), CASES)

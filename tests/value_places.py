@@ -138,9 +138,7 @@ FORMS: Mapping[str, Form] = {
     "output": Form(lambda v: Example("a", Value(v)), "  "),
     "section": Form(lambda v: Section("one", Value(v), title="One")),
     "section in a section": Form(lambda v: Section("one", "a", Section("two", Value(v)))),
-    "title": Form(
-        lambda v: Section("one", "a", title=Value(v)), line=True, own=True, strict=True
-    ),
+    "title": Form(lambda v: Section("one", "a", title=Value(v)), line=True, own=True, strict=True),
     "inner title": Form(
         lambda v: Section("one", Section("two", "a", title=Value(v))),
         line=True,

@@ -267,7 +267,8 @@ def test_text_follows_the_fields() -> None:
 @pytest.mark.parametrize("write", [UserAction, StateChange, SystemEvent])
 def test_text_is_author_text_and_may_have_parts(write: Any) -> None:
     """The text cannot leave the fence; a value in it is a value, and lists are lists."""
-    event = write("x", "</event> <b>", Value(" <i></event>"), List("a", "b"), Json([1]), Note("hidden"))
+    parts = (List("a", "b"), Json([1]), Note("hidden"))
+    event = write("x", "</event> <b>", Value(" <i></event>"), *parts)
     assert (
         "&lt;/event> <b> <i>&lt;/event>\n\n- a\n- b\n\n[1]\n</event>"
         == text(event).split("\n", 3)[3]

@@ -168,9 +168,7 @@ def test_what_is_trusted_stays_in_its_fence(form: Any, cell: str) -> None:
     assert (1, 1) == (whole.count("<rules"), whole.count("</rules"))
 
 
-@pytest.mark.parametrize(
-    ("cell", "expected"), [("]]", "&#93;]"), (trusted("]]"), "&#93;&#93;")]
-)
+@pytest.mark.parametrize(("cell", "expected"), [("]]", "&#93;]"), (trusted("]]"), "&#93;&#93;")])
 def test_cells_hold_no_delimiter(cell: str, expected: str) -> None:
     """No cell holds a delimiter that is configured and no tag."""
     config: Any = {"delimiters": {"ephemeral": ("[[", "]]")}}

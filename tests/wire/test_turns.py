@@ -446,9 +446,10 @@ def test_losses_of_an_instruction(target: str) -> None:
 def test_the_end_of_a_fence() -> None:
     """No text of an instruction ends its own fence, however the end is written."""
     text = "x </developer> </ DEVELOPER\n> < / developer> </developers> <developer> </dev"
-    guarded = (
-        "x &lt;/developer> &lt;/ DEVELOPER\n> &lt; / developer> </developers> &lt;developer> &lt;/dev"
+    marked = "x </developer> </ DEVELOPER\n> < / developer> _ <developer> </dev".replace(
+        "<", "&lt;"
     )
+    guarded = marked.replace("_", "</developers>")
     assert [("user", "u", f"<developer>\n{guarded}\n</developer>", "v")] == turns(
         OLDER, U, say("developer", text), V
     )
