@@ -685,19 +685,10 @@ PIECES = st.sampled_from(
 PARTS_OF_TAGS = st.sampled_from(
     (
         *("<", "</", "\u2039", "\u226e", "/", "\\", " ", "\n", ">", ".", "-", "_", "event", "EV"),
-        *(
-            "ent",
-            "con",
-            "text",
-            "contex",
-            "untrusted",
-            "tool",
-            "_use",
-            "\ufb06",
-            "\u0131",
-            "\uff45",
-        ),
-        *("\u200b", "\u0301", "\x00", "\x1f", "\u3164", "\U000e0065", "&", "&#", "&#x", "1", "amp"),
+        *("ent", "con", "text", "contex", "untrusted"),
+        *("tool", "_use", "\ufb06", "\u0131", "\uff45"),
+        *("\u200b", "\u0301", "\x00", "\x1f", "\u3164"),
+        *("\U000e0065", "&", "&#", "&#x", "1", "amp"),
         *("lt;", "&lt", ";", "[[", "]]", "[", "N", "OTE>"),
     )
 )

@@ -55,9 +55,8 @@ BEGUN = (
     "<context",
     "\ud800",
 )
-AUTHORED = [
-    text for text in dict.fromkeys((*CLOSERS, *TOLERANT, *TWINS, *FENCES, *CODE, *BEGUN)) if text
-]
+TRIED = (*CLOSERS, *TOLERANT, *TWINS, *FENCES, *CODE, *BEGUN)
+AUTHORED = [text for text in dict.fromkeys(TRIED) if text]
 TABLES = ("markdown", "csv", "json", "xml", "html")
 
 

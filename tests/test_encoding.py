@@ -713,9 +713,8 @@ def test_guard_against_literals_keeps_the_object(delimiters: tuple[str, ...]) ->
 
 def test_guard_against_letters_that_have_no_case() -> None:
     """A letter whose small form is two is found in a delimiter, and so is its capital form."""
-    assert "a&#91;\u0130b &#91;\u212a" == guard(
-        "a[\u0130b [\u212a", (), frozenset({"[\u0130", "[k"})
-    )
+    literals = frozenset({"[\u0130", "[k"})
+    assert "a&#91;\u0130b &#91;\u212a" == guard("a[\u0130b [\u212a", (), literals)
 
 
 def test_guard_against_a_line_end() -> None:
@@ -1064,9 +1063,8 @@ def test_characters_inline(before: str, after: str, expected: frozenset[str]) ->
 
 def test_characters_of_a_name() -> None:
     """A guard takes letters, digits, the underscore and their twins for a name, and no others."""
-    found = {
-        each for each in FIRST_BLOCKS if guard(f"<{each}>", {fold(each)} - {""}) != f"<{each}>"
-    }
+    tags = {each: f"<{each}>" for each in FIRST_BLOCKS}
+    found = {each for each, tag in tags.items() if guard(tag, {fold(each)} - {""}) != tag}
     expected = {each for each in FIRST_BLOCKS if is_of_name(each) and plain(each).rstrip(".-")}
     assert (expected, True) == (found, found > {*ascii_letters, *digits, "_", "\u0131", "\u212a"})
 

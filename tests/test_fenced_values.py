@@ -140,7 +140,8 @@ every_place = pytest.mark.parametrize(("place", "names", "config"), CASES)
 
 def heard(tree: Any, config: Any = None, **request: Any) -> str:
     """Return the text of the last message."""
-    tree = tree if isinstance(tree, Timeline) else Timeline(*(tree if type(tree) is tuple else [tree]))
+    turns = tree if isinstance(tree, tuple) else (tree,)
+    tree = tree if isinstance(tree, Timeline) else Timeline(*turns)
     return spoken(render(tree, transformation=config or {}, **request).messages[-1])
 
 
@@ -171,7 +172,7 @@ SOME = (*TOLERANT, *TWINS[:4], *FENCES[:4], "a\r\n\x00", "&lt;", "<b>x</b>")
 
 @every_place
 def test_no_value_forges_a_tag_of_its_prompt(place: PLACED, names: set[str], config: Any) -> None:
-    """Whatever the value, every byte outside its place stays, and so does each tag in the prompt."""
+    """Whatever the value, every byte outside its place stays, and so does each tag."""
     forged = [
         form.format(name)
         for name in sorted({*names, *OWN})
@@ -191,7 +192,7 @@ def test_no_value_forges_a_tag_of_its_prompt(place: PLACED, names: set[str], con
 def test_other_tags_are_readable(place: PLACED, names: set[str], config: Any) -> None:
     """Markup of any other name, and all that is no reference, stays as it is."""
     value = "<q>a && b</q> <div class='x'>Promise<User[]></div> ?a=1&b=2 </other>"
-    assert value == within(place, value, config)[0]
+    assert ([], value) == (tags_in(value, {*names, *OWN}), within(place, value, config)[0])
 
 
 @every_place
@@ -255,7 +256,10 @@ def test_author_text_that_begins_a_tag(before: str, value: str, ephemeral: Any) 
 @pytest.mark.parametrize(
     ("author", "expected"),
     [
-        (('<doc title="', Value('x" y="<z>&'), '">'), '<doc title="x&quot; y=&quot;&lt;z&gt;&amp;">'),
+        (
+            ('<doc title="', Value('x" y="<z>&'), '">'),
+            '<doc title="x&quot; y=&quot;&lt;z&gt;&amp;">',
+        ),
         (("<doc ", Value("a>b"), ">"), "<doc a&gt;b>"),
         (("<doc", Value(" a>b"), ">"), "<doc a&gt;b>"),
         (("<doc>", Value("a>b 'c'"), "</doc>"), "<doc>a>b 'c'</doc>"),
@@ -266,7 +270,7 @@ def test_author_text_that_begins_a_tag(before: str, value: str, ephemeral: Any) 
 )
 def test_a_value_in_a_tag_of_the_author(author: tuple[Any, ...], expected: str) -> None:
     """In an open tag of the author's a value is an attribute, and encoded as one."""
-    assert f"<context>\n{expected}\n</context>" == heard(Ephemeral("x ", *author)).replace("x ", "", 1)
+    assert f"<context>\nx {expected}\n</context>" == heard(Ephemeral("x ", *author))
 
 
 # Budgets.
@@ -275,7 +279,7 @@ def test_a_value_in_a_tag_of_the_author(author: tuple[Any, ...], expected: str) 
 @pytest.mark.parametrize("keep", ["head", "tail", "ends"])
 @pytest.mark.parametrize(
     "value",
-    ["a </facts> b <facts> &lt; c", "<\u200b/fa\u0301cts>" * 3, "&amp;" * 6, "x </context> " * 3],
+    ["a </facts> b <facts> &lt;", "<\u200b/fa\u0301cts>" * 3, "&amp;" * 6, "x </context> " * 3],
 )
 def test_a_cut_anywhere(value: str, keep: Any) -> None:
     """A value that a limit cuts is cut before it is encoded, and forges nothing anywhere."""
@@ -462,7 +466,10 @@ def test_an_unknown_encoding_of_a_configuration() -> None:
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        (Event(UserAction("x", target='<b> & "a"\n')), "User x: &lt;b&gt; &amp; &quot;a&quot;&#10;"),
+        (
+            Event(UserAction("x", target='<b> & "a"\n')),
+            "User x: &lt;b&gt; &amp; &quot;a&quot;&#10;",
+        ),
         (Ephemeral("a", title="<b> &"), '<context title="&lt;b&gt; &amp;">'),
         (Ephemeral("a", type="<b> &"), '<context type="&lt;b&gt; &amp;">'),
         (Grounding("g", Section("s", "a", title="<b> &")), "## &lt;b&gt; &amp;"),
@@ -532,10 +539,10 @@ every_forged = pytest.mark.parametrize("text", FORGED)
 @pytest.mark.parametrize(
     "write",
     [
-        lambda text: User(text),
+        User,
         lambda text: User(Value(text)),
         lambda text: User("a", Section("s", text)),
-        lambda text: _answer(text),
+        _answer,
         lambda text: _recorded("user", type="text", text=text),
         lambda text: User(Text("a ", text), name="Ada"),
     ],

@@ -59,7 +59,7 @@ def is_of_name(mark: str) -> bool:
 
 
 def names_at(text: str, start: int) -> Iterator[tuple[str, bool]]:
-    """Yield each name that a reader may read at a position, and whether the text may go on in it."""
+    """Yield each name that may be read at a position, and whether the text may go on in it."""
     name = ""
     for position in range(start, len(text)):
         if is_nothing(text[position]):

@@ -10,7 +10,10 @@ PACKAGE = Path(promptdsl.__file__).parent
 
 
 class Room(NamedTuple):
-    """The files of a room in the package, its tests, and the share of mutants that has to die."""
+    """The files of a room in the package, its tests, and the share of mutants that has to die.
+
+    Files and tests are divided by blanks.
+    """
 
     files: str
     tests: str
@@ -33,8 +36,9 @@ ROOMS: Mapping[str, Room] = {
         " tests/test_chat_templates.py tests/test_rendering.py tests/passes",
     ),
     "escaping": Room(
-        "foundation/escaping.py",
-        "tests/test_encoding.py tests/test_tables.py tests/components/test_text.py",
+        "foundation/escaping.py foundation/guards.py",
+        "tests/test_encoding.py tests/test_minimal_encoding.py tests/test_fenced_values.py"
+        " tests/test_tables.py tests/test_wording.py tests/components/test_text.py",
         wanted=0.95,
     ),
 }
@@ -42,7 +46,7 @@ ROOMS: Mapping[str, Room] = {
 
 def files_of(room: Room) -> list[Path]:
     """Return the files of a room, in order."""
-    return sorted(PACKAGE.glob(room.files))
+    return sorted(path for pattern in room.files.split() for path in PACKAGE.glob(pattern))
 
 
 def module_name(path: Path) -> str:
