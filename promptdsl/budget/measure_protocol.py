@@ -8,7 +8,6 @@ from typing import Protocol
 
 from promptdsl.budget.line import Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.messages.roles import Role
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
@@ -25,10 +24,6 @@ class Measure(Protocol):
     @property
     def reply(self) -> int:
         """The tokens an answer begins with."""
-        ...
-
-    def frame(self, role: Role) -> int:
-        """Return the tokens around a message of a role."""
         ...
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:

@@ -475,7 +475,7 @@ def test_what_was_dropped_stands_where_it_stood() -> None:
     assert [
         (2, 2, "section 'tone'", 3),
         (5, 1, "history", 16),
-        (12, 0, "user turn", 5),
+        (12, 0, "user turn", 9),
     ] == gone
 
 
