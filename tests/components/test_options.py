@@ -216,7 +216,7 @@ def test_an_id_is_given_first(write: Any) -> None:
         ({"metadata": [1]}, "User(metadata=[1])", "write a mapping"),
         ({"tags": "ab"}, "User(tags='ab')", 'write a tuple of strings: tags=("a", "b")'),
         ({"tags": [1]}, "User(tags=[1])", 'write a tuple of strings: tags=("a", "b")'),
-        ({"audience": "us"}, "User(audience='us')", "one of 'all', 'model', 'people'"),
+        ({"audience": "us"}, "User(audience='us')", "known: all, model, people"),
         ({"cache": "1h"}, "User(cache='1h')", "write True or False"),
         ({"cache": 1}, "User(cache=1)", "write True or False"),
         ({"merge": None}, "User(merge=None)", "write True or False"),

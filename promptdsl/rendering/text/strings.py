@@ -64,8 +64,10 @@ SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
 _MARKUP = frozenset("&<>")
-_OPEN_TAG = re.compile(r"""<[A-Za-z_](?:[^<>"']|"[^"]*"|'[^']*')*+((?:"[^"]*|'[^']*)(?<!\n))?\Z""")
-"""A tag at the end of a text that is not closed; group 1 begins with an open quotation mark."""
+_OPEN_TAG = re.compile(
+    r"""<[A-Za-z_](?:[^<>"']|"[^"]*"|'[^']*')*+((?<==)(?:"[^"]*|'[^']*)(?<!\n))?\Z"""
+)
+"""A tag at the end of a text that is not closed; group 1 is an attribute whose quotation mark is open."""
 
 
 @attrs.define(eq=False)
