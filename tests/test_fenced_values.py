@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -63,6 +64,10 @@ def _recorded(role: str, **block: Any) -> Node:
     return History([{"role": role, "content": [block]}])
 
 
+def _untrusted(turn: Callable[[Node], Node], value: str) -> Node:
+    return turn(Untrusted(value))
+
+
 def _answer(part: Any) -> tuple[Any, ...]:
     return Assistant(ToolUse("t", {}, id="c")), ToolMessage("c", part)
 
@@ -100,7 +105,7 @@ PLACES: dict[str, tuple[PLACED, set[str]]] = {
     "recorded request": (lambda v: _recorded("ephemeral", type="text", text=v), set()),
     "text of an event": (lambda v: Event(UserAction("x", "<facts>", Value(v))), {"facts"}),
     **{
-        f"untrusted in {turn.__name__}": (lambda v, turn=turn: turn(Untrusted(v)), set())
+        f"untrusted in {turn.__name__}": (partial(_untrusted, turn), set())
         for turn in (System, Developer, User, Assistant, Ephemeral, Event)
     },
     "untrusted in an answer": (lambda v: _answer(Untrusted(v)), set()),
@@ -433,14 +438,17 @@ def test_the_setting_is_explained(asked: Any) -> None:
     assert chosen == render(User("Hi."), **asked).explain()["encoding.body"]
 
 
+UNKNOWN: Any = "ful"
+
+
 @pytest.mark.parametrize(
     "write",
     [
-        lambda: Event("a", encoding="ful"),
-        lambda: Ephemeral("a", encoding="ful"),
-        lambda: Grounding("g", "a", encoding="ful"),
-        lambda: Section("s", "a", encoding="ful"),
-        lambda: Untrusted("a", encoding="ful"),
+        lambda: Event("a", encoding=UNKNOWN),
+        lambda: Ephemeral("a", encoding=UNKNOWN),
+        lambda: Grounding("g", "a", encoding=UNKNOWN),
+        lambda: Section("s", "a", encoding=UNKNOWN),
+        lambda: Untrusted("a", encoding=UNKNOWN),
     ],
 )
 def test_an_unknown_encoding(write: Callable[[], Any]) -> None:
@@ -588,6 +596,7 @@ def test_text_documents_are_guarded(text: str, *, recorded: bool, result: bool) 
     """A text of a document, and its title, forge no fence; the rest of it is as it was."""
     data = f"a {text} \u00e9".encode(errors="replace")
     document: Any = Document.from_bytes(data, media_type="text/plain", title=text)
+    tree: Any
     if recorded:
         tree = History([render(User("q", document)).messages[0]])
     else:

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from promptdsl import decode
 from tests.hostile import ANY_TEXT, HOSTILE, LARGEST_REFERENCE, PARTS_OF_TAGS, VALUES
-from tests.internals import fold, guard, json_body, json_text, minimal_body, tag_names
+from tests.internals import (
+    fold,
+    guard,
+    guard_between,
+    guard_end,
+    json_body,
+    json_text,
+    minimal_body,
+    tag_names,
+)
 from tests.searching import examples
 from tests.tolerant_reader import (
     BRACKETS,
@@ -319,11 +328,17 @@ def test_random_values_are_changed_where_the_reader_says(seed: int, count: int) 
 
 @pytest.mark.parametrize("frame", ["{}", "<{}event>", "<ev{}ent>", "<event{}x>", "x<{}"])
 @pytest.mark.parametrize(
-    "last", [0x3100, pytest.param(0x110000, marks=pytest.mark.slow)], ids=["first", "all"]
+    "codes",
+    [
+        range(0x3100),
+        pytest.param(range(0x3100, 0x20000), marks=pytest.mark.slow),
+        pytest.param(range(0xDFF00, 0xE1100), marks=pytest.mark.slow),
+    ],
+    ids=["first", "more", "tags"],
 )
-def test_every_character_is_read_as_the_reader_does(frame: str, last: int) -> None:
-    """Every character that there is, in every place of a tag, is read as the slow reader does."""
-    values = [frame.format(chr(code)) for code in range(last)]
+def test_every_character_is_read_as_the_reader_does(frame: str, codes: range) -> None:
+    """Every character, in every place of a tag, is read as the slow reader does."""
+    values = [frame.format(chr(code)) for code in codes]
     assert [] == [value for value in values if minimal(value, NAMES) != minimal_body(value, NAMES)]
 
 
@@ -419,6 +434,49 @@ def test_tag_names(text: str, expected: set[str]) -> None:
 def test_fold(name: str, expected: str) -> None:
     """A name is compared without case, marks and what nobody sees."""
     assert expected == fold(name)
+
+
+# Author text beside a value.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a <", "a &lt;"),
+        ("a </ \n", "a &lt;/ \n"),
+        ("a <ev", "a &lt;ev"),
+        ("a <b> <ev", "a <b> &lt;ev"),
+        ("a <e\u200bv", "a &lt;e\u200bv"),
+        ("a \u2039ev", "a &#8249;ev"),
+        ("a <a-", "a &lt;a-"),
+        ("a <tool", "a &lt;tool"),
+        ("a <event", "a <event"),
+        ("a <event>", "a <event>"),
+        ("a <ev b", "a <ev b"),
+        ("a <q", "a <q"),
+        ("a <b", "a <b"),
+        ("ev", "ev"),
+        ("\u00e9v", "\u00e9v"),
+    ],
+)
+def test_the_end_of_author_text(text: str, expected: str) -> None:
+    """The end of an author's text begins no tag that a value behind it could finish."""
+    assert expected == guard_end(text, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "after", "expected"),
+    [
+        ("[", "[END", "", "&#91;END"),
+        ("", "a [[EN", "D", "a &#91;[EN"),
+        ("[[E", "N", "D", "&#78;"),
+        ("[[END", "N", "D", "N"),
+        ("a", "b", "c", "b"),
+    ],
+)
+def test_between_two_texts(before: str, text: str, after: str, expected: str) -> None:
+    """A text forms no literal delimiter with the texts around it."""
+    assert expected == guard_between(before, text, after, frozenset({"[[END"}))
 
 
 # JSON.

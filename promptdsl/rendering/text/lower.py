@@ -44,7 +44,7 @@ from promptdsl.tree.turn_nodes import (
     TurnNode,
 )
 
-S = TypeVar("S", str, str | None)
+S = TypeVar("S", str, None)
 
 Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 """The content of a finished tree."""
@@ -329,7 +329,9 @@ class Lowering:
 
     def _guarded_text(self, text: S) -> S:
         """Return a text that forges no fence; ``None`` for no text."""
-        return text if text is None else guard(text, self.speech.guards, self.speech.literals)
+        if text is None:
+            return None
+        return guard(text, self.speech.guards, self.speech.literals)
 
 
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
