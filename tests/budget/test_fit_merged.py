@@ -187,7 +187,9 @@ def test_every_budget(parts: Callable[[], list[Node]], provider: str | None) -> 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini", "bedrock"])
 @pytest.mark.parametrize("parts", MERGED.values(), ids=MERGED)
-def test_every_budget_of_a_target_of_two_sides(parts: Callable[[], list[Node]], provider: str) -> None:
+def test_every_budget_of_a_target_of_two_sides(
+    parts: Callable[[], list[Node]], provider: str
+) -> None:
     """A target that merges more is sent no less in a larger budget, and all that fits."""
     request = {"counter": words, "provider": provider}
     whole = render(Timeline(*parts()), **request).tokens.total

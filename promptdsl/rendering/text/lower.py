@@ -3,7 +3,7 @@
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple, TypeAlias, TypeVar, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import attrs
 
@@ -43,8 +43,6 @@ from promptdsl.tree.turn_nodes import (
     ToolTurnNode,
     TurnNode,
 )
-
-S = TypeVar("S", str, None)
 
 Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 """The content of a finished tree."""
@@ -229,7 +227,8 @@ class Lowering:
         details = _details_of(options)
         if self.rules(turn).guards:
             blocks = tuple(map(self._guarded_document, blocks))
-            details = attrs.evolve(details, name=self._guarded_text(details.name))
+            name = details.name and self._guarded_text(details.name)
+            details = attrs.evolve(details, name=name)
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
         origin = (head, number, turn.at, details, options.within)
@@ -304,7 +303,9 @@ class Lowering:
         if self.speech is SPEECH or recorded.role not in ("user", "tool"):
             return recorded
         content = tuple(map(self._guarded_block, recorded.content))
-        return recorded.replace(content=content, name=self._guarded_text(recorded.name))
+        return recorded.replace(
+            content=content, name=recorded.name and self._guarded_text(recorded.name)
+        )
 
     def _guarded_block(self, block: Block) -> Block:
         if isinstance(block, TextBlock):
@@ -320,17 +321,14 @@ class Lowering:
             return attrs.evolve(block, content=content)
         if not isinstance(block, DocumentBlock):
             return block
-        source, title = block.source, self._guarded_text(block.title)
+        source, title = block.source, block.title and self._guarded_text(block.title)
         if source.kind == "base64" and (source.media_type or "").startswith("text/"):
             text = b64decode(source.value).decode(errors="surrogateescape")
             data = self._guarded_text(text).encode(errors="surrogateescape")
             source = attrs.evolve(source, value=b64encode(data).decode())
         return attrs.evolve(block, source=source, title=title)
 
-    def _guarded_text(self, text: S) -> S:
-        """Return a text that forges no fence; ``None`` for no text."""
-        if text is None:
-            return None
+    def _guarded_text(self, text: str) -> str:
         return guard(text, self.speech.guards, self.speech.literals)
 
 

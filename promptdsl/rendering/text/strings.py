@@ -65,7 +65,8 @@ SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 _MARKUP = frozenset("&<>")
 _OPEN_TAG = re.compile(
-    r"""<[A-Za-z_](?:[^<>"']|"[^"]*"|'[^']*')*+((?<==)(?:"[^"]*|'[^']*)(?<!\n))?\Z"""
+    r"""<[A-Za-z_](?:[^<>"']|"[^"]*"|'[^']*')*+"""
+    r"""((?<==)(?:"[^"]*|'[^']*)(?<!\n))?\Z"""
 )
 """A tag at the end of a text that is not closed; group 1 is an attribute whose quotation mark is open."""
 
