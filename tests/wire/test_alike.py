@@ -28,6 +28,7 @@ from tests.providers.strategies import joined, rounds_of, turns_of
 from tests.searching import examples
 from tests.wire.sent import answer, say, sent
 
+OPENING = {"role": "user", "content": "."}
 LLAMA = "meta.llama3-1-70b-instruct-v1:0"
 TARGETS = {
     **{name: FACTS[name] for name in FACTS if name != "o1-mini" and "template " not in name},
@@ -141,17 +142,36 @@ def test_a_blank_at_the_end(target: str, content: Any, expected: str, losses: ob
     assert (wire, losses) == told(target, *said)
 
 
-def test_the_item_of_a_response() -> None:
-    """At Responses a last answer with the id of its item goes back as it came."""
+@pytest.mark.parametrize("thought", [[], [{"type": "reasoning", "id": "rs_1", "summary": []}]])
+@pytest.mark.parametrize("texts", [["a "], [" "], ["a", "\n"]])
+def test_the_item_of_a_response(texts: list[str], thought: list[Any]) -> None:
+    """At Responses an answer with the id of its item goes back as it came, and its reasoning."""
     recorded = [
         {"role": "user", "content": "u"},
+        *thought,
         {
             **{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"},
-            "content": [{"type": "output_text", "text": "a ", "annotations": []}],
+            "content": [{"type": "output_text", "text": text, "annotations": []} for text in texts],
         },
     ]
     messages = read_payload(recorded, "openai_responses").messages
-    assert recorded == sent("openai_responses", *messages)["input"]
+    payload, losses = write(Prompt(messages), TARGETS["responses"])
+    assert (recorded, ()) == (payload["input"], losses)
+
+
+@pytest.mark.parametrize(
+    ("item", "opening"),
+    [
+        ({"type": "web_search_call", "id": "ws_1", "status": "completed"}, [OPENING]),
+        ({"type": "reasoning", "id": "rs_1", "summary": []}, [OPENING]),
+        ({"type": "compaction", "encrypted_content": "x"}, []),
+    ],
+)
+def test_what_the_model_begins_with(item: Any, opening: list[Any]) -> None:
+    """At Responses a call of the service's own tools is a turn of the model, too."""
+    recorded = [item, {"role": "assistant", "content": "a"}, {"role": "user", "content": "u"}]
+    messages = read_payload(recorded, "openai_responses").messages
+    assert [*opening, *recorded] == sent("openai_responses", *messages)["input"]
 
 
 def test_an_answer_of_parts() -> None:

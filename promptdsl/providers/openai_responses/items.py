@@ -1,7 +1,7 @@
 """The items of Responses: a request while it is being written, their ids, and their types."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import attrs
 
@@ -126,16 +126,24 @@ def origin_of(block: TextBlock | ToolUseBlock | ToolResultBlock) -> JsonObject:
     return item if isinstance(item, Mapping) else EMPTY
 
 
-def identity(request: Items, kind: str, origin: JsonObject) -> Param:
-    """Return the recorded keys of an item, its id only together with its reasoning.
+def keeps_id(
+    request: Items, kind: str, origin: JsonObject, waiting: Collection[object] = ()
+) -> bool:
+    """Return whether an item is sent with its recorded id: only together with its reasoning.
 
     The service refuses an id whose reasoning is missing; without one it takes the item as new.
+    ``waiting`` are the ids of reasoning that is sent before the item.
     """
+    thought = origin.get("reasoning")
+    has_reasoning = thought is None or thought in waiting or str(thought) in request.ids
+    return has_reasoning and is_new_id(request, kind, origin.get("id"))
+
+
+def identity(request: Items, kind: str, origin: JsonObject) -> Param:
+    """Return the recorded keys of an item, the id only where it keeps it."""
     keys = {key: origin[key] for key in KEPT[kind] if origin.get(key) is not None}
-    id, thought = keys.get("id"), origin.get("reasoning")
-    is_sendable = thought is None or str(thought) in request.ids
-    if is_sendable and is_new_id(request, kind, id):
-        request.ids.add(str(id))
+    if keeps_id(request, kind, origin):
+        request.ids.add(str(keys["id"]))
     else:
         keys = {key: value for key, value in keys.items() if key not in ("id", "status")}
     return json_copy(keys) if keys else {}

@@ -20,6 +20,7 @@ from promptdsl.providers.openai_responses.items import (
     identity,
     is_new_id,
     is_own,
+    keeps_id,
     origin_of,
     result_id,
 )
@@ -215,10 +216,13 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
         return
     lose_keys(request, place, block, known=("refusal", "annotations"))
     marked(request, place, block.cache, None)
-    if lose_blank(request, place, block):
+    origin = origin_of(block)
+    # A message with its id goes back as it came: its reasoning needs it.
+    thoughts = [thought["id"] for thought, _ in draft.thoughts]
+    is_kept = bool(block.text) and keeps_id(request, "message", origin, thoughts)
+    if not is_kept and lose_blank(request, place, block):
         return
     # A text of the model is sent in the message it came in.
-    origin = origin_of(block)
     if origin != draft.origin:
         _send_parts(request, draft)
     draft.origin = origin

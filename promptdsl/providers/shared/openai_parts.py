@@ -4,6 +4,7 @@ The blank line between two texts is the same with and without a mark, so a mark 
 changes no token.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeGuard
@@ -126,8 +127,8 @@ def settle_parts(request: Request, places: list[tuple[int, str]]) -> None:
         entries[index] = {**entries[index], key: finished(sent)}
 
 
-_OF_MODEL = frozenset({"reasoning", "function_call", "custom_tool_call"})
-"""The types of items of the model, beside messages, that may begin a conversation."""
+_OF_MODEL = re.compile("reasoning|.*_call")
+"""The types of items of the model, beside messages."""
 
 
 def open_conversation(request: Request, losses: int) -> None:
@@ -140,7 +141,8 @@ def open_conversation(request: Request, losses: int) -> None:
     first = next(spoken, None)
     if first is None:
         return
-    if entries[first].get("role") == "assistant" or entries[first].get("type") in _OF_MODEL:
+    role, kind = (str(entries[first].get(key)) for key in ("role", "type"))
+    if role == "assistant" or _OF_MODEL.fullmatch(kind):
         entries.insert(first, {"role": "user", "content": OPENING})
         request.losses.insert(losses, MODEL_FIRST)
 
