@@ -13,20 +13,15 @@ from promptdsl.components.options import (
     unknown_option,
 )
 from promptdsl.components.scope import Component, place, retract, start
-from promptdsl.foundation.errors import (
-    ContentError,
-    OptionError,
-    PromptError,
-    UnknownNameError,
-)
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import Node, found_in, label, named_label
+from promptdsl.tree.node import Absent, Node, found_in, label, named_label
 from promptdsl.tree.turn_nodes import RecordedNode
 
 
@@ -112,25 +107,14 @@ class History(Component, RecordedNode):
         return _begin_history(object.__new__(cls), messages, "chat_template", options)
 
 
-class _OtherForm:
-    """A constructor that a :class:`History` does not have, with the one to take."""
-
-    def __init__(self, name: str, fix: str) -> None:
-        self._name = name
-        self._fix = fix
-
-    def __get__(self, history: History | None, owner: type[History]) -> Never:
-        raise UnknownNameError(f"a History has no {self._name}()", fix=self._fix, at=(author(),))
-
-
 for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
     _fix = "write History.from_openai(messages): they have the form of OpenAI"
-    setattr(History, f"from_{_form}", _OtherForm(f"from_{_form}", _fix))
+    setattr(History, f"from_{_form}", Absent(f"from_{_form}()", _fix))
 for _form in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
     _fix = f"write History(from_{_form}(messages).messages), from promptdsl.integrations.{_form}"
-    setattr(History, f"from_{_form}", _OtherForm(f"from_{_form}", _fix))
+    setattr(History, f"from_{_form}", Absent(f"from_{_form}()", _fix))
 for _form in ("messages", "list", "dicts"):
-    setattr(History, f"from_{_form}", _OtherForm(f"from_{_form}", "write History(messages)"))
+    setattr(History, f"from_{_form}", Absent(f"from_{_form}()", "write History(messages)"))
 
 H = TypeVar("H", bound=History)
 

@@ -221,7 +221,7 @@ class Node:
 Node._node = Node
 
 
-class _Absent:
+class Absent:
     """An attribute that a node does not have, with advice.
 
     A ``__getattr__`` of nodes would make each access of an attribute slower.
@@ -232,7 +232,7 @@ class _Absent:
         self._fix = fix
 
     def __get__(self, node: Node | None, owner: type[Node]) -> Never:
-        name = owner.__name__ if node is None else named_label(node)
+        name = with_article(owner.__name__) if node is None else named_label(node)
         raise UnknownNameError(f"{name} has no {self._what}", fix=self._fix, at=(author(),))
 
 
@@ -242,11 +242,11 @@ for _name in (
     *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):
     _fix = f"render it first: render(prompt, model=...).{_name}"
-    setattr(Node, _name.removesuffix("()"), _Absent(f"{_name} before it is rendered", _fix))
-setattr(Node, "render", _Absent("render()", "write render(prompt, model=...)"))  # noqa: B010
+    setattr(Node, _name.removesuffix("()"), Absent(f"{_name} before it is rendered", _fix))
+setattr(Node, "render", Absent("render()", "write render(prompt, model=...)"))  # noqa: B010
 for _name in ("append", "extend", "add"):
     _fix = "give it its content as arguments, or write it in its block"
-    setattr(Node, _name, _Absent(f"{_name}()", _fix))
+    setattr(Node, _name, Absent(f"{_name}()", _fix))
 
 
 N = TypeVar("N", bound=Node)
