@@ -11,7 +11,7 @@ from promptdsl.rendering.result import Rendered
 class coroutine(Coroutine[Any, Any, Rendered]):  # noqa: N801 (errors name its type)
     """A coroutine for a result; asking it for what the result has is an error with advice.
 
-    It runs another one, whose pauses are those of an event loop, of any type.
+    It runs another one. What that one gives an event loop, and takes from it, is of any type.
     """
 
     __slots__ = ("_own",)

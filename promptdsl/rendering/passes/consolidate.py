@@ -51,7 +51,9 @@ def consolidate(root: RootNode) -> RootNode:
     ]
     unique_ids(root, tuple(siblings))
     first = parts[0]
-    vocabulary = max((part.options.vocabulary for part in _bare(parts)), key=len)
+    # All parts have the same vocabulary, but recorded ones, which have none.
+    vocabularies = (part.options.vocabulary for part in _bare(parts))
+    vocabulary = next(filter(None, vocabularies), frozenset[str]())
     options = Options(vocabulary=vocabulary) if vocabulary else DEFAULTS
     system = make_turn(
         ConsolidatedNode,
