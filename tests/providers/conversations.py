@@ -6,6 +6,7 @@ project, are the fixture ``recorded``.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import attrs
 
@@ -35,6 +36,13 @@ WAV = "UklGRiQAAABXQVZFZm10IA=="
 
 MODEL_FIRST = ("hint", "the model speaks first")
 """The hint about a conversation that begins with the model."""
+
+
+def unopened(turns: Iterable[Any], opening: object) -> list[Any]:
+    """Return turns without the first that is ``opening``."""
+    sent = [*turns]
+    first = sent.index(opening) if opening in sent else len(sent)
+    return sent[:first] + sent[first + 1 :]
 
 
 def say(

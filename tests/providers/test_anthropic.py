@@ -42,6 +42,7 @@ from tests.providers.conversations import (
     marked,
     media,
     say,
+    unopened,
     whole,
 )
 from tests.providers.laws import (
@@ -101,7 +102,7 @@ OPENED = ("user", [{"type": "text", "text": "."}])
 def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the turns as (role, blocks), losses and what opens a conversation aside."""
     turns = write(whole(messages), facts)[0]["messages"]
-    return [turn for turn in ((turn["role"], turn["content"]) for turn in turns) if turn != OPENED]
+    return unopened(((turn["role"], turn["content"]) for turn in turns), OPENED)
 
 
 def system(*messages: Message, facts: ModelFacts = ABLE) -> Any:

@@ -55,6 +55,7 @@ from tests.providers.conversations import (
     marked,
     media,
     say,
+    unopened,
     whole,
 )
 from tests.providers.every_target import check, check_rules
@@ -81,7 +82,7 @@ OPENED = {"role": "user", "content": "."}
 
 def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
     """Return the wire form of messages, losses and what opens a conversation aside."""
-    return [entry for entry in write(whole(messages), facts)[0]["messages"] if entry != OPENED]
+    return unopened(write(whole(messages), facts)[0]["messages"], OPENED)
 
 
 def lost(*messages: Message, facts: ModelFacts = OPENAI) -> list[tuple[str, str]]:

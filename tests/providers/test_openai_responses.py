@@ -51,6 +51,7 @@ from tests.providers.conversations import (
     marked,
     media,
     say,
+    unopened,
     whole,
 )
 from tests.providers.laws import (
@@ -83,7 +84,7 @@ OPENED = {"role": "user", "content": "."}
 
 def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     """Return the items of messages, losses and what opens a conversation aside."""
-    return [item for item in write(whole(messages), facts)[0]["input"] if item != OPENED]
+    return unopened(write(whole(messages), facts)[0]["input"], OPENED)
 
 
 def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
