@@ -202,7 +202,13 @@ _RECORDED_TEXTS = st.builds(
     TextBlock,
     TEXTS,
     CACHES,
-    st.sampled_from([{}, {}, {"refusal": True}, {"citations": [{"type": "x"}]}, {"x": 1}]),
+    st.sampled_from(
+        [
+            *({}, {}, {"refusal": True}, {"citations": [{"type": "x"}]}, {"x": 1}),
+            *({"thought_signature": "c2ln"}, {"item": {"id": "msg_1", "reasoning": "rs_1"}}),
+            *({"item": {"id": "msg_2"}}, {"item": {"id": "msg_2", "phase": "final_answer"}}),
+        ]
+    ),
 )
 _MESSAGES = st.one_of(
     st.builds(Message, st.sampled_from(["system", "developer"]), some(_RECORDED_TEXTS)),
