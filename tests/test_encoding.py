@@ -339,6 +339,7 @@ def test_decode(text: str, expected: str) -> None:
         ("a\n12. # x", "a\n12. &#35; x"),
         ("a\n===\nb", "a\n&#61;==\nb"),
         ("a\n- - -\nb", "a\n&#45; - -\nb"),
+        ("a\n-\nb\n=\nc", "a\n&#45;\nb\n&#61;\nc"),
         ("a\n_ _ _\nb", "a\n&#95; _ _\nb"),
         ("a\n- * * *\nb", "a\n&#45; * * *\nb"),
         ("a\n1. ---\nb", "a\n1. &#45;--\nb"),

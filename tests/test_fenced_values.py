@@ -501,6 +501,33 @@ def test_full_places(part: Node, expected: str) -> None:
     assert expected in only_text(part)
 
 
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Grounding("g", Table([["\u2039/td>"]], format="html")), "<td>&#8249;/td&gt;</td>"),
+        (User(Table([["a"]], columns=["\u2039th"], format="html")), "<th>&#8249;th</th>"),
+        (User(Table([["\u2039cell \u2039b"]], format="xml")), "<cell>&#8249;cell \u2039b</cell>"),
+        (
+            User(Table([["a"]], columns=["\u2039row"], format="xml")),
+            '<cell column="&#8249;row">',
+        ),
+        (Ephemeral("a", title="\u2039/context> \u2039b"), '"&#8249;/context&gt; \u2039b"'),
+        (Event(UserAction("x", target="\u2039/context>")), "User x: &#8249;/context&gt;"),
+        (User(Untrusted("a", source="\u2039untrusted \u2039b")), '"&#8249;untrusted \u2039b"'),
+    ],
+)
+def test_odd_brackets_in_full_places(part: Node, expected: str) -> None:
+    """Brackets of other scripts open no tag of a fence or a table there either."""
+    assert expected in only_text(part)
+
+
+def test_odd_brackets_in_the_title_of_another_fence() -> None:
+    """A title that is a line of the fence forges none."""
+    config: Any = {"delimiters": {"ephemeral": ("[[", "]]")}}
+    tree = Ephemeral("a", title="\u2039/untrusted>")
+    assert "[[\n&#8249;/untrusted&gt;\n\na\n]]" == only_text(tree, transformation=config)
+
+
 # Nested data.
 
 

@@ -125,6 +125,7 @@ def test_names(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        *("event0", "event9", "eventa", "eventz", "eventA", "eventZ", "0event", "9event"),
         *("events", "event1", "event_", "event.x"),
         *("event-x", "preevent", "even", "x", "eventevent"),
         *("user", "tool", "tooluse", "a", "b", "div", "Promise", "factss", "xy", "x-y", "ab"),

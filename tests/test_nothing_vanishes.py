@@ -125,8 +125,8 @@ def test_behind_a_box_only_text_begins(item: Any, expected: str) -> None:
 
 def test_nested_data_of_a_recorded_event_is_json() -> None:
     """Data may be nested: it stands on its line as JSON, encoded for its place."""
-    block = {"type": "system_event", "event": "e", "data": {"a": [1, "<b>"]}}
-    expected = '<event type="system_event">\ne\na: [1, "<b>"]\n</event>'
+    block = {"type": "system_event", "event": "e", "data": {"a": [1, "<b></event>"]}}
+    expected = '<event type="system_event">\ne\na: [1, "<b>\\u003c/event>"]\n</event>'
     assert [("user", expected)] == comes_to(History([{"role": "event", "content": [block]}]))
 
 

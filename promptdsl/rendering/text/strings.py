@@ -68,7 +68,7 @@ _OPEN_TAG = re.compile(
     r"""<[A-Za-z_](?:[^<>"']|"[^"]*"|'[^']*')*+"""
     r"""((?<==)(?:"[^"]*|'[^']*)(?<!\n))?\Z"""
 )
-"""A tag at the end of a text that is not closed; group 1 is an attribute whose quotation mark is open."""
+"""A tag that is open at the end of a text; group 1 is an attribute with an open quotation mark."""
 
 
 @attrs.define(eq=False)
