@@ -94,7 +94,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     The sum of their tokens is what the choice saves: they are taken out of the ``line`` of the
     whole prompt one after the other.
     """
-    whole = Choice(line.copy(), choice.links)
+    whole = Choice(line.copy())
     reports: list[tuple[Slot, int, float | None, str, Callable[[], None]]] = []
     units = [unit for lead in choice.dropped for unit in (lead, *lead.companions)]
     dropped = {unit.slot for unit in units}
@@ -102,7 +102,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         reason = f"there is no room for it, its priority is {unit.priority}"
         if unit.is_companion:
             reason = "it goes with the calls or results it belongs to"
-        take = partial(whole.take, unit.slot, whole.alternative(unit))
+        take = partial(whole.take, whole.positions(unit))
         reports.append((unit.slot, unit.tokens, unit.priority, reason, take))
     for first_fit, number in choice.shrunk.items():
         if number and first_fit.slot not in dropped:
@@ -114,7 +114,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     for holder, left in choice.live.items():
         # A holder with no part left is dropped with the text around its parts.
         if not left and not holder.fixed and holder not in dropped:
-            take = partial(whole.take, holder)
+            take = partial(whole.take, holder.positions)
             reports.append((holder, holder.shell, None, EMPTY, take))
     for conversation, point in choice.cuts.items():
         if point:
