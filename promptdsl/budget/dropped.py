@@ -1,8 +1,9 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from itertools import accumulate
+from operator import attrgetter, sub
 from typing import Literal, TypeAlias
 
 import attrs
@@ -137,9 +138,20 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         merged = whole.line.saved
         change()
         saved = tokens + whole.line.saved - merged
-        if saved or reason != EMPTY:
-            parts.append(Dropped(what, path, saved, priority, reason, slot.node.source))
-    return tuple(parts)
+        parts.append(Dropped(what, path, saved, priority, reason, slot.node.source))
+    told = _never_negative([part.tokens for part in parts])
+    parts = [attrs.evolve(part, tokens=count) for part, count in zip(parts, told, strict=True)]
+    return tuple([part for part in parts if part.tokens or part.why != EMPTY])
+
+
+def _never_negative(changes: Sequence[int]) -> Iterator[int]:
+    """Return numbers of the same sum, none below 0.
+
+    Without a part its neighbours may need more tokens: the parts dropped after it make up for that.
+    """
+    most = sum(changes)
+    sums = [min(total, most) for total in accumulate(accumulate(changes, initial=0), max)]
+    return map(sub, sums[1:], sums)
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:

@@ -174,6 +174,21 @@ def wrong(prompt: Node, near: Iterable[int], **request: Any) -> list[tuple[int, 
     return found
 
 
+def test_no_part_is_told_with_less_than_nothing() -> None:
+    """Without the section more is sent, as its turn joins two others: what goes after it is less."""
+    prompt = Timeline(
+        Assistant("a"),
+        User(Section("x", "d d", priority=1)),
+        Grounding("g", "h"),
+        Event(SystemEvent("e")),
+        Assistant("i", priority=0),
+    )
+    found = render(prompt, budget=20, counter=words)
+    assert 19 == found.tokens.total
+    told = [(part.path, part.tokens) for part in found.dropped]
+    assert [("user[0]/x", 0), ("assistant[1]", 7)] == told
+
+
 # There the model speaks first in what is left, and a user turn is sent before it, which counts.
 TOLD = [(name, provider) for name in MERGED for provider in (None, "openai")]
 TOLD.remove(("positions", "openai"))
