@@ -175,7 +175,7 @@ def wrong(prompt: Node, near: Iterable[int], **request: Any) -> list[tuple[int, 
 
 
 def test_no_part_is_told_with_less_than_nothing() -> None:
-    """Without the section more is sent, as its turn joins two others: what goes after it is less."""
+    """Without the section its neighbours need more: what is dropped after it makes up for that."""
     prompt = Timeline(
         Assistant("a"),
         User(Section("x", "d d", priority=1)),
