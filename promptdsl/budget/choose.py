@@ -115,7 +115,7 @@ class Choice:
         for unit in (action.unit, *action.unit.companions):
             # A part may bring its turn back.
             positions = unit.turn.positions if unit.turn else self.positions(unit)
-            saved += sum(map(self.line.most_saved, positions))
+            saved += self.line.most_saved(positions)
         return saved >= need
 
     def put_back(self, action: Drop) -> None:
@@ -182,7 +182,7 @@ class Order:
     def __init__(self, units: Iterable[Unit], line: Line) -> None:
         self.actions: Sequence[Action] = [*actions_of(units)]
         self.saved = [0]
-        """The tokens saved by the first 0, 1, 2... actions."""
+        """The tokens saved by the first 0, 1, 2... actions, or by fewer of them."""
         self.within: dict[Slot, int] = {}
         """By slot in the timeline, the tokens that may be dropped there."""
         self._line = line
@@ -197,7 +197,7 @@ class Order:
             before = trial.parts
             trial.do(action)
             saved = trial.parts - before
-            self.saved.append(trial.saved)
+            self.saved.append(max(trial.saved, self.saved[-1]))
             within[unit.entry] = within.get(unit.entry, 0) + saved
             for companion in unit.companions:
                 within[companion.entry] = within.get(companion.entry, 0) + companion.tokens

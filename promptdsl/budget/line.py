@@ -102,7 +102,7 @@ class Line:
     """The links of a prompt by position, those that are sent, and the tokens these save.
 
     Its zones follow each other, ``before_user`` the last one. At the first position, before that
-    zone and at the last position is nothing.
+    zone and at the last position is nothing; after the zone ``system`` is what opens the rest.
     """
 
     links: list[Link]
@@ -115,6 +115,8 @@ class Line:
     """The first position after the zone ``flow``."""
     gap: int
     """The position of nothing before the zone ``before_user``."""
+    start: int
+    """The position of what is before the conversation, after the zone ``system``."""
     moves: bool
     """Whether any links are in the zone ``before_user``."""
     most: int = 0
@@ -127,12 +129,14 @@ class Line:
     """Of these, those of links with a question."""
 
     @classmethod
-    def of(cls, links: list[Link], sent: Sequence[int], *, end: int, gap: int) -> "Line":
+    def of(
+        cls, links: list[Link], sent: Sequence[int], *, end: int, gap: int, start: int
+    ) -> "Line":
         """Return a line that sends the links at some positions, given in order."""
         most = max(link.first.saves for link in links)
         size = len(links)
         nowhere, joined = [-1] * size, [0] * size
-        line = cls(links, nowhere, [*nowhere], joined, end, gap, gap + 2 < size, most)
+        line = cls(links, nowhere, [*nowhere], joined, end, gap, start, gap + 2 < size, most)
         line.before[0] = 0
         for before, position in pairwise(sent):
             line.before[position] = before
@@ -145,7 +149,8 @@ class Line:
     def copy(self) -> "Line":
         """Return the same line, to be changed."""
         links, before, after, joined = [*self.links], [*self.before], [*self.after], [*self.joined]
-        return Line(links, before, after, joined, self.end, self.gap, self.moves, self.most)
+        fixed = self.end, self.gap, self.start, self.moves, self.most
+        return Line(links, before, after, joined, *fixed)
 
     def take(self, position: int) -> None:
         """Send a link no more."""
@@ -187,9 +192,11 @@ class Line:
             self.links[position] = link
             self.put(position)
 
-    def most_saved(self, position: int) -> int:
-        """Return the most tokens that a link saves when it is put back."""
-        return self.links[position].first.saves + (3 * self.most if self.moves else 0)
+    def most_saved(self, positions: Iterable[int]) -> int:
+        """Return the most tokens that links save when they are put back."""
+        more = 3 * self.most if self.moves else 0
+        opening = self.joined[self.after[self.start]]  # not needed if another link is the first
+        return sum(self.links[position].first.saves + more for position in positions) - opening
 
     def _saved_before_question(self) -> int:
         """Return the tokens saved by sending the zone ``before_user`` where its position is."""

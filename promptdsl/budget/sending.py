@@ -109,6 +109,9 @@ class _Sending:
         links, sent = [NOTHING], [0]
         starts: dict[Zone, int] = {}
         for zone, placed in self.zones.items():
+            if zone == "after_system":
+                sent.append(len(links))
+                links.append(Link(last=self.measure.opening))
             if zone == "before_user":
                 sent.append(len(links))
                 links.append(NOTHING)
@@ -122,5 +125,5 @@ class _Sending:
                     sent.append(position)
         sent.append(len(links))
         links.append(NOTHING)
-        gap = starts["before_user"] - 1
-        return Line.of(links, sent, end=starts["end"], gap=gap)
+        gap, start = starts["before_user"] - 1, starts["after_system"] - 1
+        return Line.of(links, sent, end=starts["end"], gap=gap, start=start)

@@ -128,6 +128,11 @@ MERGED: dict[str, Callable[[], list[Node]]] = {
     "rounds of a recording": lambda: [
         asked("user a", "user b", "call 1 c", "result 1 d", "assistant e", "assistant f"),
     ],
+    "a question before an answer": lambda: [
+        User("a b c d e f", priority=1),
+        Assistant("b", priority=2),
+        User("q"),
+    ],
     "a question that goes": lambda: [
         asked("user a", "assistant b", "user c", "assistant d"),
         Grounding("g", "e"),
@@ -189,7 +194,8 @@ def test_no_part_is_told_with_less_than_nothing() -> None:
     assert [("user[0]/x", 0), ("assistant[1]", 7)] == told
 
 
-# There the model speaks first in what is left, and a user turn is sent before it, which counts.
+# Without the turn before them, instructions begin, and behind them a user turn is sent before the
+# model's, which is not known.
 TOLD = [(name, provider) for name in MERGED for provider in (None, "openai")]
 TOLD.remove(("positions", "openai"))
 
