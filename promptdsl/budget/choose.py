@@ -20,7 +20,7 @@ from operator import attrgetter
 
 import attrs
 
-from promptdsl.budget.line import Line, Links
+from promptdsl.budget.line import Line
 from promptdsl.budget.slots import Slot
 from promptdsl.budget.units import (
     LAST,
@@ -69,7 +69,6 @@ class Choice:
 
     line: Line
     """The messages that are left."""
-    links: Links
     dropped: set[Unit] = attrs.field(factory=set[Unit])
     """The units that are dropped with their companions."""
     shrunk: dict[Alternatives, int] = attrs.field(factory=dict[Alternatives, int])
@@ -102,21 +101,22 @@ class Choice:
             # A slot that is not fixed was emptied before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
-            self.take(unit.slot, self.alternative(unit))
+            self.take(self.positions(unit))
             for holder in unit.slot.holders:
                 self.live[holder] = self.live.get(holder, holder.live) - 1
                 if self.live[holder] or holder.fixed:
                     break
                 self.parts += holder.shell
-                self.take(holder)
+                self.take(holder.positions)
 
     def may_put_back(self, action: Drop, need: int) -> bool:
         """Return whether a drop may be undone: a look without its neighbours, which saves time."""
-        units = (action.unit, *action.unit.companions)
-        most = len(units)  # a part may bring its turn back
-        for unit in units:
-            most += len(self.links.get((unit.slot, self.alternative(unit)), ()))
-        return self.saved - action.saves + 2 * most * self.line.most >= need
+        saved = self.saved - action.saves
+        for unit in (action.unit, *action.unit.companions):
+            # A part may bring its turn back.
+            positions = unit.turn.positions if unit.turn else self.positions(unit)
+            saved += self.line.most_saved(positions)
+        return saved >= need
 
     def put_back(self, action: Drop) -> None:
         """Undo a drop."""
@@ -125,28 +125,28 @@ class Choice:
         for unit in (action.unit, *action.unit.companions):
             if not unit.slot.fixed:
                 continue
-            self.put(unit.slot, self.alternative(unit))
+            self.put(self.positions(unit))
             for holder in unit.slot.holders:
                 count = self.live.get(holder, holder.live)
                 self.live[holder] = count + 1
                 if count or holder.fixed:
                     break
                 self.parts -= holder.shell
-                self.put(holder)
+                self.put(holder.positions)
 
     def shrink(self, unit: Alternatives, number: int) -> None:
         """Send an alternative, given by its index among the sizes."""
-        self.take(unit.slot, self.alternative(unit))
+        self.take(self.positions(unit))
         self.parts += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
         self.shrunk[unit] = number
-        self.put(unit.slot, self.alternative(unit))
+        self.put(self.positions(unit))
 
     def cut(self, unit: ConversationUnit, point: int) -> None:
         """Cut a conversation at a point."""
         cuts = unit.cuts
         self.parts += cuts.saved[point] - cuts.saved[self.cuts.get(unit, 0)]
         self.cuts[unit] = point
-        for position in self.links.get((unit.slot, 0), ()):
+        for position in unit.slot.positions:
             self.line.replace(position, cuts.link(point))
 
     def cut_back(self, unit: ConversationUnit, need: int, step: int) -> None:
@@ -159,34 +159,34 @@ class Choice:
         least = bisect_left(range(unit.cuts.last), need, key=saved)
         self.cut(unit, unit.cuts.stepped(least, unit.step(step)))
 
-    def alternative(self, unit: Unit) -> int:
-        """Return the index of the alternative that a unit sends, 0 for other units."""
+    def positions(self, unit: Unit) -> Sequence[int]:
+        """Return the positions of the messages of a unit in the line."""
         if isinstance(unit, Alternatives):
-            return unit.sizes[self.shrunk.get(unit, 0)][0]
-        return 0
+            return unit.positions.get(unit.sizes[self.shrunk.get(unit, 0)][0], ())
+        return unit.slot.positions
 
-    def take(self, slot: Slot, alternative: int = 0) -> None:
-        """Take the messages of an entry, or of an alternative of it, out of the line."""
-        for position in self.links.get((slot, alternative), ()):
+    def take(self, positions: Iterable[int]) -> None:
+        """Take messages out of the line."""
+        for position in positions:
             self.line.take(position)
 
-    def put(self, slot: Slot, alternative: int = 0) -> None:
-        """Put the messages of an entry, or of an alternative of it, back into the line."""
-        for position in self.links.get((slot, alternative), ()):
+    def put(self, positions: Iterable[int]) -> None:
+        """Put messages back into the line."""
+        for position in positions:
             self.line.put(position)
 
 
 class Order:
     """The actions that make room, in order, and the sums of the tokens they save."""
 
-    def __init__(self, units: Iterable[Unit], line: Line, links: Links) -> None:
+    def __init__(self, units: Iterable[Unit], line: Line) -> None:
         self.actions: Sequence[Action] = [*actions_of(units)]
         self.saved = [0]
-        """The tokens saved by the first 0, 1, 2... actions."""
+        """The tokens saved by the first 0, 1, 2... actions, or by fewer of them."""
         self.within: dict[Slot, int] = {}
         """By slot in the timeline, the tokens that may be dropped there."""
-        self._line, self._links = line, links
-        trial, within = Choice(line.copy(), links), self.within
+        self._line = line
+        trial, within = Choice(line.copy()), self.within
         inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
             unit, around = action.unit, action.unit.around
@@ -197,7 +197,7 @@ class Order:
             before = trial.parts
             trial.do(action)
             saved = trial.parts - before
-            self.saved.append(trial.saved)
+            self.saved.append(max(trial.saved, self.saved[-1]))
             within[unit.entry] = within.get(unit.entry, 0) + saved
             for companion in unit.companions:
                 within[companion.entry] = within.get(companion.entry, 0) + companion.tokens
@@ -214,7 +214,7 @@ class Order:
 
         The cut of a conversation without a step of its own moves by ``step`` tokens.
         """
-        choice = Choice(self._line.copy(), self._links)
+        choice = Choice(self._line.copy())
         if need <= 0:
             return choice
         count = bisect_left(self.saved, need)

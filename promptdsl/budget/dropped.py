@@ -1,8 +1,9 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from itertools import accumulate
+from operator import attrgetter, sub
 from typing import Literal, TypeAlias
 
 import attrs
@@ -94,7 +95,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     The sum of their tokens is what the choice saves: they are taken out of the ``line`` of the
     whole prompt one after the other.
     """
-    whole = Choice(line.copy(), choice.links)
+    whole = Choice(line.copy())
     reports: list[tuple[Slot, int, float | None, str, Callable[[], None]]] = []
     units = [unit for lead in choice.dropped for unit in (lead, *lead.companions)]
     dropped = {unit.slot for unit in units}
@@ -102,7 +103,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         reason = f"there is no room for it, its priority is {unit.priority}"
         if unit.is_companion:
             reason = "it goes with the calls or results it belongs to"
-        take = partial(whole.take, unit.slot, whole.alternative(unit))
+        take = partial(whole.take, whole.positions(unit))
         reports.append((unit.slot, unit.tokens, unit.priority, reason, take))
     for first_fit, number in choice.shrunk.items():
         if number and first_fit.slot not in dropped:
@@ -114,7 +115,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     for holder, left in choice.live.items():
         # A holder with no part left is dropped with the text around its parts.
         if not left and not holder.fixed and holder not in dropped:
-            take = partial(whole.take, holder)
+            take = partial(whole.take, holder.positions)
             reports.append((holder, holder.shell, None, EMPTY, take))
     for conversation, point in choice.cuts.items():
         if point:
@@ -137,9 +138,20 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         merged = whole.line.saved
         change()
         saved = tokens + whole.line.saved - merged
-        if saved or reason != EMPTY:
-            parts.append(Dropped(what, path, saved, priority, reason, slot.node.source))
-    return tuple(parts)
+        parts.append(Dropped(what, path, saved, priority, reason, slot.node.source))
+    told = _never_negative([part.tokens for part in parts])
+    parts = [attrs.evolve(part, tokens=count) for part, count in zip(parts, told, strict=True)]
+    return tuple([part for part in parts if part.tokens or part.why != EMPTY])
+
+
+def _never_negative(changes: Sequence[int]) -> Iterator[int]:
+    """Return numbers of the same sum, none below 0.
+
+    Without a part its neighbours may need more tokens: the parts dropped after it make up for that.
+    """
+    most = sum(changes)
+    sums = [min(total, most) for total in accumulate(accumulate(changes, initial=0), max)]
+    return map(sub, sums[1:], sums)
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:

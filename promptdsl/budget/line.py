@@ -4,13 +4,11 @@ Neighbours that merge are sent as one message, with one frame. A message that is
 two others together that merge, so a line finds the neighbours of each message.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import attrs
-
-from promptdsl.budget.slots import Slot
 
 SIZE = 256
 """The count of positions in a block."""
@@ -18,12 +16,6 @@ SIZE = 256
 Zone: TypeAlias = Literal["system", "after_system", "start", "flow", "end", "before_user"]
 """A part of the line. Messages in ``before_user`` are before the last question in ``flow``."""
 ZONES: tuple[Zone, ...] = get_args(Zone)
-
-
-Owner: TypeAlias = tuple[Slot, int]
-"""An entry of a timeline and, if it has alternatives, the index of one, otherwise 0."""
-Links: TypeAlias = Mapping[Owner, Sequence[int]]
-"""The positions of the links of each owner."""
 
 
 class Seam(NamedTuple):
@@ -39,6 +31,8 @@ UNMERGED = Seam(None, 0)
 
 def shared(before: Seam, after: Seam) -> int:
     """Return the tokens that two messages save as neighbours."""
+    if before is after:
+        return before.saves
     return min(before.saves, after.saves) if before.key == after.key else 0
 
 
@@ -71,10 +65,12 @@ class Positions:
     @classmethod
     def of(cls, positions: Iterable[int], end: int) -> "Positions":
         """Return a set of positions, all before an end."""
-        found = cls([0] * (end // SIZE + 1))
+        blocks, filled = [0] * (end // SIZE + 1), 0
         for position in positions:
-            found.add(position)
-        return found
+            blocks[position // SIZE] |= 1 << position % SIZE
+        for number, bits in enumerate(blocks):
+            filled |= bool(bits) << number
+        return cls(blocks, filled)
 
     def add(self, position: int) -> None:
         """Add a position."""
@@ -106,17 +102,23 @@ class Line:
     """The links of a prompt by position, those that are sent, and the tokens these save.
 
     Its zones follow each other, ``before_user`` the last one. At the first position, before that
-    zone and at the last position is nothing.
+    zone and at the last position is nothing; after the zone ``system`` is what opens the rest.
     """
 
     links: list[Link]
     before: list[int]
     """By position, that of the link sent before it; -1 for a link that is not sent."""
     after: list[int]
+    joined: list[int]
+    """By position of a link that is sent, the tokens that it saves with the one before it."""
     end: int
     """The first position after the zone ``flow``."""
     gap: int
     """The position of nothing before the zone ``before_user``."""
+    start: int
+    """The position of what is before the conversation, after the zone ``system``."""
+    moves: bool
+    """Whether any links are in the zone ``before_user``."""
     most: int = 0
     """The most tokens that a link saves with a neighbour."""
     saved: int = 0
@@ -127,72 +129,74 @@ class Line:
     """Of these, those of links with a question."""
 
     @classmethod
-    def of(cls, links: list[Link], sent: Sequence[int], *, end: int, gap: int) -> "Line":
+    def of(
+        cls, links: list[Link], sent: Sequence[int], *, end: int, gap: int, start: int
+    ) -> "Line":
         """Return a line that sends the links at some positions, given in order."""
         most = max(link.first.saves for link in links)
-        line = cls(links, [-1] * len(links), [-1] * len(links), end, gap, most)
-        for before, position in pairwise((sent[0], *sent)):
+        size = len(links)
+        nowhere, joined = [-1] * size, [0] * size
+        line = cls(links, nowhere, [*nowhere], joined, end, gap, start, gap + 2 < size, most)
+        line.before[0] = 0
+        for before, position in pairwise(sent):
             line.before[position] = before
             line.after[before] = position
-        line.saved = sum(links[position].inside for position in sent)
-        line.saved += sum(shared(links[one].last, links[two].first) for one, two in pairwise(sent))
+            joined[position] = shared(links[before].last, links[position].first)
+        line.saved = sum(joined) + sum(links[position].inside for position in sent)
         line.saved += line._saved_before_question()
         return line
 
     def copy(self) -> "Line":
         """Return the same line, to be changed."""
-        links, before, after = [*self.links], [*self.before], [*self.after]
-        return Line(links, before, after, self.end, self.gap, self.most)
+        links, before, after, joined = [*self.links], [*self.before], [*self.after], [*self.joined]
+        fixed = self.end, self.gap, self.start, self.moves, self.most
+        return Line(links, before, after, joined, *fixed)
 
     def take(self, position: int) -> None:
         """Send a link no more."""
         before, after = self.before[position], self.after[position]
         if before < 0:
             return
-        self.saved -= self._saved_by(position, before, after)
-        moves = self.gap + 2 < len(self.links)
-        if moves:
-            self.saved -= self._saved_before_question()
+        links, joined = self.links, self.joined
+        now = shared(links[before].last, links[after].first)
+        saved = now - joined[position] - joined[after] - links[position].inside
+        saved -= self._saved_before_question() if self.moves else 0
+        joined[after] = now
         self.before[position] = -1
         self.after[before], self.before[after] = after, before
         if self.sent is not None and self.asking is not None:
             self.sent.discard(position)
             self.asking.discard(position)
-        if moves:
-            self.saved += self._saved_before_question()
+        self.saved += saved + (self._saved_before_question() if self.moves else 0)
 
     def put(self, position: int) -> None:
         """Send a link again."""
         sent, asking = self._positions()
         before = sent.before(position)
-        after = self.after[before]
-        self.saved += self._saved_by(position, before, after) - self._saved_before_question()
+        after, (first, last, inside, question, _) = self.after[before], self.links[position]
+        saved = inside - self.joined[after] - self._saved_before_question()
+        self.joined[position] = shared(self.links[before].last, first)
+        self.joined[after] = shared(last, self.links[after].first)
         self.before[position], self.after[position] = before, after
         self.after[before] = self.before[after] = position
         sent.add(position)
-        if self.links[position].question is not None:
+        if question is not None:
             asking.add(position)
-        self.saved += self._saved_before_question()
+        saved += self.joined[position] + self.joined[after]
+        self.saved += saved + self._saved_before_question()
 
     def replace(self, position: int, link: Link | None) -> None:
         """Send another link at a position, or none."""
-        before, after = self.before[position], self.after[position]
-        if link is None:
-            self.take(position)
-        elif before < 0:
+        self.take(position)
+        if link is not None:
             self.links[position] = link
             self.put(position)
-        else:
-            self.saved -= self._saved_before_question() + self._saved_by(position, before, after)
-            self.links[position] = link
-            self.saved += self._saved_before_question() + self._saved_by(position, before, after)
 
-    def _saved_by(self, position: int, before: int, after: int) -> int:
-        """Return the tokens that a link saves between two others."""
-        links = self.links
-        begin, end, inside, *_ = links[position]
-        last, first = links[before].last, links[after].first
-        return shared(last, begin) + shared(end, first) + inside - shared(last, first)
+    def most_saved(self, positions: Iterable[int]) -> int:
+        """Return the most tokens that links save when they are put back."""
+        more = 3 * self.most if self.moves else 0
+        opening = self.joined[self.after[self.start]]  # not needed if another link is the first
+        return sum(self.links[position].first.saves + more for position in positions) - opening
 
     def _saved_before_question(self) -> int:
         """Return the tokens saved by sending the zone ``before_user`` where its position is."""
@@ -217,7 +221,7 @@ class Line:
         """Return the positions of the links that are sent, and of those with a question."""
         if self.sent is None or self.asking is None:
             sent = [position for position, before in enumerate(self.before) if before >= 0]
-            asking = [position for position in sent if self.links[position].question is not None]
+            asking = [p for p in sent if self.links[p].question is not None] if self.moves else ()
             self.sent = Positions.of(sent, len(self.links))
             self.asking = Positions.of(asking, len(self.links))
         return self.sent, self.asking

@@ -26,6 +26,11 @@ class Measure(Protocol):
         """The tokens an answer begins with."""
         ...
 
+    @property
+    def opening(self) -> Seam:
+        """How what is before the conversation saves tokens: fewer than none if the model begins."""
+        ...
+
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of an entry of a timeline, and by id those of ``wanted`` nodes in it.
 

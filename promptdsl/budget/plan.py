@@ -41,9 +41,9 @@ class Plan:
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
-        self.line, positions = line_of(self.entries, measure)
+        self.line = line_of(self.entries, measure)
         self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
-        self._order = Order(scan.units, self.line, positions)
+        self._order = Order(scan.units, self.line)
         self.spare = self._order.saved[-1]
 
     def need(self, limit: int) -> int:

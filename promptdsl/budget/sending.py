@@ -1,13 +1,13 @@
 """The order of sending: the line of a prompt, made of the entries of its timeline."""
 
-from collections.abc import Iterable, Sequence
-from operator import attrgetter
-from typing import NamedTuple
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import TypeAlias
 
 import attrs
 
 from promptdsl.budget.histories import exchanges_of
-from promptdsl.budget.line import NOTHING, ZONES, Line, Link, Links, Owner, Seam, Zone
+from promptdsl.budget.line import NOTHING, ZONES, Line, Link, Seam, Zone
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import answered_by, left_open_by, questions_in, turns_in
 from promptdsl.budget.units import Alternatives, ConversationUnit, Entry
@@ -19,33 +19,30 @@ MOVED = EVENT | DEVELOPER | REQUEST
 """The mask bits of turns that are sent after the results of open calls."""
 PAIRED = (CALL | RESULT) << SHIFT
 
-
-class Placed(NamedTuple):
-    """A link, its owner, whether it is sent, and its order in its zone."""
-
-    link: Link
-    owner: Owner
-    is_sent: bool = True
-    order: float = 0
+Placed: TypeAlias = tuple[Link, list[int], bool, float]
+"""A link, the list that its position is added to, whether it is sent, and its order in its zone."""
 
 
-def line_of(entries: Iterable[Entry], measure: Measure) -> tuple[Line, Links]:
-    """Return the line of a prompt, and the positions of the links of each entry."""
-    sending = _Sending(measure)
+def line_of(entries: Sequence[Entry], measure: Measure) -> Line:
+    """Return the line of a prompt; each entry is told the positions of its links."""
+    sending = _Sending(measure, any(entry.slot.node.mask & REQUEST for entry in entries))
     for entry in entries:
         slot, unit = entry.slot, entry.unit
+        slot.positions = positions = list[int]()
         if isinstance(unit, ConversationUnit):
             cuts, link = unit.cuts, unit.cuts.link(0)
             for seam in cuts.seams[: cuts.system]:
-                sending.zones["system"].append(Placed(Link(seam, seam), (slot, -1)))
-            sending.add(slot.node, [] if link is None else [Placed(link, (slot, 0))], "flow")
+                sending.zones["system"].append((Link(seam, seam), [], True, 0))
+            placed: list[Placed] = [] if link is None else [(link, positions, True, 0)]
+            sending.add(slot.node, placed, "flow")
         elif isinstance(unit, Alternatives):
             for number, (index, _) in enumerate(unit.sizes):
+                unit.positions[index] = positions = []
                 for turn in turns_in(unit.node.content[index]):
-                    sending.add_turn(turn, (slot, index), is_sent=not number)
+                    sending.add_turn(turn, positions, is_sent=not number)
         else:
             for turn in turns_in(slot.node):
-                sending.add_turn(turn, (slot, 0))
+                sending.add_turn(turn, positions)
     return sending.line()
 
 
@@ -54,6 +51,8 @@ class _Sending:
     """The links in the order of sending so far."""
 
     measure: Measure
+    has_requests: bool
+    """Whether there is request-only content, which may be sent before the last question."""
     zones: dict[Zone, list[Placed]] = attrs.field(factory=lambda: {zone: [] for zone in ZONES})
     alone: dict[Seam, Link] = attrs.field(factory=dict[Seam, Link])
     """The links of single messages that ask nothing, by their seam."""
@@ -62,11 +61,10 @@ class _Sending:
     waiting: list[Placed] = attrs.field(factory=list[Placed])
     """The links in the zone ``flow`` that follow the results of the open calls."""
 
-    def add_turn(self, turn: Node, owner: Owner, *, is_sent: bool = True) -> None:
+    def add_turn(self, turn: Node, positions: list[int], *, is_sent: bool = True) -> None:
         """Add the messages of a turn or a run."""
-        zone, asks = self.measure.zone(turn), questions_in(turn)
+        zone, asks = self.measure.zone(turn), questions_in(turn) if self.has_requests else ()
         order = turn.order if isinstance(turn, RequestOnlyNode) else 0
-        leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
         links: list[Placed] = []
         for index, seam in enumerate(self.measure.seams(turn)):
             link = self.alone.get(seam)
@@ -74,7 +72,8 @@ class _Sending:
                 link = self.alone[seam] = Link(seam, seam)
             if index in asks:
                 link = Link(seam, seam, question=seam)
-            links.append(Placed(link, owner, is_sent, order))
+            links.append((link, positions, is_sent, order))
+        leading = exchanges_of(turn.items).system if isinstance(turn, RecordedNode) else 0
         self.zones["system"] += links[:leading]
         self.add(turn, links[leading:] if leading else links, zone)
 
@@ -104,24 +103,27 @@ class _Sending:
             self.zones["flow"] += self.waiting
             self.waiting = []
 
-    def line(self) -> tuple[Line, Links]:
-        """Return the links in a line, and the positions of each owner."""
+    def line(self) -> Line:
+        """Return the links in a line."""
         self._settle()
-        links, sent, owned = [NOTHING], [0], dict[Owner, list[int]]()
+        links, sent = [NOTHING], [0]
         starts: dict[Zone, int] = {}
         for zone, placed in self.zones.items():
+            if zone == "after_system":
+                sent.append(len(links))
+                links.append(Link(last=self.measure.opening))
             if zone == "before_user":
                 sent.append(len(links))
                 links.append(NOTHING)
             if zone != "flow":
-                placed.sort(key=attrgetter("order"))
+                placed.sort(key=itemgetter(3))
             starts[zone] = len(links)
-            for position, (link, owner, is_sent, _) in enumerate(placed, len(links)):
+            for position, (link, positions, is_sent, _) in enumerate(placed, len(links)):
                 links.append(link)
-                owned.setdefault(owner, []).append(position)
+                positions.append(position)
                 if is_sent:
                     sent.append(position)
         sent.append(len(links))
         links.append(NOTHING)
-        gap = starts["before_user"] - 1
-        return Line.of(links, sent, end=starts["end"], gap=gap), owned
+        gap, start = starts["before_user"] - 1, starts["after_system"] - 1
+        return Line.of(links, sent, end=starts["end"], gap=gap, start=start)

@@ -1,6 +1,6 @@
 """Slots: the positions of nodes in a tree, and the tree after a budget changed some of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
@@ -32,6 +32,8 @@ class Slot:
     """The count of its parts that may be dropped."""
     shell: int = 0
     """The tokens around its parts (a title, a frame), dropped with the last of them."""
+    positions: Sequence[int] = ()
+    """Of an entry of the timeline, the positions of its messages in the line."""
 
     def below(self, child: Node, index: int, *, in_turn: bool) -> "Slot":
         """Return the slot of a child."""

@@ -61,6 +61,8 @@ class Alternatives(Unit):
     node: FirstFitNode = attrs.field(kw_only=True)
     sizes: list[tuple[int, int]] = attrs.field(factory=list[tuple[int, int]])
     """The index and the tokens of each alternative that is smaller than all before it."""
+    positions: dict[int, list[int]] = attrs.field(factory=dict[int, list[int]])
+    """By index, the positions of the messages of each alternative in the line."""
 
 
 @attrs.define(eq=False)

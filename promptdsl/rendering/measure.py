@@ -79,6 +79,20 @@ class Measuring:
         """The tokens of the blank line between two parts."""
         return self.tokens.of("\n\n")
 
+    @property
+    def opening(self) -> Seam:
+        """How what is before the conversation saves tokens: fewer than none if the model begins.
+
+        A target is sent a short turn of a user then. Not known is that it is sent, too, before a
+        turn with a name or one that stays apart, and behind instructions.
+        """
+        key = self._seam("assistant", "written", None).key
+        if key is None or self.facts.provider is None:
+            return UNMERGED
+        from promptdsl.providers.shared.request import OPENING
+
+        return Seam(key, -self.frame("user") - self.tokens.of(OPENING))
+
     def frame(self, role: Role) -> int:
         """Return the tokens around a message of a role."""
         count = self.frames.get(role)

@@ -128,6 +128,11 @@ MERGED: dict[str, Callable[[], list[Node]]] = {
     "rounds of a recording": lambda: [
         asked("user a", "user b", "call 1 c", "result 1 d", "assistant e", "assistant f"),
     ],
+    "a question before an answer": lambda: [
+        User("a b c d e f", priority=1),
+        Assistant("b", priority=2),
+        User("q"),
+    ],
     "a question that goes": lambda: [
         asked("user a", "assistant b", "user c", "assistant d"),
         Grounding("g", "e"),
@@ -174,7 +179,23 @@ def wrong(prompt: Node, near: Iterable[int], **request: Any) -> list[tuple[int, 
     return found
 
 
-# There the model speaks first in what is left, and a user turn is sent before it, which counts.
+def test_no_part_is_told_with_less_than_nothing() -> None:
+    """Without the section its neighbours need more: what is dropped after it makes up for that."""
+    prompt = Timeline(
+        Assistant("a"),
+        User(Section("x", "d d", priority=1)),
+        Grounding("g", "h"),
+        Event(SystemEvent("e")),
+        Assistant("i", priority=0),
+    )
+    found = render(prompt, budget=20, counter=words)
+    assert 19 == found.tokens.total
+    told = [(part.path, part.tokens) for part in found.dropped]
+    assert [("user[0]/x", 0), ("assistant[1]", 7)] == told
+
+
+# Without the turn before them, instructions begin, and behind them a user turn is sent before the
+# model's, which is not known.
 TOLD = [(name, provider) for name in MERGED for provider in (None, "openai")]
 TOLD.remove(("positions", "openai"))
 
