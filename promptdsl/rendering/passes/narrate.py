@@ -71,7 +71,7 @@ def _event_fence(
     if inside is None:
         line, nested = inline_line, str.__str__
         if delimiter.close:
-            names = config.tags | options.vocabulary
+            names = options.vocabulary or config.tags
             is_full = (options.encoding or config.body_encoding) == "full"
             line = partial(_field_in_fence, names)
             nested = partial(json_body, names=names, full=is_full)
