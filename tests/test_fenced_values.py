@@ -274,6 +274,10 @@ def test_author_text_that_begins_a_tag(before: str, value: str, ephemeral: Any) 
         (("a < ", Value("b>'")), "a &lt; b>'"),
         (("a < q", Value("b>'")), "a < qb>'"),
         (("<a>1</a> 2 > ", Value("b>'")), "<a>1</a> 2 > b>'"),
+        (('<doc a = "', Value('b"'), '">'), '<doc a = "b&quot;">'),
+        (('<doc a="\n', Value('b"'), '">'), '<doc a="\nb&quot;">'),
+        (("<doc a=", '"', Value('b"'), '">'), '<doc a="b&quot;">'),
+        (("<doc a=", Value("b"), '"c">'), '<doc a=b"c">'),
     ],
 )
 def test_a_value_in_a_tag_of_the_author(author: tuple[Any, ...], expected: str) -> None:
@@ -652,3 +656,35 @@ def test_another_document_is_sent_as_it_is() -> None:
     ).messages[0]
     document: Any = sent.content[-1]
     assert ("application/pdf", "&lt;/event>") == (document.source.media_type, document.title)
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (User(Table([["\u2039/event>"]])), "| &#8249;/event&gt; |"),
+        (User(Json({"a": "\u2039/event>"})), '{"a": "\\u2039/event\\u003e"}'),
+        (User(Section("s", "x", title=Value("\u2039/event>"))), "## &#8249;/event&gt;"),
+    ],
+)
+def test_encoded_parts_of_guarded_conversation(part: Node, expected: str) -> None:
+    """What is encoded in a conversation holds no look-alike of a fence either."""
+    assert expected in heard(part, GUARDED)
+
+
+def test_a_title_closes_no_tag_of_its_turn() -> None:
+    """A title of a request-only turn holds no look-alike of a tag that its author wrote."""
+    text = heard(Ephemeral("<facts>a</facts>", title="\u2039/facts>"))
+    assert '<context title="&#8249;/facts&gt;">\n<facts>a</facts>\n</context>' == text
+
+
+def test_a_field_holds_no_delimiter_of_another_fence() -> None:
+    """A field of an event, and nested data in one, hold no delimiter of request-only turns."""
+    brackets: Any = {"delimiters": {"ephemeral": ("[[", "]]")}}
+    text = heard(Event(UserAction("x", target="a ]]", page={"b": "]] c"})), brackets)
+    assert text.splitlines()[1:3] == ["User x: a &#93;&#93;", 'page: {"b": "\\u005d] c"}']
+
+
+def test_many_sections_share_their_vocabulary() -> None:
+    """Many sections and turns in XML hold one set of names, not one each."""
+    tree = Timeline(*(Section(f"s{number}", Value("</s1>")) for number in range(3_000)))
+    assert 3_000 == heard(tree, XML).count("&lt;/s1>")

@@ -601,3 +601,9 @@ def test_linear_time(encode: Callable[[str], object], most: int) -> None:
     assert [] == [run for run in runs if not is_linear(run)]
     # One bracket, and a long run behind it.
     assert [] == [run for run in RUNS if seconds("<" + run * (most // len(run))) > 4]
+
+
+def test_a_delimiter_beyond_four_digits_in_json() -> None:
+    """A delimiter whose first character is beyond U+FFFF is written as two numbers in JSON."""
+    found = in_json("x \U0001f525END", frozenset({"\U0001f525END"}))
+    assert ('"x \\ud83d\\udd25END"', "x \U0001f525END") == (found, json.loads(found))

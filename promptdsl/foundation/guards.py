@@ -15,7 +15,6 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from itertools import takewhile
 from unicodedata import category, normalize
 
 from promptdsl.foundation.errors import ConfigError
@@ -63,7 +62,7 @@ def guard_end(text: str, names: Collection[str]) -> str:
     if "<" not in text and text.isascii():
         return text
     start = max(map(text.rfind, _BRACKETS))
-    readings = _readings(text, start + 1) if start >= 0 else ()
+    readings = _readings(text, start + 1, names) if start >= 0 else ()
     begun = [name for name, is_last in readings if is_last]
     if not any(known.startswith(name) and known != name for name in begun for known in names):
         return text
@@ -103,7 +102,8 @@ def json_body(
         start = 0
         for mark in marks.finditer(value):
             if (full and mark[0] == "<") or _is_mark(mark, names, literals):
-                pieces += (_json_piece(value[start : mark.start()]), f"\\u{ord(mark[0]):04x}")
+                number = json.dumps(mark[0]) if mark[0] > "\uffff" else f"\\u{ord(mark[0]):04x}"
+                pieces += (_json_piece(value[start : mark.start()]), number.strip('"'))
                 start = mark.end()
         written = f'"{"".join(pieces)}{_json_piece(value[start:])}"'
         # An escape reads as a slash and a letter, too: ``<\tool_use>``.
@@ -134,8 +134,7 @@ def tag_names(text: str) -> frozenset[str]:
         if match[2]:
             found.add(fold(match[2]))
         else:
-            readings = takewhile(lambda it: len(it[0]) <= LONGEST, _readings(text, match.end()))
-            found.update(name for name, _ in readings)
+            found.update(name for name, is_last in _readings(text, match.end()) if not is_last)
     return frozenset(found - {""})
 
 
@@ -185,24 +184,22 @@ def _begins_tag(text: str, position: int, names: Collection[str]) -> bool:
 
     At the end of the text the beginning of a name is enough.
     """
-    longest = max(map(len, names), default=0)
-    for name, is_last in _readings(text, position):
-        if is_last:
-            return any(known.startswith(name) or known == fold(name) for known in names)
-        if name in names:
-            return True
-        if len(name) > longest:
-            return False
-    return False
+    return any(
+        name in names or (is_last and any(known.startswith(name) for known in names))
+        for name, is_last in _readings(text, position, names)
+    )
 
 
-def _readings(text: str, position: int) -> Iterator[tuple[str, bool]]:
+def _readings(
+    text: str, position: int, names: Collection[str] = NONE
+) -> Iterator[tuple[str, bool]]:
     """Yield the names that may be read after a bracket, each with whether the text ends with it.
 
     There may be several: a character that nobody sees may end a name, or be left out of it. Full
-    stops and hyphens at the end of a name are cut, unless the text ends with it.
+    stops and hyphens at the end of a name are cut, unless the text ends with it. None is longer
+    than all ``names``, or than ``LONGEST`` where there are no ``names``.
     """
-    end = len(text)
+    end, longest = len(text), max(map(len, names), default=LONGEST)
     while position < end and _is_gap(text[position]):
         position += 1
     name = stops = ""
@@ -216,6 +213,8 @@ def _readings(text: str, position: int) -> Iterator[tuple[str, bool]]:
                 stops += letter
             else:
                 name, stops = name + stops + letter, ""
+        if len(name) > longest:
+            return
         if not letters:
             yield name, False
     else:

@@ -71,10 +71,10 @@ def _event_fence(
     if inside is None:
         line, nested = inline_line, str.__str__
         if delimiter.close:
-            names = config.tags | options.vocabulary
+            names = options.vocabulary or config.tags
             is_full = (options.encoding or config.body_encoding) == "full"
-            line = partial(_field_in_fence, names)
-            nested = partial(json_body, names=names, full=is_full)
+            line = partial(_field_in_fence, names, config.literals)
+            nested = partial(json_body, names=names, literals=config.literals, full=is_full)
         try:
             text = event_text(block.type, _event_fields(block, line, nested, node.trusted))
         except PromptError as error:
@@ -91,10 +91,9 @@ def _event_fence(
     return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
 
 
-def _field_in_fence(names: frozenset[str], value: str) -> str:
+def _field_in_fence(names: frozenset[str], literals: frozenset[str], value: str) -> str:
     """Return a field for the fence of an event, without what only looks like a tag either."""
-    encoded = field(value)
-    return encoded if encoded.isascii() else guard(encoded, names)
+    return guard(field(value), names, literals)
 
 
 def _field_text(value: object, name: str = "") -> str:

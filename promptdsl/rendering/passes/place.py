@@ -82,10 +82,14 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     content = request.content
     is_told = request.mask & HINTED == HINTED  # a hint tells that it is empty
     shown = (("type", request.type), ("title", request.title))
-    attributes = "".join(f' {name}="{_attribute(value, config)}"' for name, value in shown if value)
+    attributes = "".join(
+        f' {name}="{_attribute(value, request, config)}"' for name, value in shown if value
+    )
     if request.title and delimiter.kind != "default":
         has_end = bool(delimiter.close)
-        title = _attribute(request.title, config) if has_end else inline_line(request.title)
+        title = (
+            _attribute(request.title, request, config) if has_end else inline_line(request.title)
+        )
         heading = make(VerbatimNode, mask=TEXT, at=request, text=title)
         content = (heading, *content)
     fenced = fence(
@@ -102,12 +106,10 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     )
 
 
-def _attribute(value: str, config: Resolved) -> str:
+def _attribute(value: str, request: RequestOnlyNode, config: Resolved) -> str:
     """Return a value for one line of a fence, without what only looks like a tag either."""
-    encoded = attribute(value)
-    if encoded.isascii() and not config.literals:  # it has no bracket of any kind
-        return encoded
-    return guard(encoded, config.tags, config.literals)
+    names = request.options.vocabulary or config.tags
+    return guard(attribute(value), names, config.literals)
 
 
 def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:

@@ -114,7 +114,8 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
         return
     frame = around.form.code(code_of(node), node.language)
     # The language of recorded code is data.
-    frame = frame._replace(open=guard(frame.open, (), around.rules.literals))
+    names = state.fences.vocabulary.difference(frame.tags)
+    frame = frame._replace(open=guard(frame.open, names, around.rules.literals))
     _write_framed(state, node, around, frame, encode=body)
 
 
@@ -122,10 +123,9 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
     if _write_formatted(state, node, around):
         return
     frame, fences, rules = around.form.json, state.fences, around.rules
-    text = node.text
-    if frame.tags or fences.in_body(rules):
-        literals = fences.literals | rules.literals
-        text = json_body(text, fences.vocabulary, literals, full=rules.full)
+    is_full = rules.full or not (frame.tags or fences.in_body(rules))
+    literals = rules.literals if is_full else fences.literals | rules.literals
+    text = json_body(node.text, fences.vocabulary, literals, full=is_full)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
     _write_in_frame(state, guard(text, (), rules.literals), frame, around)
 
@@ -196,13 +196,11 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
         text = table_text(node.columns, rows, format)
     except ContentError as error:
         raise error.located(node.source) from None
-    names: frozenset[str] = frozenset()
-    if state.fences.in_body(rules):
-        # The tags of the table and of its author stay. Its values have no ``<``, but may have a
-        # bracket that looks like one.
-        authored = [cell for row in rows for cell in row if type(cell) is Trusted]
-        own = (*TABLE_TAGS.get(format, ()), *chain.from_iterable(map(tag_names, authored)))
-        names = state.fences.vocabulary.difference(own)
+    # The tags of the table and of its author stay. Its values have no ``<``, but may have a
+    # bracket that looks like one.
+    authored = [cell for row in rows for cell in row if type(cell) is Trusted]
+    own = (*TABLE_TAGS.get(format, ()), *chain.from_iterable(map(tag_names, authored)))
+    names = state.fences.vocabulary.difference(own)
     state.page.put(guard(text, names, rules.literals), around.margin)
 
 

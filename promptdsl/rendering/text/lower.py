@@ -245,8 +245,7 @@ class Lowering:
 
     def fences(self, turn: TurnNode) -> Fences:
         """Return the fences and tags that no text of a turn may forge."""
-        config = self.config
-        return Fences(config.tags | turn.options.vocabulary, config.literals)
+        return Fences(turn.options.vocabulary or self.config.tags, self.config.literals)
 
     def rules(self, turn: TurnNode) -> StringRules:
         """Return how the strings of a turn become text."""

@@ -65,10 +65,21 @@ SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 _MARKUP = frozenset("&<>")
 _OPEN_TAG = re.compile(
-    r"""<[A-Za-z_](?:[^<>"']|"[^"]*"|'[^']*')*+"""
-    r"""((?<==)(?:"[^"]*|'[^']*)(?<!\n))?\Z"""
+    r"""<[A-Za-z_](?:[^<>"'=]|"[^"]*"|'[^']*'|=(?!\s*+(?:"[^"]*+|'[^']*+)\Z))*+"""
+    r"""(?:=\s*+(["']).*)?\Z""",
+    re.DOTALL,
 )
-"""A tag that is open at the end of a text; group 1 is an attribute with an open quotation mark."""
+"""A tag that is open at the end of a text; group 1 is an attribute's open quotation mark."""
+
+
+def _left_open(text: str) -> str:
+    """Return the tag that a text leaves open, in short: ``<a``, ``<a=``, ``<a="``, or nothing."""
+    opened = _OPEN_TAG.search(text)
+    if opened is None:
+        return ""
+    if opened[1]:
+        return f"<a={opened[1]}"
+    return "<a=" if text.rstrip().endswith("=") else "<a"
 
 
 @attrs.define(eq=False)
@@ -111,8 +122,7 @@ class Fences:
     def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
         """Return a value for its place: by ``encode``, or by what the rules say."""
         if not self.in_body(rules):
-            value = (encode or inline)(value)
-            return guard(value, (), rules.literals) if rules.literals else value
+            return guard((encode or inline)(value), self.vocabulary, rules.literals)
         literals = self.literals | rules.literals
         is_ascii_line = value.isascii() and value.isprintable()
         if is_ascii_line and not literals and not encode and not _MARKUP.intersection(value):
@@ -141,8 +151,8 @@ def text_in(
     elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
     texts: list[str] = []
-    tag = ""  # an author's tag that is not closed yet
-    in_quotes, authored = False, 0  # the number of texts before those of the author
+    tag = ""  # the tag that the author's text left open
+    authored = 0  # the number of texts before the author's last ones
     for part in parts:
         if isinstance(part, str):
             text, is_value = part, rules.values
@@ -154,15 +164,14 @@ def text_in(
             notice((text,), note)
             if authored < len(texts) and fences.in_body(rules):
                 texts[authored:] = [guard_end("".join(texts[authored:]), fences.vocabulary)]
-            in_attribute = in_quotes and encode is None
-            texts.append(fences.encoded(text, rules, field if in_attribute else encode))
+            in_attribute = tag.endswith(('"', "'"))
+            texts.append(fences.encoded(text, rules, encode or (field if in_attribute else None)))
             authored = len(texts)
-            tag += "-" if tag else ""
+            tag = "<a" if tag == "<a=" else tag
         else:
             text = written(text, note)
             if (tag or "<" in text) and rules.encoding != "plain":
-                opened = _OPEN_TAG.search(tag + text)
-                tag, in_quotes = (opened[0], opened[1] is not None) if opened else ("", False)
+                tag = _left_open(tag + text)
             texts.append(fences.authored(title(text) if one_line else text, rules))
     return "".join(texts)
 

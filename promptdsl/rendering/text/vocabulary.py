@@ -1,5 +1,7 @@
 """The vocabulary of a turn: the tags that are written in it, which no value in it may forge."""
 
+from functools import cache
+
 import attrs
 
 from promptdsl.config.transformation import Resolved
@@ -36,14 +38,14 @@ _SYSTEM = SYSTEM | SECTION
 def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     """Return the tree, in which each turn with a fence or tag has its vocabulary in its options.
 
-    That is the tags that its components write, and the tags in its author text. All system content
-    is one turn, and the tags of its sections are in every vocabulary. They are noted before a
-    budget removes parts, so a part that is removed changes no other text.
+    That is the tags of the configuration, those that its components write, and those in its author
+    text. All system content is one turn, and the tags of its sections are in every vocabulary. They
+    are noted before a budget removes parts, so a part that is removed changes no other text.
     """
     is_xml = config.format == "xml"
-    turns: list[tuple[Node, frozenset[str]]] = []
-    system: frozenset[str] = frozenset()
+    system: set[str] = set()
     sections: set[str] = set()
+    turns: list[tuple[Node, frozenset[str] | None]] = []  # system content has no names of its own
     waiting: list[tuple[Child, bool]] = [(root, is_xml)]
     while waiting:
         node, is_tagged = waiting.pop()
@@ -54,18 +56,24 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
                 is_tagged = FORMATS[node.format].tagged
             waiting += [(child, is_tagged) for child in node.content]
         elif node.mask & _SYSTEM:
-            names = _tags_in(node, is_tagged, sections)
-            turns.append((node, names))
-            system |= names
+            _note_tags(node, is_tagged, system, sections)
+            turns.append((node, None))
         elif node.mask & (_FENCED | HOLLOW) or (is_tagged and node.mask & TURN):
-            turns.append((node, _tags_in(node, is_tagged, set())))
-    if not system and not any(names for _, names in turns):
+            names: set[str] = set()
+            _note_tags(node, is_tagged, names, names)
+            turns.append((node, frozenset(names)))
+    if not system and not sections and not any(names for _, names in turns):
         return root
+    # Turns with the same tags share one set, as there may be many turns and many sections.
+    everywhere = config.tags | sections
+    of_system, of_turn = everywhere | system, cache(everywhere.union)
     vocabularies: dict[int, frozenset[str]] = {}
-    for turn, names in turns:
+    for turn, tags in turns:
+        vocabulary = of_system if tags is None else of_turn(tags)
         # A part that is placed twice has the tags of both places.
-        before = vocabularies.get(id(turn), frozenset())
-        vocabularies[id(turn)] = before | (system if turn.mask & _SYSTEM else names | sections)
+        before = vocabularies.setdefault(id(turn), vocabulary)
+        if before is not vocabulary:
+            vocabularies[id(turn)] = before | vocabulary
 
     def change(node: Node) -> Node:
         names = vocabularies.get(id(node))
@@ -76,12 +84,11 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     return rewrite(root, change, within=_FENCED | _SYSTEM | HOLLOW | (TURN if is_xml else 0))
 
 
-def _tags_in(turn: Node, is_tagged: bool, sections: set[str]) -> frozenset[str]:
-    """Return the tags of a turn, folded: those of its components, and those in its author text.
+def _note_tags(turn: Node, is_tagged: bool, names: set[str], sections: set[str]) -> None:
+    """Add the tags of a turn, folded, to ``names``: of its components, and in its author text.
 
-    The ids of sections that are tags are added to ``sections``, too.
+    The ids of sections that are tags are added to ``sections``.
     """
-    names: set[str] = set()
     are_values = isinstance(turn, RequestOnlyNode) and turn.grounding
     waiting: list[tuple[Node, bool]] = [(turn, is_tagged)]
     while waiting:
@@ -103,9 +110,7 @@ def _tags_in(turn: Node, is_tagged: bool, sections: set[str]) -> frozenset[str]:
             elif not are_values:
                 texts.append(child)
         for text in texts:
-            if "<" in text or not text.isascii():
-                names |= tag_names(text)
-    return frozenset(names | sections)
+            names |= tag_names(text)
 
 
 def _texts_beside(
