@@ -34,6 +34,8 @@ from tests.internals import (
     inline,
     inline_line,
     invisible,
+    is_number,
+    is_rare,
     json_text,
     minimal_body,
     one_line,
@@ -886,6 +888,29 @@ def test_text_of_refuses_numbers_that_python_does_not_print() -> None:
     words = r"int is not text: Exceeds .*\n  give its text, as a string$"
     with pytest.raises(ContentError, match=words):
         text_of(10**5_000)
+
+
+@pytest.mark.parametrize(
+    ("value", "rare", "number"),
+    [
+        (0, False, True),
+        (0.5, False, True),
+        (True, False, False),
+        (Level.HIGH, False, True),
+        (Decimal(0), True, True),
+        (Fraction(0), True, True),
+        (date(2026, 1, 2), True, False),
+        (datetime(2026, 1, 2, tzinfo=UTC), True, False),
+        (time(3, 4), True, False),
+        (UUID(int=1), True, False),
+        ("1", False, False),
+        (1j, False, False),
+        (None, False, False),
+    ],
+)
+def test_kinds_of_values(value: object, *, rare: bool, number: bool) -> None:
+    """Rare are the types whose modules are imported late; a boolean is no number."""
+    assert (rare, number) == (is_rare(value), is_number(value))
 
 
 @pytest.mark.parametrize(("value", "expected"), [(None, ""), (True, "true"), ("x", "x")])

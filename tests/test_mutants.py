@@ -108,3 +108,33 @@ def test_a_mistake_is_made(file: str, wanted: list[str], after: Any) -> None:
     command = [sys.executable, "-c", APPLIED.format(file=file, wanted=wanted)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"{[[['.'], ['a'], ['b', 'c']], after]}\n" == done.stdout
+
+
+CACHED = """
+from promptdsl.foundation.guards import fold, tag_names
+from tests.mutants.applying import apply, loaded
+from tests.mutants.module import mutants
+from tests.mutants.rooms import PACKAGE
+
+path, wanted = PACKAGE / "foundation/guards.py", {wanted!r}
+before = fold("Event"), sorted(tag_names("\u2039e\u0301vent>"))
+[mutant] = [each for each in mutants(path) if [each.name, each.change] == wanted]
+apply(mutant, loaded([str(path)]))
+print(before, (fold("Event"), sorted(tag_names("\u2039e\u0301vent>"))))
+"""
+CATEGORIES = "('Cc', 'Cf', 'Cs', 'Mn', 'Mc', 'Me') -> ('Cc', 'Cf', 'Cs', 'Mc', 'Me')"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "after"),
+    [
+        (["_UNSEEN_CATEGORIES", CATEGORIES], ("event", ["e"])),
+        (["fold", "return name.rstrip('.-').lower() -> return None"], (None, ["e", "event"])),
+    ],
+    ids=["constant", "function"],
+)
+def test_no_cache_hides_a_mistake(wanted: list[str], after: Any) -> None:
+    """What a cached function has returned before is forgotten."""
+    command = [sys.executable, "-c", CACHED.format(wanted=wanted)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"{('event', ['e', 'event'])} {after}\n" == done.stdout

@@ -4,8 +4,8 @@ import ast
 import gc
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator
+from functools import _lru_cache_wrapper, cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, NoneType
 
@@ -38,6 +38,16 @@ def apply(mutant: Mutant, functions: dict[Place, list[FunctionType]]) -> None:
         _replace_code(mutant, code, functions)
     else:
         _replace_constants(mutant)
+    clear_caches({file for file, _ in functions})
+
+
+def clear_caches(files: Collection[str]) -> None:
+    """Forget what the cached functions of files have returned."""
+    for module in [*sys.modules.values()]:
+        if getattr(module, "__file__", None) in files:
+            for thing in vars(module).values():
+                if isinstance(thing, _lru_cache_wrapper):
+                    thing.cache_clear()
 
 
 def _replace_code(

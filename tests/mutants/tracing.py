@@ -5,6 +5,7 @@ import pickle
 import sys
 import threading
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from time import process_time
@@ -13,7 +14,11 @@ from typing import Any
 
 import pytest
 
+from tests.mutants.applying import clear_caches
+
 Line = tuple[str, int]
+LOOKS = 3000
+"""How many lines of a function are looked at in a test: it repeats itself then."""
 
 
 @dataclass(slots=True)
@@ -73,11 +78,14 @@ def run(item: pytest.Item, following: pytest.Item | None) -> bool:
 def _traced(items: Sequence[pytest.Item], indexes: Sequence[int], files: frozenset[str]) -> Traced:
     found = Traced()
     lines: set[Line] = set()
-    trace = _tracer(files, lines)
+    looks: Counter[int] = Counter()
+    trace = _tracer(files, lines, looks)
     threading.settrace(trace)
     for place, index in enumerate(indexes):
         following = items[indexes[place + 1]] if place + 1 < len(indexes) else None
         lines.clear()
+        looks.clear()
+        clear_caches(files)
         start = process_time()
         sys.settrace(trace)
         failed = run(items[index], following)
@@ -91,16 +99,18 @@ def _traced(items: Sequence[pytest.Item], indexes: Sequence[int], files: frozens
     return found
 
 
-def _tracer(files: frozenset[str], lines: set[Line]) -> Callable[..., Any]:
+def _tracer(files: frozenset[str], lines: set[Line], looks: Counter[int]) -> Callable[..., Any]:
     def local(frame: FrameType, event: str, _: object) -> Any:
         if event == "line":
             lines.add((frame.f_code.co_filename, frame.f_lineno))
+            looks[id(frame.f_code)] += 1
+            frame.f_trace_lines = looks[id(frame.f_code)] < LOOKS
         return local
 
     def called(frame: FrameType, *_: object) -> Any:
-        if frame.f_code.co_filename in files:
-            lines.add((frame.f_code.co_filename, frame.f_lineno))
-            return local
-        return None
+        if frame.f_code.co_filename not in files or looks[id(frame.f_code)] >= LOOKS:
+            return None
+        lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return local
 
     return called
