@@ -91,6 +91,8 @@ def json_body(
     they are, except where a mark or a reference begins: there they stay ``\u003c`` and so on.
     With ``full`` all of them do.
     """
+    if not literals and text.isascii() and (full or "\\u" not in text):  # as most
+        return text
     marks = _full(literals) if full else _strings(literals)
 
     def rewritten(match: re.Match[str]) -> str:

@@ -93,7 +93,10 @@ def _event_fence(
 
 def _field_in_fence(names: frozenset[str], literals: frozenset[str], value: str) -> str:
     """Return a field for the fence of an event, without what only looks like a tag either."""
-    return guard(field(value), names, literals)
+    encoded = field(value)
+    # Most have no bracket of any kind.
+    is_plain = encoded.isascii() and not literals
+    return encoded if is_plain else guard(encoded, names, literals)
 
 
 def _field_text(value: object, name: str = "") -> str:

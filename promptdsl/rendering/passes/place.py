@@ -108,8 +108,10 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
 
 def _attribute(value: str, request: RequestOnlyNode, config: Resolved) -> str:
     """Return a value for one line of a fence, without what only looks like a tag either."""
-    names = request.options.vocabulary or config.tags
-    return guard(attribute(value), names, config.literals)
+    encoded = attribute(value)
+    if encoded.isascii() and not config.literals:  # it has no bracket of any kind
+        return encoded
+    return guard(encoded, request.options.vocabulary or config.tags, config.literals)
 
 
 def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:

@@ -110,7 +110,8 @@ def _note_tags(turn: Node, is_tagged: bool, names: set[str], sections: set[str])
             elif not are_values:
                 texts.append(child)
         for text in texts:
-            names |= tag_names(text)
+            if "<" in text or not text.isascii():
+                names |= tag_names(text)
 
 
 def _texts_beside(
