@@ -402,7 +402,7 @@ def test_inline_line(value: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("# -1", "# -1"),
+        ("# -1?", "# -1?"),
         ("a\nb\r\nc\u2028d", "a&#10;b&#13;&#10;c&#8232;d"),
         ("<a>\x07&\t", "&lt;a&gt;&#7;&amp;\t"),
     ],

@@ -102,7 +102,10 @@ def test_gaps(gap: str) -> None:
     assert ("&lt;", value) == (encoded(value)[:4], decode(encoded(value)))
 
 
-@pytest.mark.parametrize("gap", ["x", "!", "?", "-", ".", "_", "1", ">", "<b ", "'", "|", "%", "&"])
+@pytest.mark.parametrize(
+    "gap",
+    [*("x", "!", "?", "-", ".", "_", "1", ">", "<b ", "'", "|", "%", "&"), "\u200b?", "\u200b/?"],
+)
 def test_no_gaps(gap: str) -> None:
     """With anything seen between them a bracket and a name are no tag."""
     value = f"<{gap}event>"
