@@ -704,3 +704,9 @@ VALUES = st.one_of(
 
 LARGEST_REFERENCE = len("&#65535;")
 """How long what is encoded may get, for each character."""
+
+EDGES = "~\x7f\x9f\u00a0\u2027\u2028\u2029\u202a\ud7ff\udfff\ud800\ue000\ufffd\ufffe\uffff"
+ESCAPED_EDGES = (
+    "~\\u007f\\u009f\u00a0\u2027\\u2028\\u2029\u202a\ud7ff\\udfff\\ud800\ue000\ufffd\\ufffe\\uffff"
+)
+"""The characters at the edges of those that JSON has by number only."""

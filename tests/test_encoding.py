@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ConfigError, ContentError, decode
-from tests.hostile import ANY_TEXT, HOSTILE, LARGEST_REFERENCE, VALUES
+from tests.hostile import ANY_TEXT, EDGES, ESCAPED_EDGES, HOSTILE, LARGEST_REFERENCE, VALUES
 from tests.internals import (
     attribute,
     authored_cell,
@@ -402,7 +402,7 @@ def test_inline_line(value: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("# -1", "# -1"),
+        ("# -1?", "# -1?"),
         ("a\nb\r\nc\u2028d", "a&#10;b&#13;&#10;c&#8232;d"),
         ("<a>\x07&\t", "&lt;a&gt;&#7;&amp;\t"),
     ],
@@ -501,6 +501,7 @@ def test_inline_to_commonmark(
     [
         ({"a": [1, 2.5, None, True]}, '{"a": [1, 2.5, null, true]}'),
         ("</context> & co", '"\\u003c/context\\u003e \\u0026 co"'),
+        (EDGES, f'"{ESCAPED_EDGES}"'),
         ("caf\u00e9\u2028\x85\ud800\uffff", '"caf\u00e9\\u2028\\u0085\\ud800\\uffff"'),
     ],
 )

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import decode
-from tests.hostile import ANY_TEXT, HOSTILE, LARGEST_REFERENCE, PARTS_OF_TAGS, VALUES
+from tests.hostile import (
+    ANY_TEXT,
+    EDGES,
+    ESCAPED_EDGES,
+    HOSTILE,
+    LARGEST_REFERENCE,
+    PARTS_OF_TAGS,
+    VALUES,
+)
 from tests.internals import (
     fold,
     guard,
@@ -94,7 +102,10 @@ def test_gaps(gap: str) -> None:
     assert ("&lt;", value) == (encoded(value)[:4], decode(encoded(value)))
 
 
-@pytest.mark.parametrize("gap", ["x", "!", "?", "-", ".", "_", "1", ">", "<b ", "'", "|", "%", "&"])
+@pytest.mark.parametrize(
+    "gap",
+    [*("x", "!", "?", "-", ".", "_", "1", ">", "<b ", "'", "|", "%", "&"), "\u200b?", "\u200b/?"],
+)
 def test_no_gaps(gap: str) -> None:
     """With anything seen between them a bracket and a name are no tag."""
     value = f"<{gap}event>"
@@ -110,6 +121,7 @@ def test_no_gaps(gap: str) -> None:
         *("\uff45\uff56\uff45\uff4e\uff54", "\u24d4vent"),
         *("\U0001d41event", "\u00e9vent", "event\u0301"),
         *("event ", "event>", "event/", "event="),
+        *("event@", "event[", "event`", "event{", "event~", "event\t", "event\r"),
         *("event\n", "event:", "event\u00bd", "event\u00b7"),
         *("fact\u017f", "FACT\u017f", "sy\ufb06em", "a-b"),
         *("A-B", "a\uff0db", "x.y", "x\uff0ey", "x\u2024y"),
@@ -118,7 +130,7 @@ def test_no_gaps(gap: str) -> None:
 )
 def test_names(name: str) -> None:
     """A name is compared without its marks, as its plain letters, in any case."""
-    value = f"x <{name}x" if name[-1:] in " >/=\n:\u00bd\u00b7" else f"x <{name}> x"
+    value = f"x <{name}x" if name[-1:] in " >/=@[`{~\t\r\n:\u00bd\u00b7" else f"x <{name}> x"
     assert (f"x &lt;{value[3:]}", value) == (guard(value, NAMES), decode(encoded(value)))
 
 
@@ -149,6 +161,11 @@ def test_other_names(name: str) -> None:
         ("&#x0; &#xFFFFFFFF;", "&amp;#x0; &amp;#xFFFFFFFF;"),
         ("&amp;amp;", "&amp;amp;amp;"),
         ("&&amp;", "&&amp;amp;"),
+        (
+            "&#9; &#x9; &#xA; &#xF; &#xa; &#xf;",
+            "&amp;#9; &amp;#x9; &amp;#xA; &amp;#xF; &amp;#xa; &amp;#xf;",
+        ),
+        ("&#/; &#:; &#x/; &#x:; &#x@; &#xG; &#x`; &#xg;", None),
         ("& && a&b &nbsp; &AMP; &lt &#60 &; &#; &#x; &#6a; x", None),
         ("?a=1&b=2&lang=en&gtag&amplitude x", None),
         ("&\u200bamp; &#\u0661; &l\u0301t;", None),
@@ -157,6 +174,13 @@ def test_other_names(name: str) -> None:
 def test_references(value: str, expected: str | None) -> None:
     """The ampersand of a reference is one itself, and every other one stays."""
     assert (expected or value, value) == (encoded(value), decode(encoded(value)))
+
+
+NO_NAMES = (
+    *("ampp", "ampmp", "aposs", "aposos", "ltt", "gtt", "quott", "quotot", "quotuot", "ltgt", "a1"),
+    *("#/", "#:", "#x/", "#x:", "#x@", "#xG", "#x`", "#xg", "1", "x1", "#1#1", "os", "t", "uot"),
+)
+"""What begins no reference."""
 
 
 @pytest.mark.parametrize(
@@ -192,7 +216,12 @@ def test_references(value: str, expected: str | None) -> None:
         ("a &#", "a &amp;#"),
         ("a &#x", "a &amp;#x"),
         ("a &#12", "a &amp;#12"),
+        ("a &#9", "a &amp;#9"),
+        ("a &#0", "a &amp;#0"),
         ("a &#xaF", "a &amp;#xaF"),
+        ("a &#xA", "a &amp;#xA"),
+        ("a &#xf", "a &amp;#xf"),
+        ("a &#x09", "a &amp;#x09"),
         ("a <b", None),
         ("a <events", None),
         ("a <ex", None),
@@ -206,6 +235,7 @@ def test_references(value: str, expected: str | None) -> None:
         ("a &apox", None),
         ("a &#x1g", None),
         ("a &#1a", None),
+        *((f"a &{name}", None) for name in NO_NAMES),
         ("a >", None),
     ],
 )
@@ -437,6 +467,14 @@ def test_fold(name: str, expected: str) -> None:
     assert expected == fold(name)
 
 
+@pytest.mark.parametrize("letter", "AZaz09_")
+def test_a_letter_that_begins_a_name(letter: str) -> None:
+    """One letter of a name is enough at the end of a text, and a mark behind it hides none."""
+    names = {letter.lower(), f"{letter.lower()}x"}
+    text = f"<{letter}\u200b> <{letter}"
+    assert f"&lt;{letter}\u200b> &lt;{letter}" == guard(text, names)
+
+
 # Author text beside a value.
 
 
@@ -500,6 +538,7 @@ def in_json(value: object, literals: frozenset[str] = frozenset(), *, full: bool
         ("\u2039event \u2039q", '"\\u2039event \u2039q"'),
         ("<\tool_use>", '"\\u003c\\tool_use>"'),
         ("\u2039\tool_use>", '"\\u2039\\tool_use>"'),
+        (EDGES, f'"{ESCAPED_EDGES}"'),
         ('"\\\n\t\x00\x85\u2028\ud800', '"\\"\\\\\\n\\t\\u0000\\u0085\\u2028\\ud800"'),
         ('<\\"b>', '"<\\\\\\"b>"'),
         ("\\u003cevent>", '"\\\\u003cevent>"'),

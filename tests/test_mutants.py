@@ -111,7 +111,7 @@ def test_a_mistake_is_made(file: str, wanted: list[str], after: Any) -> None:
 
 
 CACHED = """
-from promptdsl.foundation.guards import fold, tag_names
+from tests.internals import fold, tag_names
 from tests.mutants.applying import apply, loaded
 from tests.mutants.module import mutants
 from tests.mutants.rooms import PACKAGE
