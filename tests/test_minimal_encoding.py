@@ -141,7 +141,7 @@ def test_names(name: str) -> None:
         *("events", "event1", "event_", "event.x"),
         *("event-x", "preevent", "even", "x", "eventevent"),
         *("user", "tool", "tooluse", "a", "b", "div", "Promise", "factss", "xy", "x-y", "ab"),
-        *("\u0435vent", "ev\u03b5nt", "e vent"),
+        *("\u0435vent", "ev\u03b5nt", "e vent", "ev\uff9eent"),
         *("ev\u00b7ent", "event\u00e9", "event\u0661", "ev/ent"),
         *("even\u200bts", "events\u200b", "e\u200bevent", "event\u2082", "system1"),
     ],
