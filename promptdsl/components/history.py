@@ -21,7 +21,7 @@ from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import Absent, Node, found_in, label, named_label
+from promptdsl.tree.node import Node, UnknownName, found_in, label, named_label
 from promptdsl.tree.turn_nodes import RecordedNode
 
 
@@ -109,12 +109,12 @@ class History(Component, RecordedNode):
 
 for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
     _fix = "write History.from_openai(messages): they have the form of OpenAI"
-    setattr(History, f"from_{_form}", Absent(f"from_{_form}()", _fix))
+    setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", _fix))
 for _form in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
     _fix = f"write History(from_{_form}(messages).messages), from promptdsl.integrations.{_form}"
-    setattr(History, f"from_{_form}", Absent(f"from_{_form}()", _fix))
+    setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", _fix))
 for _form in ("messages", "list", "dicts"):
-    setattr(History, f"from_{_form}", Absent(f"from_{_form}()", "write History(messages)"))
+    setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", "write History(messages)"))
 
 H = TypeVar("H", bound=History)
 

@@ -221,7 +221,7 @@ class Node:
 Node._node = Node
 
 
-class Absent:
+class UnknownName:
     """An attribute that a node does not have, with advice.
 
     A ``__getattr__`` of nodes would make each access of an attribute slower.
@@ -242,11 +242,11 @@ for _name in (
     *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):
     _fix = f"render it first: render(prompt, model=...).{_name}"
-    setattr(Node, _name.removesuffix("()"), Absent(f"{_name} before it is rendered", _fix))
-setattr(Node, "render", Absent("render()", "write render(prompt, model=...)"))  # noqa: B010
+    setattr(Node, _name.removesuffix("()"), UnknownName(f"{_name} before it is rendered", _fix))
+setattr(Node, "render", UnknownName("render()", "write render(prompt, model=...)"))  # noqa: B010
 for _name in ("append", "extend", "add"):
     _fix = "give it its content as arguments, or write it in its block"
-    setattr(Node, _name, Absent(f"{_name}()", _fix))
+    setattr(Node, _name, UnknownName(f"{_name}()", _fix))
 
 
 N = TypeVar("N", bound=Node)
