@@ -37,7 +37,7 @@ def line_of(entries: Sequence[Entry], measure: Measure) -> Line:
             sending.add(slot.node, placed, "flow")
         elif isinstance(unit, Alternatives):
             for number, (index, _) in enumerate(unit.sizes):
-                unit.positions[index] = positions = []
+                unit.positions[index] = positions = list[int]()
                 for turn in turns_in(unit.node.content[index]):
                     sending.add_turn(turn, positions, is_sent=not number)
         else:

@@ -1,7 +1,5 @@
 """The vocabulary of a turn: the tags that are written in it, which no value in it may forge."""
 
-from functools import cache
-
 import attrs
 
 from promptdsl.config.transformation import Resolved
@@ -66,10 +64,13 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
         return root
     # Turns with the same tags share one set, as there may be many turns and many sections.
     everywhere = config.tags | sections
-    of_system, of_turn = everywhere | system, cache(everywhere.union)
+    of_system = everywhere | system
+    shared: dict[frozenset[str], frozenset[str]] = {}
     vocabularies: dict[int, frozenset[str]] = {}
     for turn, tags in turns:
-        vocabulary = of_system if tags is None else of_turn(tags)
+        if tags is not None and tags not in shared:
+            shared[tags] = everywhere | tags
+        vocabulary = of_system if tags is None else shared[tags]
         # A part that is placed twice has the tags of both places.
         before = vocabularies.setdefault(id(turn), vocabulary)
         if before is not vocabulary:
