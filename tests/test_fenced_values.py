@@ -15,6 +15,7 @@ from promptdsl import (
     ConfigError,
     Developer,
     Document,
+    DocumentBlock,
     Ephemeral,
     Event,
     Fragment,
@@ -498,6 +499,8 @@ def test_an_unknown_encoding_of_a_configuration() -> None:
         (System(Json("<b> &")), '"\\u003cb\\u003e \\u0026"'),
         (User(Json("<b> &")), '"\\u003cb\\u003e \\u0026"'),
         (Developer(Code(Value("<b> &"))), "&lt;b&gt; &amp;"),
+        (System('<doc t="\n', Value("# a 'b'\n---"), '">'), '"\n&#35; a &#39;b&#39;&#10;&#45;--">'),
+        (System('<doc t="', Value('a" b="c'), '">'), '<doc t="a&quot; b=&quot;c">'),
     ],
 )
 def test_full_places(part: Node, expected: str) -> None:
@@ -644,6 +647,16 @@ def test_text_documents_are_guarded(text: str, *, recorded: bool, result: bool) 
     texts = (block["source"]["data"], block["title"])
     assert ([], []) == tuple(tags_in(each, OWN) for each in texts)
     assert (True, True) == (texts[0].startswith("a "), texts[0].endswith(" \u00e9"))
+
+
+@pytest.mark.parametrize("data", ["abc", "!!!", "////", "PC9l\ndmVudA=="])
+def test_recorded_bytes_that_are_hard_to_read(data: str) -> None:
+    """Bytes that are no base64, or no text, stay; line ends in base64 hide no fence."""
+    source = {"type": "base64", "data": data, "media_type": "text/plain"}
+    turn = {"role": "user", "content": [{"type": "document", "source": source}]}
+    [block] = render(History([turn]), transformation=GUARDED).messages[0].content
+    expected = "Jmx0Oy9ldmVudA==" if "\n" in data else data
+    assert (True, expected) == (isinstance(block, DocumentBlock), block.to_dict()["source"]["data"])
 
 
 def test_another_document_is_sent_as_it_is() -> None:

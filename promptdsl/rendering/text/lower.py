@@ -322,9 +322,13 @@ class Lowering:
             return block
         source, title = block.source, block.title and self._guarded_text(block.title)
         if source.kind == "base64" and (source.media_type or "").startswith("text/"):
-            text = b64decode(source.value).decode(errors="surrogateescape")
-            data = self._guarded_text(text).encode(errors="surrogateescape")
-            source = attrs.evolve(source, value=b64encode(data).decode())
+            try:
+                text = b64decode(source.value).decode(errors="surrogateescape")
+            except ValueError:  # no base64: a target that reads it says so
+                text = ""
+            if (guarded := self._guarded_text(text)) != text:
+                data = guarded.encode(errors="surrogateescape")
+                source = attrs.evolve(source, value=b64encode(data).decode())
         return attrs.evolve(block, source=source, title=title)
 
     def _guarded_text(self, text: str) -> str:

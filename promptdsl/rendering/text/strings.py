@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
-from promptdsl.foundation.escaping import body, field, inline, title
+from promptdsl.foundation.escaping import body, field, inline, inline_line, title
 from promptdsl.foundation.guards import guard, guard_end, minimal_body
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
@@ -70,6 +70,11 @@ _OPEN_TAG = re.compile(
     re.DOTALL,
 )
 """A tag that is open at the end of a text; group 1 is an attribute's open quotation mark."""
+
+
+def _inline_attribute(value: str) -> str:
+    """Return a value for a quoted attribute that stands in Markdown: it begins no line there."""
+    return inline_line(value).replace('"', "&quot;").replace("'", "&#39;")
 
 
 def _left_open(text: str) -> str:
@@ -164,8 +169,10 @@ def text_in(
             notice((text,), note)
             if authored < len(texts) and fences.in_body(rules):
                 texts[authored:] = [guard_end("".join(texts[authored:]), fences.vocabulary)]
-            in_attribute = tag.endswith(('"', "'"))
-            texts.append(fences.encoded(text, rules, encode or (field if in_attribute else None)))
+            own = encode
+            if encode is None and tag.endswith(('"', "'")):
+                own = field if fences.in_body(rules) else _inline_attribute
+            texts.append(fences.encoded(text, rules, own))
             authored = len(texts)
             tag = "<a" if tag == "<a=" else tag
         else:
