@@ -45,7 +45,7 @@ from tests.tolerant_reader import (
 NAMES = OWN | {"facts", "a-b", "x.y"}
 LITERALS = frozenset({"[[END", "]]", "Note:", "[\u0130"})
 every_length = pytest.mark.parametrize(
-    "most", [8_000, pytest.param(200_000, marks=pytest.mark.slow)]
+    "most", [3_000, pytest.param(200_000, marks=pytest.mark.slow)]
 )
 
 
@@ -361,11 +361,11 @@ def test_random_values_are_changed_where_the_reader_says(seed: int, count: int) 
 @pytest.mark.parametrize(
     "codes",
     [
-        range(0x3100),
-        pytest.param(range(0x3100, 0x20000), marks=pytest.mark.slow),
+        range(0, 0x3100, 5),
+        pytest.param(range(0x20000), marks=pytest.mark.slow),
         pytest.param(range(0xDFF00, 0xE1100), marks=pytest.mark.slow),
     ],
-    ids=["first", "more", "tags"],
+    ids=["some", "all", "tags"],
 )
 def test_every_character_is_read_as_the_reader_does(frame: str, codes: range) -> None:
     """Every character, in every place of a tag, is read as the slow reader does."""
