@@ -637,7 +637,7 @@ def text_of(messages: Any) -> list[str]:
 def test_no_value_leaves_its_place(
     place: tuple[str, str, str], values: list[str], most: int, keep: str
 ) -> None:
-    """Cut anywhere, a value opens and closes no tag of its prompt that a harmless word would not."""
+    """Cut anywhere, a value opens and closes no tag of its prompt that a word would not."""
     assume(place_of(*place).encoded)
     text = limited(place, " \n".join(values) * 3, most, keep)
     calm, bare = limited(place, f"{WORD} " * 100, 500, keep), written(place[1], Text(""), place[2])
