@@ -197,13 +197,20 @@ ATTRIBUTE: dict[str, Turned] = {
     "title of a grounding": lambda v: Grounding("g", "x", title=v),
     "value as a title": lambda v: Grounding("g", "x", title=Value(v)),
 }
+
+
+def without_twins(encode: Callable[[str], str]) -> Callable[[str], str]:
+    """Return an encoder that also writes brackets of other scripts by number."""
+    return lambda value: guarded(encode(value), OWN)
+
+
 CASES = [
     pytest.param(place, encode, id=name)
     for places, encode in (
-        (INLINE, inline),
+        (INLINE, without_twins(inline)),
         (BODY, minimal),
-        (FIELD, field),
-        (ATTRIBUTE, attribute),
+        (FIELD, without_twins(field)),
+        (ATTRIBUTE, without_twins(attribute)),
     )
     for name, place in places.items()
 ]

@@ -333,7 +333,7 @@ def test_reasoning_of_responses_is_sent() -> None:
     said = reply("openai", THOUGHT, {"type": "text", "text": "Rain."})
     again = read(HumanMessage("Hi."), written(read(said)))
     payload = render(Timeline(History([again])), provider="openai_responses").payload()
-    assert THOUGHT == payload["input"][0]
+    assert THOUGHT == payload["input"][1]  # after the turn that opens the conversation
 
 
 def test_signatures_of_gemini() -> None:
