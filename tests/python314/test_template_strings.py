@@ -136,10 +136,10 @@ def test_static_parts_are_author_text_and_interpolations_values(
         (System, "<b> &lt;b&gt;"),
         (Developer, "<b> &lt;b&gt;"),
         (User, "<b> <b>"),
-        (Event, "<event>\n<b> &lt;b&gt;\n</event>"),
-        (Ephemeral, "<context>\n<b> &lt;b&gt;\n</context>"),
-        (lambda t: Grounding("g", t), "<context>\n&lt;b&gt; &lt;b&gt;\n</context>"),
-        (lambda t: Grounding("g", Text(t)), "<context>\n&lt;b&gt; &lt;b&gt;\n</context>"),
+        (Event, "<event>\n<b> &lt;b>\n</event>"),
+        (Ephemeral, "<context>\n<b> &lt;b>\n</context>"),
+        (lambda t: Grounding("g", t), "<context>\n<b> <b>\n</context>"),
+        (lambda t: Grounding("g", Text(t)), "<context>\n<b> <b>\n</context>"),
         (lambda t: Section("s", t, title="S"), "## S\n<b> &lt;b&gt;"),
     ],
 )
@@ -159,7 +159,7 @@ def test_turns(turn: Any, expected: str) -> None:
         (Checklist, "- [ ] <b> &lt;b&gt;"),
         (Quote, "> <b> &lt;b&gt;"),
         (lambda t: Example(t, t"{t}"), "Input: <b> &lt;b&gt;\nOutput: <b> &lt;b&gt;"),
-        (lambda t: Format("xml", List(t)), "<list>\n<item><b> &lt;b&gt;</item>\n</list>"),
+        (lambda t: Format("xml", List(t)), "<list>\n<item><b> &lt;b></item>\n</list>"),
         (lambda t: Lazy(lambda _: t), "<b> &lt;b&gt;"),
         (given_back, "<b> &lt;b&gt;"),
         (Code, "```\n<b> &lt;b&gt;\n```"),
@@ -172,7 +172,7 @@ def test_parts(part: Any, expected: str) -> None:
 
 def test_a_t_string_stays_in_its_fence() -> None:
     """Neither its author text nor its values, nor both together, close the fence around it."""
-    assert "<context>\n&lt;/context> &lt;/context&gt; &lt;/context>\n</context>" == only_text(
+    assert "<context>\n&lt;/context> &lt;/context> &lt;/context>\n</context>" == only_text(
         Ephemeral(t"</context> {'</context>'} {'<'}/context>")
     )
 
