@@ -51,7 +51,7 @@ class Link(NamedTuple):
 
 
 NOTHING = Link()
-"""What is at both ends of a line: it merges with nothing."""
+"""The link at both ends of a line, which merges with no message."""
 
 
 @attrs.define(eq=False)

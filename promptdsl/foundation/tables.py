@@ -114,7 +114,7 @@ def _html_row(cells: list[str], tag: str) -> str:
 
 
 def _tagged(format: str) -> tuple[Encoder, Encoder]:
-    """Return what encodes a value in a cell, and what guards the author's own text in one."""
+    """Return two encoders of cells, one for values and one for author text."""
     guarded = partial(guard, names=TABLE_TAGS[format])
     return lambda value: guarded(body(value)), guarded
 

@@ -37,7 +37,7 @@ class coroutine(Coroutine[Any, Any, Rendered]):  # noqa: N801 (errors name its t
     if not TYPE_CHECKING:
         # For a type checker, a __getattr__ has every attribute.
         def __getattr__(self, name: str) -> object:
-            """Return what asyncio reads of a coroutine; for other names, tell to await it."""
+            """Return an attribute of the coroutine that asyncio reads; refuse all others."""
             if name.startswith(("cr_", "__name__", "__qualname__")):
                 return getattr(self._own, name)
             if name.startswith("_"):

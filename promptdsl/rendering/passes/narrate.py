@@ -9,13 +9,13 @@ import attrs
 from promptdsl.config.delimiters import Delimiter
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
-from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
+from promptdsl.foundation.escaping import data_text, inline_line, json_text, title
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.guards import guard, json_body
+from promptdsl.foundation.guards import json_body
 from promptdsl.foundation.json import ABSENT
 from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
-from promptdsl.rendering.text.format import fence
+from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
@@ -73,7 +73,7 @@ def _event_fence(
         if delimiter.close:
             names = options.vocabulary or config.tags
             is_full = (options.encoding or config.body_encoding) == "full"
-            line = partial(_field_in_fence, names, config.literals)
+            line = partial(line_in_fence, names=names, literals=config.literals)
             nested = partial(json_body, names=names, literals=config.literals, full=is_full)
         try:
             text = event_text(block.type, _event_fields(block, line, nested, node.trusted))
@@ -89,14 +89,6 @@ def _event_fence(
                 raw.append(_field_text(value))
         inside = make(VerbatimNode, mask=TEXT, at=node, text=text, raw_values=tuple(raw))
     return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
-
-
-def _field_in_fence(names: frozenset[str], literals: frozenset[str], value: str) -> str:
-    """Return a field for the fence of an event, without what only looks like a tag either."""
-    encoded = field(value)
-    # Most have no bracket of any kind.
-    is_plain = encoded.isascii() and not literals
-    return encoded if is_plain else guard(encoded, names, literals)
 
 
 def _field_text(value: object, name: str = "") -> str:

@@ -5,12 +5,11 @@ from itertools import pairwise
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.foundation.escaping import attribute, inline_line
-from promptdsl.foundation.guards import guard
+from promptdsl.foundation.escaping import inline_line
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
-from promptdsl.rendering.text.format import fence
+from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.masks import (
     CALL,
@@ -108,10 +107,8 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
 
 def _attribute(value: str, request: RequestOnlyNode, config: Resolved) -> str:
     """Return a value for one line of a fence, without what only looks like a tag either."""
-    encoded = attribute(value)
-    if encoded.isascii() and not config.literals:  # it has no bracket of any kind
-        return encoded
-    return guard(encoded, request.options.vocabulary or config.tags, config.literals)
+    names = request.options.vocabulary or config.tags
+    return line_in_fence(value, names, config.literals)
 
 
 def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:

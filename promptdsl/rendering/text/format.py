@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.delimiters import Delimiter
-from promptdsl.foundation.escaping import attribute, code_fences
+from promptdsl.foundation.escaping import attribute, code_fences, field
+from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Position, Source
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
@@ -160,6 +161,14 @@ XML = Xml()
 
 Form: TypeAlias = Markdown | Xml
 FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
+
+
+def line_in_fence(value: str, names: frozenset[str], literals: frozenset[str]) -> str:
+    """Return a value for one line or an attribute of a fence, without look-alikes of a tag."""
+    encoded = field(value)
+    if encoded.isascii() and not literals:  # it has no bracket of any kind
+        return encoded
+    return guard(encoded, names, literals)
 
 
 def fence(
