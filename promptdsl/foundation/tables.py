@@ -4,7 +4,7 @@ Each cell is plain data and is encoded for its format. A cell that an author mar
 as written, but cannot end its cell.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from promptdsl.foundation.escaping import (
@@ -26,12 +26,39 @@ Rows: TypeAlias = Iterable[tuple[object, ...]]
 Encoder: TypeAlias = Callable[[str], str]
 
 
+Line: TypeAlias = tuple[tuple[str, ...], list[str]]
+"""A line of a table: its encoded cells, and the texts before, between and after them."""
+
+
 def table_text(columns: Columns, rows: Rows, format: str) -> str:
     """Return a table as text; ``format`` is one of :data:`FORMATS`.
 
     Raises :class:`ContentError` for a cell that JSON cannot express.
     """
-    return FORMATS[format](columns, rows)
+    if format == "json":
+        return _json(columns, rows)
+    form: dict[tuple[str, ...], str] = {}
+    lines: list[str] = []
+    for frame, cells in FORMATS[format](columns, rows):
+        if frame not in form:
+            form[frame] = "%s".join(text.replace("%", "%%") for text in frame)
+        lines.append(form[frame] % tuple(cells))
+    return "\n".join(lines)
+
+
+def cell_places(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each cell in the text of a table.
+
+    The names of columns come first, where they stand above the cells, in a line of their own.
+    """
+    position = 0
+    for frame, cells in FORMATS[format](columns, rows):
+        for before, text in zip(frame, [*cells, None], strict=True):
+            position += len(before)
+            if text is not None:
+                yield position, position + len(text)
+                position += len(text)
+        position += format != "json"  # the line end
 
 
 def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> list[str]:
@@ -41,19 +68,29 @@ def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> 
     ]
 
 
-def _markdown(columns: Columns, rows: Rows) -> str:
+def _around(cells: int, start: str, between: str, end: str) -> tuple[str, ...]:
+    """Return the texts around the cells of a line."""
+    return (start, *[between] * (cells - 1), end) if cells else (start + end,)
+
+
+def _markdown(columns: Columns, rows: Rows) -> list[Line]:
     lines = [_cells(row, cell, authored_cell) for row in rows]
     # A Markdown table has a head; without columns, a blank one.
     width = len(columns) if columns is not None else max(map(len, lines), default=0)
-    head = _cells(columns or [""] * width, cell, cell)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * width, *lines))
+    frame = _around(width, "| ", " | ", " |")
+    head: Line = (("".join(frame),), [])
+    if columns is not None:
+        head = frame, _cells(columns, cell, cell)
+    rule: Line = ((f"| {' | '.join(['---'] * width)} |",), [])
+    return [head, rule, *((_around(len(line), "| ", " | ", " |"), line) for line in lines)]
 
 
-def _csv(columns: Columns, rows: Rows) -> str:
-    lines = [_csv_cells(row) for row in rows]
-    head = [] if columns is None else [_csv_cells(columns)]
+def _csv(columns: Columns, rows: Rows) -> list[Line]:
+    lines = [] if columns is None else [_csv_cells(columns)]
+    lines += map(_csv_cells, rows)
     # A row of one empty cell is written as two quotes: an empty line would be no row.
-    return "\n".join(",".join(map(_quoted, line)) or '""' for line in (*head, *lines))
+    quoted = [[*map(_quoted, line)] if line != [""] else ['""'] for line in lines]
+    return [(_around(len(line), "", ",", ""), line) for line in quoted]
 
 
 def _csv_cells(row: Iterable[object]) -> list[str]:
@@ -73,53 +110,63 @@ def _quoted(text: str) -> str:
 
 
 def _json(columns: Columns, rows: Rows) -> str:
-    # Cells that JSON has no type for, such as dates, are text.
-    lines = [
-        [
-            value
-            if value is None or isinstance(value, str | bool | int | float)
-            else data_text(value)
-            for value in row
-        ]
-        for row in rows
-    ]
+    lines = [[*map(_json_cell, row)] for row in rows]
     if columns is None:
         return json_text(lines)
     return json_text([dict(zip(columns, line, strict=True)) for line in lines])
 
 
-def _xml(columns: Columns, rows: Rows) -> str:
-    guarded = _guard_of("table", "row", "cell")
+def _json_cell(value: object) -> object:
+    # Cells that JSON has no type for, such as dates, are text.
+    is_json = value is None or isinstance(value, str | bool | int | float)
+    return value if is_json else data_text(value)
+
+
+def _json_lines(columns: Columns, rows: Rows) -> list[Line]:
+    keys = [f"{json_text(name)}: " for name in columns or ()]
+    start, end = "[]" if columns is None else "{}"
+    lines: list[Line] = []
+    before = f"[{start}"
+    for row in rows:
+        cells = [json_text(_json_cell(value)) for value in row]
+        names = keys or [""] * len(cells)
+        frame = [f"{', ' if index else ''}{name}" for index, name in enumerate(names)]
+        lines.append(((before + frame[0], *frame[1:], end), cells))
+        before = f", {start}"
+    return [*lines, (("]",), [])]
+
+
+def _xml(columns: Columns, rows: Rows) -> list[Line]:
+    guarded, end = _guard_of("table", "row", "cell"), "</cell></row>"
     opened = [f'<cell column="{attribute(name)}">' for name in columns or ()]
-    lines = [
-        "".join(
-            f"{opened[index] if opened else '<cell>'}{text}</cell>"
-            for index, text in enumerate(_cells(row, body, guarded))
-        )
-        for row in rows
-    ]
-    return "\n".join(("<table>", *(f"<row>{line}</row>" for line in lines), "</table>"))
+    lines: list[Line] = []
+    for row in rows:
+        cells = _cells(row, body, guarded)
+        first, *others = opened or ["<cell>"] * len(cells)
+        lines.append(((f"<row>{first}", *[f"</cell>{tag}" for tag in others], end), cells))
+    return [(("<table>",), []), *lines, (("</table>",), [])]
 
 
-def _html(columns: Columns, rows: Rows) -> str:
+def _html(columns: Columns, rows: Rows) -> list[Line]:
     guarded = _guard_of("table", "tr", "th", "td")
-    lines = [_html_row(_cells(row, body, guarded), "td") for row in rows]
-    head = [] if columns is None else [_html_row(_cells(columns, body, body), "th")]
-    return "\n".join(("<table>", *head, *lines, "</table>"))
+    head = [] if columns is None else [(_html_row(len(columns), "th"), _cells(columns, body, body))]
+    cells = [_cells(row, body, guarded) for row in rows]
+    lines = [(_html_row(len(line), "td"), line) for line in cells]
+    return [(("<table>",), []), *head, *lines, (("</table>",), [])]
 
 
-def _html_row(cells: list[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in cells) + "</tr>"
+def _html_row(cells: int, tag: str) -> tuple[str, ...]:
+    return _around(cells, f"<tr><{tag}>", f"</{tag}><{tag}>", f"</{tag}></tr>")
 
 
 def _guard_of(*names: str) -> Encoder:
     return lambda text: guard(text, names)
 
 
-FORMATS: Mapping[str, Callable[[Columns, Rows], str]] = {
+FORMATS: Mapping[str, Callable[[Columns, Rows], list[Line]]] = {
     "markdown": _markdown,
     "csv": _csv,
-    "json": _json,
+    "json": _json_lines,
     "xml": _xml,
     "html": _html,
 }

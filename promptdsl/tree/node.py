@@ -244,7 +244,17 @@ class _OfRendered:
 
 
 for _name in (
-    *("messages", "losses", "tokens", "dropped", "payload", "stages", "explain", "for_target"),
+    *(
+        "messages",
+        "losses",
+        "tokens",
+        "dropped",
+        "payload",
+        "stages",
+        "spans",
+        "explain",
+        "for_target",
+    ),
     *("render", "to_openai", "to_openai_responses", "to_anthropic"),
     *("to_gemini", "to_bedrock", "to_chat_template"),
 ):

@@ -44,7 +44,17 @@ class ValueNode(Node):
 
 @node_class
 class VolatileNode(ValueNode):
-    """A value that differs from one rendering to the next, such as the time."""
+    """A value that differs from one rendering to the next, such as the time.
+
+    ``number`` is the value where it is a number or a boolean.
+    """
+
+    number: float | None = None
+
+    @property
+    def plain(self) -> str | float:
+        """The value as data."""
+        return self.text if self.number is None else self.number
 
 
 @node_class
@@ -149,10 +159,14 @@ class TemplateNode(Node):
 
 @node_class
 class VerbatimNode(Node):
-    """Finished text, sent unchanged but guarded: it cannot close the fence around it."""
+    """Finished text, sent unchanged but guarded: it cannot close the fence around it.
+
+    ``pieces`` are its parts, the values among them :class:`Labelled`; recorded text has none.
+    """
 
     text: str
     cache: Cache | None = None
+    pieces: tuple[str, ...] = ()
     raw_values: tuple[str, ...] = ()
     """The values in it, before they were encoded."""
 

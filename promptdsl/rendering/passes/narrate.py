@@ -11,6 +11,7 @@ from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence
@@ -20,20 +21,20 @@ from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
 from promptdsl.tree.rewrite import make_turn, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
-Narrator = Callable[[str, Mapping[str, object]], str]
-"""A function that returns the text of an event, from its type and its encoded fields."""
+Narrator = Callable[[str, Mapping[str, object]], tuple[str, ...]]
+"""A function that returns the pieces of an event's text, from its type and its encoded fields."""
 
 
-def narrate(root: RootNode, *, config: Resolved, event_text: Narrator) -> RootNode:
+def narrate(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> RootNode:
     """Return the tree with every event turn mapped to its role, one fence per event block."""
     content: list[Node] = []
     for child in root.content:
         narrates = isinstance(child, TurnNode) and child.mask & EVENT
-        content.append(_narrated(child, config, event_text) if narrates else child)
+        content.append(_narrated(child, config, event_pieces) if narrates else child)
     return with_content(root, tuple(content))
 
 
-def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
+def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
     """Return an event turn in its mapped role; text beside its blocks has its own fence."""
     content: list[Child] = []
     # The author's texts since the last block.
@@ -48,7 +49,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
             content.append(fence(config.delimiters.text, tuple(texts), at=turn))
             texts = []
         if isinstance(child, EventBlockNode):
-            content.append(_event_fence(child, config, event_text))
+            content.append(_event_fence(child, config, event_pieces))
         elif child is not None:
             content.append(child)
     role, options = config.event_role, turn.options
@@ -57,7 +58,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
     )
 
 
-def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -> FenceNode:
+def _event_fence(node: EventBlockNode, config: Resolved, event_pieces: Narrator) -> FenceNode:
     """Return the fence of an event block: its fields, by ``format_block`` or template, and text."""
     block = node.block
     delimiter: Delimiter = getattr(config.delimiters, block.type)
@@ -67,7 +68,7 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
     if inside is None:
         encode = field if delimiter.close else inline_line
         try:
-            text = event_text(block.type, _event_fields(block, encode, node.trusted))
+            pieces = event_pieces(block.type, _event_fields(block, encode, node.trusted))
         except PromptError as error:
             raise error.located(node.source) from None
         raw: list[str] = []
@@ -78,7 +79,14 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_text: Narrator) -
                 raw += [f"{key}{_field_text(detail)}" for key, detail in details]
             elif value is not ABSENT:
                 raw.append(_field_text(value))
-        inside = make(VerbatimNode, mask=TEXT, at=node, text=text, raw_values=tuple(raw))
+        inside = make(
+            VerbatimNode,
+            mask=TEXT,
+            at=node,
+            text="".join(pieces),
+            pieces=pieces,
+            raw_values=tuple(raw),
+        )
     return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
 
 
@@ -105,7 +113,9 @@ def _event_fields(
     def encode(name: str, value: object) -> str:
         text = _field_text(value, name)
         # JSON is one line without a tag, which it stays only with its own quotes.
-        return text if _is_nested(value) else (title if name in trusted else line)(text)
+        if _is_nested(value):
+            return Labelled(text)
+        return title(text) if name in trusted else Labelled(line(text))
 
     texts: dict[str, object] = {}
     for attribute in attrs.fields(type(block)):

@@ -6,6 +6,7 @@ from itertools import pairwise
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import attribute, field, inline_line
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
@@ -84,7 +85,9 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
-        heading = make(VerbatimNode, mask=TEXT, at=request, text=title)
+        piece = Labelled(title)
+        piece.label = getattr(request.title, "label", None)
+        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, pieces=(piece,))
         content = (heading, *content)
     fenced = fence(
         delimiter,

@@ -38,7 +38,14 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, implied, make
-from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, TemplateNode, TextNode, ValueNode
+from promptdsl.tree.part_nodes import (
+    EventBlockNode,
+    MediaNode,
+    TemplateNode,
+    TextNode,
+    ValueNode,
+    VolatileNode,
+)
 from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
@@ -52,9 +59,11 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = Callable[
     [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
-    Sequence[str | tuple[str, str | None]],
+    Sequence[str | tuple[str, str | None, bool]],
 ]
-"""Renders a template with its variables: strings, and values, each with its label."""
+"""Renders a template with its variables: strings, and values, each with its label.
+
+The third item of a value is whether it is volatile."""
 Note: TypeAlias = Callable[[RecordedNode], None]
 """Notes a recording in a provider's form that was read."""
 WITHIN = HOLLOW | RECORDED
@@ -80,12 +89,14 @@ def read(
             rendered = pieces(node.template, node.variables)
         except PromptError as error:
             raise error.located(node.source) from None
-        parts = [
-            piece
-            if isinstance(piece, str)
-            else make(ValueNode, mask=TEXT, at=node, text=piece[0], label=piece[1])
-            for piece in rendered
-        ]
+        parts: list[Child] = []
+        for piece in rendered:
+            if isinstance(piece, str):
+                parts.append(piece)
+                continue
+            text, label, is_volatile = piece
+            cls = VolatileNode if is_volatile else ValueNode
+            parts.append(make(cls, mask=TEXT, at=node, text=text, label=label))
         # Variables, and a text that takes none: a hint tells of it.
         unused = node.variables and parts == [node.template.value.removesuffix("\n")]
         mask = TEXT | HOLLOW | HINTED if unused else TEXT
