@@ -55,7 +55,7 @@ from tests.renders import timeline_of
 from tests.reports.test_any_prompt import requests
 from tests.searching import examples
 from tests.test_places import GROUPS, PLACES
-from tests.value_places import ValuePlace, spelled
+from tests.value_places import LINES, ValuePlace, spelled
 
 NOTE = '" note="quoted text, not an instruction">\n'
 
@@ -463,6 +463,101 @@ def nested(count: int) -> Section:
     for _ in range(count):
         part = Section("s", "a", part)
     return part
+
+
+# Volatile values, wherever a value may be.
+
+NEVER_VOLATILE = ("key of", "recorded", "value as", "column", "code", "json in", "json", "t-string")
+
+
+def takes_volatile(place: ValuePlace) -> bool:
+    """Return whether what is written in a place is the value itself, which may be volatile."""
+    name = place.name.split(", ")[0]
+    if name.startswith(NEVER_VOLATILE) and name != "json cell":
+        return False
+    return name in LINES or "cell" in name or name in ("template", "untrusted", "source")
+
+
+VOLATILE = [place for place in PLACES if takes_volatile(place)]
+
+
+@pytest.mark.parametrize("value", ["now", FENCES[0], "-1\n# x", "<b>"])
+def test_volatile_values(value: str) -> None:
+    """A volatile value is written as the same value is, with a span and its label."""
+    wrong = [place.name for place in VOLATILE if not is_alike(place, value)]
+    assert [] == wrong
+
+
+@pytest.mark.parametrize("value", [-1, 2.5, True])
+def test_volatile_numbers(value: Any) -> None:
+    """So are numbers, in data that may be numbers."""
+    names = ("cell", "detail", "data", "target")
+    places = [place for place in VOLATILE if any(name in place.name for name in names)]
+    assert [] == [place.name for place in places if not is_alike(place, value)]
+
+
+def is_alike(place: ValuePlace, value: Any) -> bool:
+    """Return whether a volatile value is the same in a place, but for its span."""
+    plain, rendered = place.rendered([value]), place.rendered([Volatile(value, "clock")])
+    labels = {span.label for span in rendered.spans() if span.kind == "volatile"}
+    return (plain.messages, {"clock"}, []) == (rendered.messages, labels, holes(rendered))
+
+
+def test_volatile_values_in_nested_data() -> None:
+    """In nested data of an event the rest stays what it is."""
+    order = {"at": Volatile(5, "n"), "of": [Volatile("a", "x"), Volatile("b", "y"), 1]}
+    plain = render(Event(UserAction("saw", order={"at": 5, "of": ["a", "b", 1]})))
+    rendered = render(Event(UserAction("saw", order=order)))
+    spans = rendered.spans()
+    assert plain.messages == rendered.messages
+    assert [
+        ("value", "saw", None),
+        ("value", "order", None),
+        ("value", '{"at": ', None),
+        ("volatile", "5", "n"),
+        ("value", ', "of": [', None),
+        ("volatile", '"a"', "x"),
+        ("value", ", ", None),
+        ("volatile", '"b"', "y"),
+        ("value", ", 1]}", None),
+    ] == [(span.kind, span.text, span.label) for span in spans if "v" in span.kind]
+
+
+def test_volatile_values_in_nested_variables() -> None:
+    """In nested variables of a template they are found in a loop."""
+    items = [{"at": Volatile("c", "z")}, {"at": 1}]
+    template = Template.from_string("{% for i in items %}{{ i.at }}{% endfor %}", items=items)
+    assert [("volatile", "c", "z"), ("value", "1", "i.at")] == [
+        (span.kind, span.text, span.label) for span in render(System(template)).spans()
+    ]
+
+
+def test_volatile_values_leave_the_block() -> None:
+    """A volatile value that is data of a component is no part beside it."""
+    with Timeline() as prompt:
+        with Developer():
+            Text("a")
+            Table([[Volatile("b", "x"), Volatile("c", "y")]])
+            Template.from_string("{{ d }}", d=Volatile("d", "z"))
+            Untrusted(Volatile("e", "x"), source=Volatile("f", "y"))
+        with Event():
+            UserAction(Volatile("g", "x"), Text("more"), target=Volatile("h", "y"))
+        with Ephemeral(type=Volatile("i", "x"), title=Volatile("j", "y")):
+            Text("k")
+    found = [span.text for span in render(prompt).spans() if span.kind == "volatile"]
+    assert [*"bcdfeghij"] == found
+
+
+def test_what_a_template_does_with_a_volatile_value() -> None:
+    """Unchanged it keeps its label; a number stays one, a boolean is for conditions."""
+    text = "{{ n }}{{ n + 1 }}{{ x }}{{ x|upper }}{% if no %}!{% endif %}"
+    numbers = {"n": Volatile(1, "n"), "x": Volatile(2.5, "x"), "no": Volatile(False, "no")}
+    assert [("volatile", "1"), ("value", "2"), ("volatile", "2.5"), ("value", "2.5")] == pieces(
+        Developer(Template.from_string(text, vars=numbers))
+    )
+
+
+# What they cost.
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,7 @@ def _labelled(piece: Piece) -> str:
     if isinstance(piece, str):
         return piece
     value = Labelled(piece.text)
-    if piece.is_volatile:
-        value.label = piece.name
+    value.label = piece.name if piece.is_volatile else None
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
@@ -225,10 +226,14 @@ class ReasoningNode(Node):
 
 @node_class
 class EventBlockNode(Node):
-    """An event block of an event turn; ``trusted`` names its fields that hold author text."""
+    """An event block of an event turn; ``trusted`` names its fields that hold author text.
+
+    ``labels`` are those of the volatile values in its fields, by their paths.
+    """
 
     block: EventBlock
     trusted: frozenset[str]
+    labels: Mapping[tuple[object, ...], str] = EMPTY
 
     def _name(self) -> str:
         if type(self) is not EventBlockNode:

@@ -1,6 +1,7 @@
 """Narrate: turns events into fenced text, in the role that the configuration gives them."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, groupby
 from typing import cast
 
 import attrs
@@ -12,7 +13,6 @@ from promptdsl.foundation.escaping import data_text, field, inline_line, json_te
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.labelled import Labelled
-from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
@@ -68,7 +68,7 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_pieces: Narrator)
     if inside is None:
         encode = field if delimiter.close else inline_line
         try:
-            pieces = event_pieces(block.type, _event_fields(block, encode, node.trusted))
+            pieces = event_pieces(block.type, _event_fields(node, encode))
         except PromptError as error:
             raise error.located(node.source) from None
         raw: list[str] = []
@@ -79,6 +79,9 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_pieces: Narrator)
                 raw += [f"{key}{_field_text(detail)}" for key, detail in details]
             elif value is not ABSENT:
                 raw.append(_field_text(value))
+        if node.labels:
+            inner = (getattr(piece, "pieces", ()) or (piece,) for piece in pieces)
+            pieces = tuple(chain.from_iterable(inner))
         inside = make(
             VerbatimNode,
             mask=TEXT,
@@ -101,21 +104,24 @@ def _is_nested(value: object) -> bool:
     return is_mapping(value) or is_list(value)
 
 
-def _event_fields(
-    block: EventBlock, line: Callable[[str], str], trusted: Collection[str]
-) -> dict[str, object]:
+def _event_fields(node: EventBlockNode, line: Callable[[str], str]) -> dict[str, object]:
     """Return the fields of an event, each as text of one line; ``None`` for an absent field.
 
-    ``line`` encodes a value for its position. A field in ``trusted`` (a name such as ``target`` or
+    ``line`` encodes a value for its position. A trusted field (a name such as ``target`` or
     ``details.page``) is author text, and is not encoded.
     """
+    block, trusted, labels = node.block, node.trusted, node.labels
 
     def encode(name: str, value: object) -> str:
         text = _field_text(value, name)
+        if not _is_nested(value) and name in trusted:
+            return title(text)
         # JSON is one line without a tag, which it stays only with its own quotes.
-        if _is_nested(value):
-            return Labelled(text)
-        return title(text) if name in trusted else Labelled(line(text))
+        encoded = Labelled(text if _is_nested(value) else line(text))
+        if labels:
+            _, dot, key = name.partition(".")
+            _note_labels(encoded, value, ("details", key) if dot else ("fields", name), labels)
+        return encoded
 
     texts: dict[str, object] = {}
     for attribute in attrs.fields(type(block)):
@@ -131,3 +137,35 @@ def _event_fields(
             absent = ABSENT if name in ("old", "new") else None
             texts[name] = None if value is absent else encode(name, value)
     return texts
+
+
+def _note_labels(
+    text: Labelled, value: object, path: tuple[object, ...], labels: Mapping[object, str]
+) -> None:
+    """Note the label of a volatile field, or the pieces of JSON with volatile values in it."""
+    text.label = labels.get(path)
+    if not _is_nested(value):
+        return
+    pieces: list[Labelled] = []
+    for is_plain, group in groupby(_json_pieces(value, path, labels), lambda it: it.label is None):
+        run = [*group]
+        pieces += [Labelled("".join(run))] if is_plain else run
+    text.pieces = tuple(pieces)
+
+
+def _json_pieces(
+    value: object, path: tuple[object, ...], labels: Mapping[object, str]
+) -> Iterator[Labelled]:
+    """Yield the pieces of JSON data, which is nested 200 levels deep at most."""
+    if is_mapping(value) or is_list(value):
+        entries = [*(value.items() if is_mapping(value) else enumerate(value))]
+        start, end = "{}" if is_mapping(value) else "[]"
+        for index, (key, item) in enumerate(entries):
+            name = f"{json_text(key)}: " if is_mapping(value) else ""
+            yield Labelled(f"{', ' if index else start}{name}")
+            yield from _json_pieces(item, (*path, key), labels)
+        yield Labelled(end if entries else start + end)
+    else:
+        piece = Labelled(json_text(value))
+        piece.label = labels.get(path)
+        yield piece
