@@ -26,8 +26,8 @@ Rows: TypeAlias = Iterable[tuple[object, ...]]
 Encoder: TypeAlias = Callable[[str], str]
 
 
-Line: TypeAlias = tuple[tuple[str, ...], list[str]]
-"""A line of a table: its encoded cells, and the texts before, between and after them."""
+Lines: TypeAlias = tuple[tuple[str, ...], list[list[str]]]
+"""Lines of a table: their encoded cells, and the texts before, between and after those of each."""
 
 
 def table_text(columns: Columns, rows: Rows, format: str) -> str:
@@ -37,13 +37,11 @@ def table_text(columns: Columns, rows: Rows, format: str) -> str:
     """
     if format == "json":
         return _json(columns, rows)
-    form: dict[tuple[str, ...], str] = {}
-    lines: list[str] = []
-    for frame, cells in FORMATS[format](columns, rows):
-        if frame not in form:
-            form[frame] = "%s".join(text.replace("%", "%%") for text in frame)
-        lines.append(form[frame] % tuple(cells))
-    return "\n".join(lines)
+    texts: list[str] = []
+    for frame, lines in FORMATS[format](columns, rows):
+        form = "%s".join([text.replace("%", "%%") for text in frame])
+        texts += [form % tuple(cells) for cells in lines]
+    return "\n".join(texts)
 
 
 def cell_places(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int, int]]:
@@ -52,13 +50,14 @@ def cell_places(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int
     The names of columns come first, where they stand above the cells, in a line of their own.
     """
     position = 0
-    for frame, cells in FORMATS[format](columns, rows):
-        for before, text in zip(frame, [*cells, None], strict=True):
-            position += len(before)
-            if text is not None:
-                yield position, position + len(text)
-                position += len(text)
-        position += format != "json"  # the line end
+    for frame, lines in FORMATS[format](columns, rows):
+        for cells in lines:
+            for before, text in zip(frame, cells, strict=False):
+                start = position + len(before)
+                position = start + len(text)
+                yield start, position
+            position += len(frame[-1])
+            position += format != "json"  # the line end
 
 
 def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> list[str]:
@@ -68,29 +67,33 @@ def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> 
     ]
 
 
-def _around(cells: int, start: str, between: str, end: str) -> tuple[str, ...]:
-    """Return the texts around the cells of a line."""
-    return (start, *[between] * (cells - 1), end) if cells else (start + end,)
+def _framed(lines: list[list[str]], start: str, between: str, end: str) -> Lines:
+    """Return lines of cells, all of one width, with the texts around them."""
+    width = len(lines[0]) if lines else 0
+    return (start, *[between] * (width - 1), end) if width else (start + end,), lines
 
 
-def _markdown(columns: Columns, rows: Rows) -> list[Line]:
+def _one(text: str) -> Lines:
+    """Return a line without cells."""
+    return (text,), [[]]
+
+
+def _markdown(columns: Columns, rows: Rows) -> list[Lines]:
     lines = [_cells(row, cell, authored_cell) for row in rows]
     # A Markdown table has a head; without columns, a blank one.
+    heads = [] if columns is None else [_cells(columns, cell, cell)]
     width = len(columns) if columns is not None else max(map(len, lines), default=0)
-    frame = _around(width, "| ", " | ", " |")
-    head: Line = (("".join(frame),), [])
-    if columns is not None:
-        head = frame, _cells(columns, cell, cell)
-    rule: Line = ((f"| {' | '.join(['---'] * width)} |",), [])
-    return [head, rule, *((_around(len(line), "| ", " | ", " |"), line) for line in lines)]
+    blank, rule = (_one(f"| {' | '.join([text] * width)} |") for text in ("", "---"))
+    head = _framed(heads, "| ", " | ", " |") if heads else blank
+    return [head, rule, _framed(lines, "| ", " | ", " |")]
 
 
-def _csv(columns: Columns, rows: Rows) -> list[Line]:
+def _csv(columns: Columns, rows: Rows) -> list[Lines]:
     lines = [] if columns is None else [_csv_cells(columns)]
     lines += map(_csv_cells, rows)
     # A row of one empty cell is written as two quotes: an empty line would be no row.
     quoted = [[*map(_quoted, line)] if line != [""] else ['""'] for line in lines]
-    return [(_around(len(line), "", ",", ""), line) for line in quoted]
+    return [_framed(quoted, "", ",", "")]
 
 
 def _csv_cells(row: Iterable[object]) -> list[str]:
@@ -122,48 +125,47 @@ def _json_cell(value: object) -> object:
     return value if is_json else data_text(value)
 
 
-def _json_lines(columns: Columns, rows: Rows) -> list[Line]:
-    keys = [f"{json_text(name)}: " for name in columns or ()]
+def _json_lines(columns: Columns, rows: Rows) -> list[Lines]:
+    """Return the lines of a table in JSON, which is a line without ends."""
+    names = [f", {json_text(name)}: " for name in columns or ()]
     start, end = "[]" if columns is None else "{}"
-    lines: list[Line] = []
-    before = f"[{start}"
+    lines: list[Lines] = []
     for row in rows:
         cells = [json_text(_json_cell(value)) for value in row]
-        names = keys or [""] * len(cells)
-        frame = [f"{', ' if index else ''}{name}" for index, name in enumerate(names)]
-        lines.append(((before + frame[0], *frame[1:], end), cells))
-        before = f", {start}"
-    return [*lines, (("]",), [])]
+        between = names or [", "] * len(cells)
+        opened = f"{', ' if lines else '['}{start}{between[0].removeprefix(', ')}"
+        lines.append(((opened, *between[1:], end), [cells]))
+    return [*lines, _one("]")]
 
 
-def _xml(columns: Columns, rows: Rows) -> list[Line]:
-    guarded, end = _guard_of("table", "row", "cell"), "</cell></row>"
-    opened = [f'<cell column="{attribute(name)}">' for name in columns or ()]
-    lines: list[Line] = []
-    for row in rows:
-        cells = _cells(row, body, guarded)
-        first, *others = opened or ["<cell>"] * len(cells)
-        lines.append(((f"<row>{first}", *[f"</cell>{tag}" for tag in others], end), cells))
-    return [(("<table>",), []), *lines, (("</table>",), [])]
-
-
-def _html(columns: Columns, rows: Rows) -> list[Line]:
-    guarded = _guard_of("table", "tr", "th", "td")
-    head = [] if columns is None else [(_html_row(len(columns), "th"), _cells(columns, body, body))]
+def _xml(columns: Columns, rows: Rows) -> list[Lines]:
+    guarded = _guard_of("table", "row", "cell")
     cells = [_cells(row, body, guarded) for row in rows]
-    lines = [(_html_row(len(line), "td"), line) for line in cells]
-    return [(("<table>",), []), *head, *lines, (("</table>",), [])]
+    lines = _framed(cells, "<row><cell>", "</cell><cell>", "</cell></row>")
+    if columns is not None:
+        first, *others = [f'<cell column="{attribute(name)}">' for name in columns]
+        frame = f"<row>{first}", *[f"</cell>{tag}" for tag in others], "</cell></row>"
+        lines = frame, cells
+    return [_one("<table>"), lines, _one("</table>")]
 
 
-def _html_row(cells: int, tag: str) -> tuple[str, ...]:
-    return _around(cells, f"<tr><{tag}>", f"</{tag}><{tag}>", f"</{tag}></tr>")
+def _html(columns: Columns, rows: Rows) -> list[Lines]:
+    guarded = _guard_of("table", "tr", "th", "td")
+    head = [] if columns is None else [_cells(columns, body, body)]
+    cells = [_cells(row, body, guarded) for row in rows]
+    return [
+        _one("<table>"),
+        _framed(head, "<tr><th>", "</th><th>", "</th></tr>"),
+        _framed(cells, "<tr><td>", "</td><td>", "</td></tr>"),
+        _one("</table>"),
+    ]
 
 
 def _guard_of(*names: str) -> Encoder:
     return lambda text: guard(text, names)
 
 
-FORMATS: Mapping[str, Callable[[Columns, Rows], list[Line]]] = {
+FORMATS: Mapping[str, Callable[[Columns, Rows], list[Lines]]] = {
     "markdown": _markdown,
     "csv": _csv,
     "json": _json_lines,

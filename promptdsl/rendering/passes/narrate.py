@@ -114,10 +114,11 @@ def _event_fields(node: EventBlockNode, line: Callable[[str], str]) -> dict[str,
 
     def encode(name: str, value: object) -> str:
         text = _field_text(value, name)
-        if not _is_nested(value) and name in trusted:
-            return title(text)
         # JSON is one line without a tag, which it stays only with its own quotes.
-        encoded = Labelled(text if _is_nested(value) else line(text))
+        is_json = not isinstance(value, str) and _is_nested(value)
+        if not is_json and name in trusted:
+            return title(text)
+        encoded = Labelled(text if is_json else line(text))
         if labels:
             _, dot, key = name.partition(".")
             _note_labels(encoded, value, ("details", key) if dot else ("fields", name), labels)

@@ -221,7 +221,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
                 # It is trusted, but still cannot leave the fences around it.
                 cells.append(Trusted(state.fences.authored(written(cell, note), rules)))
             else:
-                plain = cell.plain if isinstance(cell, VolatileNode) else cell
+                plain = cell.plain if type(cell) is VolatileNode else cell
                 notice((data_text(plain),), note)
                 cells.append(plain)
         rows.append(tuple(cells))
