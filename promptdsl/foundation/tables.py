@@ -39,8 +39,12 @@ def table_text(columns: Columns, rows: Rows, format: str) -> str:
         return _json(columns, rows)
     texts: list[str] = []
     for frame, lines in FORMATS[format](columns, rows):
-        form = "%s".join([text.replace("%", "%%") for text in frame])
-        texts += [form % tuple(cells) for cells in lines]
+        start, between, end = frame[0], frame[1:-1], frame[-1]
+        if between and between == between[:1] * len(between):  # as in most: half of the time
+            texts += [f"{start}{between[0].join(cells)}{end}" for cells in lines]
+        else:
+            form = "%s".join([text.replace("%", "%%") for text in frame])
+            texts += [form % tuple(cells) for cells in lines]
     return "\n".join(texts)
 
 
