@@ -233,7 +233,7 @@ class EventBlockNode(Node):
 
     block: EventBlock
     trusted: frozenset[str]
-    labels: Mapping[tuple[object, ...], str] = EMPTY
+    labels: Mapping[Any, str] = EMPTY  # Any: a path, a tuple of names and indexes
 
     def _name(self) -> str:
         if type(self) is not EventBlockNode:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, groupby
-from typing import cast
+from typing import Any, cast
 
 import attrs
 
@@ -141,8 +141,8 @@ def _event_fields(node: EventBlockNode, line: Callable[[str], str]) -> dict[str,
 
 
 def _note_labels(
-    text: Labelled, value: object, path: tuple[object, ...], labels: Mapping[object, str]
-) -> None:
+    text: Labelled, value: object, path: tuple[object, ...], labels: Mapping[Any, str]
+) -> None:  # Any: a path
     """Note the label of a volatile field, or the pieces of JSON with volatile values in it."""
     text.label = labels.get(path)
     if not _is_nested(value):
@@ -155,8 +155,8 @@ def _note_labels(
 
 
 def _json_pieces(
-    value: object, path: tuple[object, ...], labels: Mapping[object, str]
-) -> Iterator[Labelled]:
+    value: object, path: tuple[object, ...], labels: Mapping[Any, str]
+) -> Iterator[Labelled]:  # Any: a path
     """Yield the pieces of JSON data, which is nested 200 levels deep at most."""
     if is_mapping(value) or is_list(value):
         entries = [*(value.items() if is_mapping(value) else enumerate(value))]
