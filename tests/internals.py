@@ -50,10 +50,9 @@ from promptdsl.foundation.frozen import EMPTY, FrozenDict, FrozenList, frozen, t
 from promptdsl.foundation.frozen import plain as plain_data
 from promptdsl.foundation.guards import (
     check_delimiter,
-    fold,
     guard,
+    json_body,
     minimal_body,
-    minimal_json,
     tag_names,
 )
 from promptdsl.foundation.json import (
@@ -336,9 +335,6 @@ __all__ = [
     "fresh",
     "frozen",
     "guard",
-    "minimal_body",
-    "minimal_json",
-    "tag_names",
     "has_media",
     "image_size",
     "image_tokens",
@@ -348,6 +344,7 @@ __all__ = [
     "is_ambiguous",
     "is_closed",
     "is_whole",
+    "json_body",
     "json_copy",
     "json_schema",
     "json_text",
@@ -366,6 +363,7 @@ __all__ = [
     "media_at",
     "media_type_of",
     "message_tokens",
+    "minimal_body",
     "models_module",
     "narrate",
     "nearest",
@@ -417,6 +415,7 @@ __all__ = [
     "sniff",
     "spelled",
     "table_text",
+    "tag_names",
     "tally",
     "targets_module",
     "template_pieces",

@@ -67,12 +67,15 @@ def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = 
     return _referenced(value, _values(literals), names, literals)
 
 
-def minimal_json(text: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
+def json_body(
+    text: str, names: Collection[str], literals: frozenset[str] = NONE, *, full: bool = False
+) -> str:
     r"""Return the JSON ``text`` of ``json_text`` for the body of a fence.
 
     Each string in it is a value of its own. Its ``<``, ``>`` and ``&`` are written as they are,
-    and only where a mark or a reference begins as ``\u003c`` and so on.
+    and as ``\u003c`` and so on only where a mark or a reference begins; with ``full`` always.
     """
+    marks = _full(literals) if full else _strings(literals)
 
     def rewritten(match: re.Match[str]) -> str:
         string = match[0]
@@ -81,8 +84,8 @@ def minimal_json(text: str, names: Collection[str], literals: frozenset[str] = N
         value: str = json.loads(string)
         pieces: list[str] = []
         start = 0
-        for mark in _strings(literals).finditer(value):
-            if _is_mark(mark, names, literals):
+        for mark in marks.finditer(value):
+            if (full and mark[0] == "<") or _is_mark(mark, names, literals):
                 pieces += (_json_piece(value[start : mark.start()]), f"\\u{ord(mark[0]):04x}")
                 start = mark.end()
         return f'"{"".join(pieces)}{_json_piece(value[start:])}"'
@@ -269,6 +272,12 @@ def _marks(literals: frozenset[str]) -> re.Pattern[str]:
 def _strings(literals: frozenset[str]) -> re.Pattern[str]:
     """Return the pattern of marks and references, for the strings in JSON."""
     return _patterned(_REFERENCE, literals)
+
+
+@lru_cache(maxsize=64)
+def _full(literals: frozenset[str]) -> re.Pattern[str]:
+    """Return the pattern of marks and of ``&``, ``<`` and ``>``."""
+    return _patterned("[&<>]", literals)
 
 
 @lru_cache(maxsize=64)

@@ -143,7 +143,7 @@ def _json_lines(columns: Columns, rows: Rows) -> list[Lines]:
 
 
 def _xml(columns: Columns, rows: Rows) -> list[Lines]:
-    guarded = _guard_of("table", "row", "cell")
+    guarded = _guard_of("xml")
     cells = [_cells(row, body, guarded) for row in rows]
     lines = _framed(cells, "<row><cell>", "</cell><cell>", "</cell></row>")
     if columns is not None:
@@ -154,7 +154,7 @@ def _xml(columns: Columns, rows: Rows) -> list[Lines]:
 
 
 def _html(columns: Columns, rows: Rows) -> list[Lines]:
-    guarded = _guard_of("table", "tr", "th", "td")
+    guarded = _guard_of("html")
     head = [] if columns is None else [_cells(columns, body, body)]
     cells = [_cells(row, body, guarded) for row in rows]
     return [
@@ -165,10 +165,15 @@ def _html(columns: Columns, rows: Rows) -> list[Lines]:
     ]
 
 
-def _guard_of(*names: str) -> Encoder:
-    return lambda text: guard(text, names)
+def _guard_of(format: str) -> Encoder:
+    return lambda text: guard(text, TABLE_TAGS[format])
 
 
+TABLE_TAGS: Mapping[str, tuple[str, ...]] = {
+    "xml": ("table", "row", "cell"),
+    "html": ("table", "tr", "th", "td"),
+}
+"""By format, the tags of a table."""
 FORMATS: Mapping[str, Callable[[Columns, Rows], list[Lines]]] = {
     "markdown": _markdown,
     "csv": _csv,

@@ -1,6 +1,7 @@
 """Narrate: turns events into fenced text, in the role that the configuration gives them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain, groupby
 from typing import Any, cast
 
@@ -11,12 +12,13 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.escaping import data_text, field, inline_line, json_text, title
 from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.guards import guard, json_body
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
-from promptdsl.tree.node import Child, Node, make
+from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
 from promptdsl.tree.rewrite import make_turn, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
@@ -49,7 +51,7 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
             content.append(fence(config.delimiters.text, tuple(texts), at=turn))
             texts = []
         if isinstance(child, EventBlockNode):
-            content.append(_event_fence(child, config, event_pieces))
+            content.append(_event_fence(child, turn.options, config, event_pieces))
         elif child is not None:
             content.append(child)
     role, options = config.event_role, turn.options
@@ -58,7 +60,9 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
     )
 
 
-def _event_fence(node: EventBlockNode, config: Resolved, event_pieces: Narrator) -> FenceNode:
+def _event_fence(
+    node: EventBlockNode, options: Options, config: Resolved, event_pieces: Narrator
+) -> FenceNode:
     """Return the fence of an event block: its fields, by ``format_block`` or template, and text."""
     block = node.block
     delimiter: Delimiter = getattr(config.delimiters, block.type)
@@ -66,9 +70,14 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_pieces: Narrator)
     if config.format_block is not None:
         inside = formatted(block, config.format_block, node.source)
     if inside is None:
-        encode = field if delimiter.close else inline_line
+        line, nested = inline_line, str.__str__
+        if delimiter.close:
+            names = config.tags | options.vocabulary
+            is_full = (options.encoding or config.body_encoding) == "full"
+            line = partial(_field_in_fence, names)
+            nested = partial(json_body, names=names, full=is_full)
         try:
-            pieces = event_pieces(block.type, _event_fields(node, encode))
+            pieces = event_pieces(block.type, _event_fields(node, line, nested))
         except PromptError as error:
             raise error.located(node.source) from None
         raw: list[str] = []
@@ -93,6 +102,12 @@ def _event_fence(node: EventBlockNode, config: Resolved, event_pieces: Narrator)
     return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
 
 
+def _field_in_fence(names: frozenset[str], value: str) -> str:
+    """Return a field for the fence of an event, without what only looks like a tag either."""
+    encoded = field(value)
+    return encoded if encoded.isascii() else guard(encoded, names)
+
+
 def _field_text(value: object, name: str = "") -> str:
     """Return the text of a field; nested data is JSON."""
     if isinstance(value, str):
@@ -104,24 +119,29 @@ def _is_nested(value: object) -> bool:
     return is_mapping(value) or is_list(value)
 
 
-def _event_fields(node: EventBlockNode, line: Callable[[str], str]) -> dict[str, object]:
+def _event_fields(
+    node: EventBlockNode, line: Callable[[str], str], nested: Callable[[str], str]
+) -> dict[str, object]:
     """Return the fields of an event, each as text of one line; ``None`` for an absent field.
 
-    ``line`` encodes a value for its position. A trusted field (a name such as ``target`` or
-    ``details.page``) is author text, and is not encoded.
+    ``line`` encodes a value for its position, ``nested`` the JSON of nested data. A trusted field
+    (a name such as ``target`` or ``details.page``) is author text, and is not encoded.
     """
     block, trusted, labels = node.block, node.trusted, node.labels
 
     def encode(name: str, value: object) -> str:
         text = _field_text(value, name)
-        # JSON is one line without a tag, which it stays only with its own quotes.
+        # JSON stays JSON only with its own quotes.
         is_json = not isinstance(value, str) and _is_nested(value)
         if not is_json and name in trusted:
             return title(text)
-        encoded = Labelled(text if is_json else line(text))
+        encoded = Labelled((nested if is_json else line)(text))
         if labels:
             _, dot, key = name.partition(".")
-            _note_labels(encoded, value, ("details", key) if dot else ("fields", name), labels)
+            path = ("details", key) if dot else ("fields", name)
+            encoded.label = labels.get(path)
+            if is_json:
+                encoded.pieces = _json_pieces(value, path, labels, nested)
         return encoded
 
     texts: dict[str, object] = {}
@@ -140,31 +160,33 @@ def _event_fields(node: EventBlockNode, line: Callable[[str], str]) -> dict[str,
     return texts
 
 
-def _note_labels(
-    text: Labelled, value: object, path: tuple[object, ...], labels: Mapping[Any, str]
-) -> None:  # Any: a path
-    """Note the label of a volatile field, or the pieces of JSON with volatile values in it."""
-    text.label = labels.get(path)
-    if not _is_nested(value):
-        return
-    pieces: list[Labelled] = []
-    for is_plain, group in groupby(_json_pieces(value, path, labels), lambda it: it.label is None):
-        run = [*group]
-        pieces += [Labelled("".join(run))] if is_plain else run
-    text.pieces = tuple(pieces)
-
-
 def _json_pieces(
+    value: object,
+    path: tuple[object, ...],
+    labels: Mapping[Any, str],  # Any: a path
+    nested: Callable[[str], str],
+) -> tuple[Labelled, ...]:
+    """Return the text of JSON data in pieces; ``nested`` encodes it, each string by itself."""
+    pieces: list[Labelled] = []
+    for is_plain, group in groupby(_json_parts(value, path, labels), lambda it: it.label is None):
+        run = [*group]
+        for part in [Labelled("".join(run))] if is_plain else run:
+            pieces.append(Labelled(nested(part)))
+            pieces[-1].label = part.label
+    return tuple(pieces)
+
+
+def _json_parts(
     value: object, path: tuple[object, ...], labels: Mapping[Any, str]
 ) -> Iterator[Labelled]:  # Any: a path
-    """Yield the pieces of JSON data, which is nested 200 levels deep at most."""
+    """Yield the parts of JSON data, which is nested 200 levels deep at most."""
     if is_mapping(value) or is_list(value):
         entries = [*(value.items() if is_mapping(value) else enumerate(value))]
         start, end = "{}" if is_mapping(value) else "[]"
         for index, (key, item) in enumerate(entries):
             name = f"{json_text(key)}: " if is_mapping(value) else ""
             yield Labelled(f"{', ' if index else start}{name}")
-            yield from _json_pieces(item, (*path, key), labels)
+            yield from _json_parts(item, (*path, key), labels)
         yield Labelled(end if entries else start + end)
     else:
         piece = Labelled(json_text(value))

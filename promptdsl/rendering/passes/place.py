@@ -6,6 +6,7 @@ from itertools import pairwise
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import attribute, field, inline_line
+from promptdsl.foundation.guards import guard
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
@@ -82,7 +83,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     content = request.content
     is_told = request.mask & HINTED == HINTED  # a hint tells that it is empty
     shown = (("type", request.type), ("title", request.title))
-    attributes = "".join(f' {name}="{attribute(value)}"' for name, value in shown if value)
+    attributes = "".join(f' {name}="{_attribute(value, config)}"' for name, value in shown if value)
     if request.title and delimiter.kind != "default":
         title = field(request.title) if delimiter.close else inline_line(request.title)
         piece = Labelled(title)
@@ -101,6 +102,14 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     return make_turn(
         TurnNode, (fenced,), REQUEST, at=request, role=role, kind="request", options=options
     )
+
+
+def _attribute(value: str, config: Resolved) -> str:
+    """Return a value for the tag of a fence, without what only looks like a tag either."""
+    encoded = attribute(value)
+    if encoded.isascii() and not config.literals:  # it has no bracket of any kind
+        return encoded
+    return guard(encoded, config.tags, config.literals)
 
 
 def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:

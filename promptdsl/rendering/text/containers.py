@@ -1,5 +1,6 @@
 """Containers, the parts that hold other parts: each writes an opening and a closing."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -7,9 +8,9 @@ from typing import Any
 import attrs
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.escaping import attribute, field
+from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
-from promptdsl.foundation.guards import fold, guard_between, holds
+from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
@@ -146,7 +147,7 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
         note = partial(state.note, node)
         if form.tagged:
             notice((text,), note)
-            text = attribute(text)
+            text = guard(attribute(text), state.fences.vocabulary, rules.literals)
         elif isinstance(title, ValueNode) or rules.values:
             notice((text,), note)
             text = state.fences.encoded(text, rules, field)
@@ -179,11 +180,17 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
     return frame
 
 
+_ATTRIBUTE = re.compile('="([^"]*)"')
+
+
 def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame:
     notice(node.raw_values, partial(state.note, node))
     stretches: Sequence[Stretch] = ()
     if state.page.stretches is not None:
-        shown = [(attribute(value), value) for value in node.raw_values]
+        written_in = _ATTRIBUTE.findall(node.open)[-len(node.raw_values) :]
+        shown = [
+            it for it in zip(written_in, node.raw_values, strict=False) if decode(it[0]) == it[1]
+        ]
         stretches = inserted(node.open, shown, '="')
     part.rules = attrs.evolve(
         part.rules,

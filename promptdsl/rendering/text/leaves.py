@@ -7,10 +7,10 @@ from typing import Any
 
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
-from promptdsl.foundation.guards import guard, minimal_json
+from promptdsl.foundation.guards import guard, json_body
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
-from promptdsl.foundation.tables import cell_places, table_text
+from promptdsl.foundation.tables import TABLE_TAGS, cell_places, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import TextBlock
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
@@ -110,7 +110,7 @@ def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) ->
     text = fences.encoded(node.text, rules, None)
     fences.close(UNTRUSTED)
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
-    source = guard(source, (), rules.literals)
+    source = guard(source, fences.vocabulary, rules.literals)
     head, end = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n', "\n</untrusted>"
     if state.page.stretches is not None:
         before = ' source="'
@@ -146,8 +146,9 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
         return
     frame, fences, rules = around.form.json, state.fences, around.rules
     text = node.text
-    if (frame.tags or fences.in_body(rules)) and not rules.full:
-        text = minimal_json(text, fences.vocabulary, fences.literals | rules.literals)
+    if frame.tags or fences.in_body(rules):
+        literals = fences.literals | rules.literals
+        text = json_body(text, fences.vocabulary, literals, full=rules.full)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
     text = guard(text, (), rules.literals)
     if state.page.stretches is not None:
@@ -230,7 +231,11 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
         whole = table_text(node.columns, rows, format)
     except ContentError as error:
         raise error.located(node.source) from None
-    text = guard(whole, (), rules.literals)
+    # Its own tags stay; a bracket in a cell that only looks like ``<`` forges no other.
+    names: frozenset[str] = frozenset()
+    if state.fences.in_body(rules):
+        names = state.fences.vocabulary.difference(TABLE_TAGS.get(format, ()))
+    text = guard(whole, names, rules.literals)
     if state.page.stretches is not None:
         places = [*cell_places(node.columns, rows, format)]
         state.page.stretches += guarded(_cell_stretches(node, places, whole), whole, text)

@@ -1,16 +1,15 @@
 """The vocabulary of a turn: the tags that are written in it, which no value in it may forge."""
 
-from collections.abc import Iterable, Iterator
-
 import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import fold, tag_names
+from promptdsl.foundation.tables import TABLE_TAGS
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import EVENT, HOLLOW, REQUEST, SECTION, SYSTEM, TURN
-from promptdsl.tree.node import Node
+from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
     CodeNode,
@@ -41,33 +40,31 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     that a part that is removed changes no other text.
     """
     is_xml = config.format == "xml"
-    parts: list[tuple[Node, bool]] = []
-    waiting: list[tuple[Node, bool]] = [(root, is_xml)]
+    turns: list[tuple[Node, frozenset[str]]] = []
+    system: frozenset[str] = frozenset()
+    sections: set[str] = set()
+    waiting: list[tuple[Child, bool]] = [(root, is_xml)]
     while waiting:
         node, is_tagged = waiting.pop()
+        if isinstance(node, str):
+            continue
         if isinstance(node, FragmentNode | RootNode) and not isinstance(node, NoteNode):
-            inside = _is_tagged(node, is_tagged)
-            waiting += [(child, inside) for child in node.content if isinstance(child, Node)]
-        elif node.mask & (_FENCED | _SYSTEM | HOLLOW) or (is_tagged and node.mask & TURN):
-            parts.append((node, is_tagged))
-    system: set[str] = set()
-    sections: set[str] = set()
-    own: list[tuple[Node, set[str]]] = []
-    for part, is_tagged in parts:
-        names = set[str]()
-        for node, in_xml in _below(part, is_tagged):
-            names.update(_tags(node, in_xml, part))
-            if in_xml and part.mask & _SYSTEM and isinstance(node, SectionNode):
-                sections.add(fold(str(node.options.id)))
-        if part.mask & _SYSTEM:
+            if isinstance(node, FormatNode):
+                is_tagged = FORMATS[node.format].tagged
+            waiting += [(child, is_tagged) for child in node.content]
+        elif node.mask & _SYSTEM:
+            names = _tags_in(node, is_tagged, sections)
+            turns.append((node, names))
             system |= names
-        own.append((part, names))
-    vocabularies = {
-        id(part): frozenset(system if part.mask & _SYSTEM else names | sections)
-        for part, names in own
-    }
-    if not any(vocabularies.values()):
+        elif node.mask & (_FENCED | HOLLOW) or (is_tagged and node.mask & TURN):
+            turns.append((node, _tags_in(node, is_tagged, set())))
+    if not system and not any(names for _, names in turns):
         return root
+    vocabularies: dict[int, frozenset[str]] = {}
+    for turn, names in turns:
+        # A part that is placed twice has the tags of both places.
+        before = vocabularies.get(id(turn), frozenset())
+        vocabularies[id(turn)] = before | (system if turn.mask & _SYSTEM else names | sections)
 
     def change(node: Node) -> Node:
         names = vocabularies.get(id(node))
@@ -78,39 +75,48 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     return rewrite(root, change, within=_FENCED | _SYSTEM | HOLLOW | (TURN if is_xml else 0))
 
 
-def _is_tagged(node: Node, around: bool) -> bool:
-    return FORMATS[node.format].tagged if isinstance(node, FormatNode) else around
+def _tags_in(turn: Node, is_tagged: bool, sections: set[str]) -> frozenset[str]:
+    """Return the tags of a turn, folded: those of its components, and those in its author text.
 
-
-def _below(part: Node, is_tagged: bool) -> Iterator[tuple[Node, bool]]:
-    """Yield a part and the nodes below it, each with whether it is written in XML."""
-    waiting = [(part, is_tagged)]
+    The ids of sections that are tags are added to ``sections``, too.
+    """
+    names: set[str] = set()
+    are_values = isinstance(turn, RequestOnlyNode) and turn.grounding
+    waiting: list[tuple[Node, bool]] = [(turn, is_tagged)]
     while waiting:
-        node, around = waiting.pop()
-        inside = _is_tagged(node, around)
-        yield node, inside
-        waiting += [(child, inside) for child in node.content if isinstance(child, Node)]
+        node, in_xml = waiting.pop()
+        if isinstance(node, FormatNode):
+            in_xml = FORMATS[node.format].tagged
+        elif in_xml and isinstance(node, SectionNode):
+            sections.add(fold(str(node.options.id)))
+        elif in_xml:
+            names.update(_ELEMENTS.get(type(node), ()))
+        texts: list[str] = []
+        if isinstance(node, SectionNode | TableNode | TrustedTextNode):
+            texts += _texts_beside(node, in_xml, names)
+        for child in node.content:
+            if not isinstance(child, str):
+                waiting.append((child, in_xml))
+            elif not are_values:
+                texts.append(child)
+        for text in texts:
+            if "<" in text or not text.isascii():
+                names |= tag_names(text)
+    return frozenset(names | sections)
 
 
-def _tags(node: Node, is_tagged: bool, part: Node) -> Iterable[str]:
-    """Yield the names of the tags that a node itself writes, and those in its author text."""
-    texts: list[str] = []
-    if isinstance(node, SectionNode):
-        if is_tagged:
-            yield fold(str(node.options.id))
-        texts += [node.title] if isinstance(node.title, str) else []
-    elif isinstance(node, TableNode):
-        yield from _TABLES.get(node.format or ("xml" if is_tagged else ""), ())
-        texts += [cell for row in node.rows for cell in row if type(cell) is Trusted]
-    elif isinstance(node, TrustedTextNode):
-        texts.append(node.text)
-    elif is_tagged:
-        yield from _ELEMENTS.get(type(node), ())
-    if not (isinstance(part, RequestOnlyNode) and part.grounding):  # its strings are values
-        texts += [child for child in node.content if isinstance(child, str)]
-    for text in texts:
-        if "<" in text or not text.isascii():
-            yield from tag_names(text)
+def _texts_beside(
+    node: SectionNode | TableNode | TrustedTextNode, in_xml: bool, names: set[str]
+) -> list[str]:
+    """Return the author texts of a node that are not in its content; add the tags of a table."""
+    match node:
+        case TrustedTextNode():
+            return [node.text]
+        case SectionNode():
+            return [node.title] if isinstance(node.title, str) else []
+        case TableNode():
+            names.update(TABLE_TAGS.get(node.format or ("xml" if in_xml else ""), ()))
+            return [cell for row in node.rows for cell in row if type(cell) is Trusted]
 
 
 _ELEMENTS: dict[type[Node], tuple[str, ...]] = {
@@ -126,4 +132,3 @@ _ELEMENTS: dict[type[Node], tuple[str, ...]] = {
     JsonNode: ("json",),
 }
 """The tags of components in XML."""
-_TABLES = {"xml": ("table", "row", "cell"), "html": ("table", "tr", "th", "td")}
