@@ -18,6 +18,9 @@ from promptdsl.rendering.text.traced import TracedPage, TracedPart, TracedTurn, 
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
+JOINED = ("section", "author")
+"""The kinds of which neighbours in one part are one span."""
+
 
 @attrs.frozen
 class Span:
@@ -206,6 +209,3 @@ def _pieces(text: str, writer: Writer) -> list[tuple[Stretch, TracedPart | None]
             elif length or not text:
                 found.append((stretch, piece.part))
     return found
-
-
-JOINED = ("section", "author")
