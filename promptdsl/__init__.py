@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.render import arender, render
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
     from promptdsl.rendering.result import Rendered, Stage, prefix_report
+    from promptdsl.rendering.spans import Span
     from promptdsl.templates import register_templates
     from promptdsl.tokens import split_text
     from promptdsl.tree.node import Node
@@ -163,6 +164,7 @@ else:
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
             "rendering.result": "Rendered Stage prefix_report",
+            "rendering.spans": "Span",
             "templates": "register_templates",
             "tokens": "split_text",
             "tree.node": "Node",
@@ -236,6 +238,7 @@ __all__ = [
     "ScopeError",
     "Section",
     "Source",
+    "Span",
     "Stage",
     "StateChange",
     "StateChangeBlock",

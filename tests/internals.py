@@ -160,7 +160,7 @@ from promptdsl.rendering.text.page import (
 from promptdsl.rendering.text.traced import TracedPage, lower_traced
 from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
 from promptdsl.templates.environment import sandbox as template_sandbox
-from promptdsl.templates.event_text import event_text
+from promptdsl.templates.event_text import event_pieces
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import TemplateFile, read_template, registered, templates_root
 from promptdsl.templates.pieces import Rope
@@ -324,7 +324,7 @@ __all__ = [
     "equip",
     "equipment_of",
     "errors_module",
-    "event_text",
+    "event_pieces",
     "facts_for",
     "field",
     "files_module",

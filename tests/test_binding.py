@@ -8,6 +8,7 @@ from promptdsl import (
     Assistant,
     Developer,
     Ephemeral,
+    Event,
     Fragment,
     Grounding,
     Group,
@@ -17,10 +18,14 @@ from promptdsl import (
     PlacementError,
     Section,
     System,
+    Table,
+    Template,
     Timeline,
     ToolMessage,
     ToolUse,
+    Untrusted,
     User,
+    UserAction,
     Volatile,
     render,
 )
@@ -86,6 +91,24 @@ def test_a_title_before_bound_reasoning() -> None:
     tree = Timeline(System(Section("s", "a", title=clock())), User("b"))
     with pytest.raises(PlacementError, match="a Volatile comes before the reasoning"):
         render(tree, model=BOUND)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Event(UserAction("saw", target=clock())),
+        Event(UserAction("saw", order={"at": [clock()]})),
+        Grounding("g", "a", title=clock()),
+        Ephemeral("a", type=clock()),
+        System(Table([["a", clock()]])),
+        System(Untrusted("a", source=clock())),
+        System(Template.from_string("{{ a[0].b }}", a=[{"b": clock()}])),
+    ],
+)
+def test_data_before_bound_reasoning(part: Node) -> None:
+    """So is a volatile value in the data of a part."""
+    with pytest.raises(PlacementError, match="a Volatile comes before the reasoning"):
+        render(Timeline(part, User("b")), model=BOUND)
 
 
 @parts

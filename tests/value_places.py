@@ -31,6 +31,7 @@ from promptdsl import (
     Node,
     Paragraph,
     Quote,
+    Rendered,
     Section,
     StateChange,
     SystemEvent,
@@ -294,9 +295,13 @@ class ValuePlace:
 
     def texts(self, values: Sequence[Any]) -> list["Written"]:
         """Return what each of these values comes to in a turn of its own."""
-        tree = Timeline(*_turns(self.write(value, n) for n, value in enumerate(values)))
-        messages = render(tree, transformation=self.transformation).messages
+        messages = self.rendered(values).messages
         return [_written(message, self.prefix) for message in messages if not _calls(message)]
+
+    def rendered(self, values: Sequence[Any]) -> Rendered:
+        """Return a prompt with each of these values in a turn of its own."""
+        tree = Timeline(*_turns(self.write(value, n) for n, value in enumerate(values)))
+        return render(tree, transformation=self.transformation)
 
 
 class Written(NamedTuple):
@@ -354,10 +359,10 @@ def _written(message: Message, prefix: str) -> Written:
     ]
     texts = [block.text for block in blocks if block.type == "text"]
     shape = (message.role, *(block.type for block in blocks))
-    return Written(shape, tuple(_spelled(text, prefix) for text in texts))
+    return Written(shape, tuple(spelled(text, prefix) for text in texts))
 
 
-def _spelled(text: str, prefix: str) -> str:
+def spelled(text: str, prefix: str) -> str:
     """Return a text whose blank lines have the whole prefix, which is written without its end."""
     if not prefix:
         return text

@@ -10,6 +10,7 @@ from promptdsl.components.scope import Component, check_owner, freeze, innermost
 from promptdsl.foundation.errors import ContentError, PromptError, ScopeError, with_article
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.notice import Notice
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author
@@ -19,7 +20,7 @@ from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HINTED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Child, Node, label, make, named_label
-from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode
+from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode, VolatileNode
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -331,6 +332,28 @@ def adopt(component: Node, busy: list[Node]) -> None:
     del entries[-len(moving) :]
     for arg in moving.values():
         arg.mask &= ~PLACED
+
+
+def adopt_values(component: Node, values: list[VolatileNode], *others: object) -> None:
+    """Take volatile values that are data of a component out of the block, and freeze them.
+
+    ``others`` are the other arguments, which may stand among them in the block.
+    """
+    parts = [*values, *(arg for arg in others if isinstance(arg, Node))]
+    adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
+    for value in values:
+        freeze(value)
+
+
+def value_text(value: object) -> str:
+    """Return the text of a value, with its label if it is volatile."""
+    if not isinstance(value, ValueNode):
+        return text_of(value)
+    if not isinstance(value, VolatileNode):
+        return value.text
+    text = Labelled(value.text)
+    text.label = value.label
+    return text
 
 
 def check_finished(arg: Node, component: Node) -> None:

@@ -3,12 +3,20 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from promptdsl.components.arguments import Content
+from promptdsl.components.arguments import Content, adopt_values
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
 from promptdsl.components.scope import place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import text_of
-from promptdsl.foundation.frozen import is_list, is_mapping, plain
+from promptdsl.foundation.frozen import (
+    EMPTY,
+    Around,
+    frozen,
+    is_list,
+    is_mapping,
+    json_leaf,
+    plain,
+)
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import end_traceback
@@ -17,7 +25,7 @@ from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
 from promptdsl.tree.node import Node, found_in, label, named_label
-from promptdsl.tree.part_nodes import EventBlockNode
+from promptdsl.tree.part_nodes import EventBlockNode, ValueNode, VolatileNode
 
 _NO_FIELDS: frozenset[str] = frozenset()
 _Block: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
@@ -43,8 +51,8 @@ class UserAction(EventBlockComponent):
     """An action of a user, inside an :class:`Event`: ``{actor or "User"} {action}: {target}``.
 
     Each other keyword is a detail, written as a line of its own. Every field is a value: a string,
-    a number, a boolean, ``None``, or a list or mapping of these, which becomes JSON. Content is
-    text that follows the fields; it is author text, as in other instructions.
+    a number, a boolean, ``None``, a :class:`Volatile`, or a list or mapping of these, which becomes
+    JSON. Content is text that follows the fields; it is author text, as in other instructions.
 
     Raises :class:`ContentError` for a field that is no data.
 
@@ -61,7 +69,7 @@ class UserAction(EventBlockComponent):
 
     def __init__(
         self,
-        action: str,
+        action: str | ValueNode,
         /,
         *content: Content,
         target: object = None,
@@ -92,7 +100,7 @@ class StateChange(EventBlockComponent):
 
     def __init__(
         self,
-        key: str,
+        key: str | ValueNode,
         /,
         *content: Content,
         old: object = ABSENT,
@@ -124,7 +132,7 @@ class SystemEvent(EventBlockComponent):
     __slots__ = ()
 
     def __init__(
-        self, event: str, /, *content: Content, source: object = None, **data: object
+        self, event: str | ValueNode, /, *content: Content, source: object = None, **data: object
     ) -> None:
         _begin_event(self, SystemEventBlock, {"event": event, "source": source}, data, *content)
 
@@ -139,7 +147,8 @@ def _begin_event(
     """Fill a component with its block and its content, and put it into the open block."""
     start(component, 3)
     try:
-        component.block = _block(component, cls, fields, details)
+        component.labels = EMPTY
+        component.block = _block(component, cls, fields, details, *content)
     except PromptError as error:
         retract((*content, *found_in(*fields.values(), *details.values())))
         end_traceback(error.located(component.source))
@@ -160,20 +169,52 @@ def _block(
     cls: Callable[..., _Block],
     fields: Mapping[str, object],
     details: Mapping[str, object],
+    *content: Content,
 ) -> _Block:
-    """Return the block of an event; its fields have a text, and nested data in them is JSON."""
+    """Return the block of an event; its fields have a text, and nested data in them is JSON.
+
+    Volatile values in them are plain in the block; their labels are noted in the component.
+    """
     first = next(iter(fields.values()))
     if first is None or first is LEFT_OUT:
         problem = f"{named_label(component)} needs a text"
         raise ContentError(problem, fix=f'{label(component)}("...")')
-    for name, value in (*fields.items(), *details.items()):
+    volatile: list[VolatileNode] = []
+    labels: dict[tuple[object, ...], str] = {}
+    fields = _settled("fields", fields, volatile, labels)
+    details = _settled("details", details, volatile, labels)
+    if volatile:
+        adopt_values(component, volatile, *content)
+        component.labels = frozen(labels)
+    return cls(*fields.values(), details)
+
+
+def _settled(
+    group: str,
+    fields: Mapping[str, object],
+    volatile: list[VolatileNode],
+    labels: dict[tuple[object, ...], str],
+) -> Mapping[str, object]:
+    """Return fields with plain values, and note the volatile ones and their labels."""
+
+    def leaf(item: object, around: Around, key: object) -> object:
+        if not isinstance(item, VolatileNode):
+            return json_leaf(item, around, key)
+        volatile.append(item)
+        labels[group, *around.values(), key] = item.label or ""
+        return item.plain
+
+    settled: dict[str, object] = {}
+    for name, value in fields.items():
         if type(value) is str or value is None or value is ABSENT:
             continue
         if is_mapping(value) or is_list(value):
-            plain(value, name)
-            continue
-        try:
-            text_of(value)
-        except ContentError as error:
-            raise ContentError(f"{on_one_line(name)}: {error.what}", fix=error.fix) from None
-    return cls(*fields.values(), details)
+            settled[name] = plain(value, name, leaf)
+        elif isinstance(value, VolatileNode):
+            settled[name] = leaf(value, {}, name)
+        else:
+            try:
+                text_of(value)
+            except ContentError as error:
+                raise ContentError(f"{on_one_line(name)}: {error.what}", fix=error.fix) from None
+    return {**fields, **settled} if volatile else fields

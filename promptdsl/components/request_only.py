@@ -2,7 +2,7 @@
 
 from typing import Unpack, get_args
 
-from promptdsl.components.arguments import Content, adopt
+from promptdsl.components.arguments import Content, adopt, value_text
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, part_advice
 from promptdsl.components.options import (
     EphemeralOptions,
@@ -13,7 +13,6 @@ from promptdsl.components.options import (
 )
 from promptdsl.config.transformation import EphemeralPosition
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.escaping import text_of
 from promptdsl.tree.masks import BUSY, CACHE, REQUEST, bits
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import ValueNode
@@ -35,14 +34,7 @@ class RequestComponent(Container, RequestOnlyNode):
         adopt(self, [text for text in texts if isinstance(text, ValueNode) and text.mask & BUSY])
         try:
             # A type or title is a value, on one line.
-            self.type, self.title = [
-                None
-                if text is None
-                else text.text
-                if isinstance(text, ValueNode)
-                else text_of(text)
-                for text in texts
-            ]
+            self.type, self.title = [None if text is None else value_text(text) for text in texts]
         except ContentError as error:
             raise error.located(self.source) from None
         if self.position is not None:
@@ -86,7 +78,7 @@ class Ephemeral(RequestComponent):
     def __init__(
         self,
         *content: Content,
-        type: str | None = None,
+        type: str | ValueNode | None = None,
         title: str | ValueNode | None = None,
         position: EphemeralPosition | None = None,
         order: float = 0,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, Never, TypeAlias, TypeGuard
 
-from promptdsl.components.arguments import TEXT_BITS
+from promptdsl.components.arguments import TEXT_BITS, adopt_values
 from promptdsl.components.options import check_choice, refuse_options, too_many
 from promptdsl.components.scope import Component, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, nearest
@@ -16,7 +16,7 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, found_in, named_label
-from promptdsl.tree.part_nodes import TableNode
+from promptdsl.tree.part_nodes import TableNode, VolatileNode
 
 TableFormat: TypeAlias = Literal["markdown", "csv", "json", "xml", "html"]
 Names: TypeAlias = tuple[str, ...]
@@ -29,8 +29,8 @@ class Table(Component, TableNode):
     ``rows_or_frame`` are rows (sequences of cells, or mappings by column), or a data frame of
     pandas, polars or pyarrow. ``columns`` names the columns, or chooses those of mappings and
     frames. ``format`` is ``"markdown"``, ``"csv"``, ``"json"``, ``"xml"`` or ``"html"``; by default
-    the format of the surrounding text. Cells are values: ``None`` and missing cells of a frame are
-    empty; ``trusted(text)`` marks a string as author text.
+    the format of the surrounding text. Cells are values, also :class:`Volatile` ones: ``None`` and
+    missing cells of a frame are empty; ``trusted(text)`` marks a string as author text.
 
     Raises :class:`ContentError` for cells without a text, rows of different lengths, and columns
     that a frame does not have; :class:`OptionError` for an unknown format.
@@ -58,7 +58,7 @@ class Table(Component, TableNode):
         if extra:
             raise too_many(self, rows_or_frame, columns, format, *extra)
         start(self)
-        data = rows_or_frame
+        data, volatile = rows_or_frame, list[VolatileNode]()
         if _is_ordered(data) and isinstance(data, Iterator):
             data = [*data]
         try:
@@ -66,7 +66,8 @@ class Table(Component, TableNode):
             if format is not None:
                 check_choice(self, "format", format, FORMATS)
             self.format = exact(format)
-            self.columns, rows = _read_table(data, columns)
+            self.columns, rows = _read_table(data, columns, volatile)
+            adopt_values(self, volatile)
             names = self.columns or ()
             repeated = [name for index, name in enumerate(names) if name in names[:index]]
             if repeated and format == "json":
@@ -84,8 +85,13 @@ class Table(Component, TableNode):
         place(self)
 
 
-def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
-    """Return the columns and rows of a table, a list of rows or a data frame."""
+def _read_table(
+    data: object, columns: object, volatile: list[VolatileNode]
+) -> tuple[Names | None, Rows]:
+    """Return the columns and rows of a table, a list of rows or a data frame.
+
+    Cells that are volatile values are added to ``volatile``.
+    """
     if columns is not None and not _is_ordered(columns):
         raise ContentError(
             f"columns={columns!r}", fix='write a list of names: columns=["name", "price"]'
@@ -107,7 +113,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
         named = [{text_of(key): value for key, value in row.items()} for row in mappings]
         names = chosen or tuple(dict.fromkeys(key for row in named for key in row))
         return names, [
-            tuple(_checked_cell(row.get(name), number, name) for name in names)
+            tuple(_checked_cell(row.get(name), number, name, volatile) for name in names)
             for number, row in enumerate(named)
         ]
     # Rows of cells: all of one width.
@@ -119,7 +125,7 @@ def _read_table(data: object, columns: object) -> tuple[Names | None, Rows]:
                 fix="give a list of cells each, or a mapping each",
             )
         cells = enumerate(entry)
-        rows.append(tuple(_checked_cell(cell, number, index) for index, cell in cells))
+        rows.append(tuple(_checked_cell(cell, number, index, volatile) for index, cell in cells))
     width = len(chosen if chosen is not None else rows[0] if rows else ())
     for number, row in enumerate(rows):
         if len(row) != width:
@@ -159,7 +165,7 @@ def _read_frame(data: object, chosen: Names | None) -> tuple[Names, Rows] | None
         rows: Rows = []
         for number, entry in enumerate(entries):
             cells = enumerate(entry)
-            rows.append(tuple(_checked_cell(_present(cell), number, at) for at, cell in cells))
+            rows.append(tuple(_checked_cell(_present(cell), number, at, []) for at, cell in cells))
         if chosen is None:
             return names, rows
         for name in chosen:
@@ -185,9 +191,14 @@ def _present(cell: object) -> object:
     return item() if callable(item) else cell
 
 
-def _checked_cell(cell: object, number: int, column: object) -> object:
+def _checked_cell(
+    cell: object, number: int, column: object, volatile: list[VolatileNode]
+) -> object:
     """Return a cell as plain data that has a text, or raise :class:`ContentError`."""
     try:
+        if isinstance(cell, VolatileNode):
+            volatile.append(cell)
+            return cell
         if isinstance(cell, Node):
             raise ContentError(
                 f"{named_label(cell)} cannot be in a cell",

@@ -5,13 +5,15 @@ from functools import partial
 from os import PathLike
 from typing import Self
 
+from promptdsl.components.arguments import adopt_values
 from promptdsl.components.scope import Component, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
+from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.source import door
 from promptdsl.templates import TemplateSource, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import found_in, named_label
-from promptdsl.tree.part_nodes import TemplateNode
+from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
 
 
 class Template(Component, TemplateNode):
@@ -20,8 +22,8 @@ class Template(Component, TemplateNode):
     ``name`` is that of a template in a registered folder, or the path of a file;
     ``Template.from_string`` takes the template itself. Its text is author text. ``vars``, a
     mapping, and all keywords are its variables: plain data, which is encoded as a :class:`Value`
-    is; ``trusted(text)`` marks a string as author text. A keyword that the template never names is
-    a hint.
+    is; ``trusted(text)`` marks a string as author text, and a :class:`Volatile` keeps its label
+    where it is inserted unchanged. A keyword that the template never names is a hint.
 
     Raises :class:`ContentError` for variables that are no plain data, and :class:`TemplateError`
     for a text that marks one as ``{name}`` or ``$name``. Any other mistake in the template is a
@@ -68,20 +70,30 @@ def _begin_template(
 ) -> None:
     """Fill a template from its source and its variables, and put it into the open block."""
     start(component, 4)
+    volatile: list[VolatileNode] = []
+
+    def known(value: object) -> object:
+        if not isinstance(value, VolatileNode):
+            return None
+        volatile.append(value)
+        return labelled(value.plain, value.label or "")
+
     try:
         component.template = source()
-        variables = check_variables({} if mapping is None else mapping)
+        variables = check_variables({} if mapping is None else mapping, known)
         for name in inputs:
             if name in variables:
                 raise ContentError(
                     f"the variable {name!r} is given twice", fix="leave it out of vars"
                 )
-        component.variables = check_variables({**variables, **inputs})
+        component.variables = check_variables({**variables, **inputs}, known)
         component.keywords = tuple(inputs)
         _check_braces(component)
+        adopt_values(component, volatile)
     except PromptError as error:
         parts = found_in(mapping, inputs)
         retract(parts)
+        parts = [part for part in parts if not isinstance(part, VolatileNode)]
         if parts:
             raise ContentError(
                 f"{named_label(parts[0])} cannot be a variable of a template",

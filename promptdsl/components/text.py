@@ -11,10 +11,12 @@ from promptdsl.components.arguments import (
     Content,
     Inline,
     adopt,
+    adopt_values,
     bare,
     inline,
     one_text,
     refused,
+    value_text,
 )
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import (
@@ -39,7 +41,7 @@ from promptdsl.components.scope import (
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, PromptError
-from promptdsl.foundation.escaping import json_text, text_of
+from promptdsl.foundation.escaping import json_text
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.unicode import exact
@@ -262,7 +264,9 @@ class Value(Component, ValueNode):
 class Volatile(Component, VolatileNode):
     """A value that differs from one rendering to the next, such as the time.
 
-    ``label`` is its name in reports on the prompt cache. It is encoded like a :class:`Value`.
+    ``label`` is its name in spans and reports. It may be wherever a value is: among texts, in a
+    title, a field of an event, a cell of a table, a variable of a template, and is encoded as that
+    value.
 
     Raises :class:`ContentError` for a value without a text, :class:`OptionError` for a label that
     is no string.
@@ -278,6 +282,8 @@ class Volatile(Component, VolatileNode):
         if extra:
             raise too_many(self, value, label, *extra)
         self.label = exact(label)
+        is_number = type(value) in (int, float, bool)
+        self.number = value if is_number else None  # type: ignore[assignment] # checked above
         start(self)
         if not is_text(label):
             given: object = label
@@ -292,9 +298,9 @@ class Volatile(Component, VolatileNode):
 class Untrusted(Component, UntrustedNode):
     """Text that you do not trust, in a fence that marks it as a quotation, not an instruction.
 
-    ``source`` is its origin, a text that is written in the fence, ``encoding`` is ``"minimal"`` or
-    ``"full"``, by default as around it. The fence is the same everywhere, in the conversation too;
-    :data:`UNTRUSTED_NOTICE` explains it to a model.
+    ``source`` is its origin, a text that is written in the fence; both may be :class:`Volatile`.
+    ``encoding`` is ``"minimal"`` or ``"full"``, by default as around it. The fence is the same
+    everywhere, in the conversation too; :data:`UNTRUSTED_NOTICE` explains it to a model.
 
     Raises :class:`ContentError` for a text or a source that has no text, such as a list.
 
@@ -319,11 +325,12 @@ class Untrusted(Component, UntrustedNode):
         if extra:
             raise too_many(self, text, source, *extra)
         _begin_value(self, text, unknown)
+        adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
         if encoding is not None:
             check_choice(self, "encoding", encoding, BODY_ENCODINGS)
             self.options = Options(encoding=encoding)
         try:
-            self.origin = None if source is None else text_of(source)
+            self.origin = None if source is None else value_text(source)
         except ContentError as error:
             retract(found_in(source))
             end_traceback(error.located(self.source))
@@ -373,7 +380,8 @@ def _begin_value(
     try:
         if unknown:
             refuse_options(component, unknown)
-        if type(value) is not str and isinstance(value, Node):
+        is_volatile = isinstance(component, Untrusted) and isinstance(value, VolatileNode)
+        if type(value) is not str and isinstance(value, Node) and not is_volatile:
             raise ContentError(
                 f"{named_label(value)} cannot be inside {named_label(component)}",
                 fix="give the text itself",
@@ -381,7 +389,7 @@ def _begin_value(
             )
         if value is LEFT_OUT:
             raise left_out(component)
-        component.text = text_of(value)
+        component.text = value_text(value)
     except PromptError as error:
         retract(found_in(value))
         end_traceback(error.located(component.source))

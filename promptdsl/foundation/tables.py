@@ -4,7 +4,7 @@ Each cell is plain data and is encoded for its format. A cell that an author mar
 as written, but cannot end its cell.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeAlias
 
@@ -27,12 +27,42 @@ Rows: TypeAlias = Iterable[tuple[object, ...]]
 Encoder: TypeAlias = Callable[[str], str]
 
 
+Lines: TypeAlias = tuple[tuple[str, ...], list[list[str]]]
+"""Lines of a table: their encoded cells, and the texts before, between and after those of each."""
+
+
 def table_text(columns: Columns, rows: Rows, format: str) -> str:
     """Return a table as text; ``format`` is one of :data:`FORMATS`.
 
     Raises :class:`ContentError` for a cell that JSON cannot express.
     """
-    return FORMATS[format](columns, rows)
+    if format == "json":
+        return _json(columns, rows)
+    texts: list[str] = []
+    for frame, lines in FORMATS[format](columns, rows):
+        start, between, end = frame[0], frame[1:-1], frame[-1]
+        if between and between == between[:1] * len(between):  # as in most: half of the time
+            texts += [f"{start}{between[0].join(cells)}{end}" for cells in lines]
+        else:
+            form = "%s".join([text.replace("%", "%%") for text in frame])
+            texts += [form % tuple(cells) for cells in lines]
+    return "\n".join(texts)
+
+
+def cell_places(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each cell in the text of a table.
+
+    The names of columns come first, where they stand above the cells, in a line of their own.
+    """
+    position = 0
+    for frame, lines in FORMATS[format](columns, rows):
+        for cells in lines:
+            for before, text in zip(frame, cells, strict=False):
+                start = position + len(before)
+                position = start + len(text)
+                yield start, position
+            position += len(frame[-1])
+            position += format != "json"  # the line end
 
 
 def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> list[str]:
@@ -42,19 +72,33 @@ def _cells(row: Iterable[object], encode: Encoder, encode_authored: Encoder) -> 
     ]
 
 
-def _markdown(columns: Columns, rows: Rows) -> str:
+def _framed(lines: list[list[str]], start: str, between: str, end: str) -> Lines:
+    """Return lines of cells, all of one width, with the texts around them."""
+    width = len(lines[0]) if lines else 0
+    return (start, *[between] * (width - 1), end) if width else (start + end,), lines
+
+
+def _one(text: str) -> Lines:
+    """Return a line without cells."""
+    return (text,), [[]]
+
+
+def _markdown(columns: Columns, rows: Rows) -> list[Lines]:
     lines = [_cells(row, cell, authored_cell) for row in rows]
     # A Markdown table has a head; without columns, a blank one.
+    heads = [] if columns is None else [_cells(columns, cell, cell)]
     width = len(columns) if columns is not None else max(map(len, lines), default=0)
-    head = _cells(columns or [""] * width, cell, cell)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * width, *lines))
+    blank, rule = (_one(f"| {' | '.join([text] * width)} |") for text in ("", "---"))
+    head = _framed(heads, "| ", " | ", " |") if heads else blank
+    return [head, rule, _framed(lines, "| ", " | ", " |")]
 
 
-def _csv(columns: Columns, rows: Rows) -> str:
-    lines = [_csv_cells(row) for row in rows]
-    head = [] if columns is None else [_csv_cells(columns)]
+def _csv(columns: Columns, rows: Rows) -> list[Lines]:
+    lines = [] if columns is None else [_csv_cells(columns)]
+    lines += map(_csv_cells, rows)
     # A row of one empty cell is written as two quotes: an empty line would be no row.
-    return "\n".join(",".join(map(_quoted, line)) or '""' for line in (*head, *lines))
+    quoted = [[*map(_quoted, line)] if line != [""] else ['""'] for line in lines]
+    return [_framed(quoted, "", ",", "")]
 
 
 def _csv_cells(row: Iterable[object]) -> list[str]:
@@ -74,43 +118,52 @@ def _quoted(text: str) -> str:
 
 
 def _json(columns: Columns, rows: Rows) -> str:
-    # Cells that JSON has no type for, such as dates, are text.
-    lines = [
-        [
-            value
-            if value is None or isinstance(value, str | bool | int | float)
-            else data_text(value)
-            for value in row
-        ]
-        for row in rows
-    ]
+    lines = [[*map(_json_cell, row)] for row in rows]
     if columns is None:
         return json_text(lines)
     return json_text([dict(zip(columns, line, strict=True)) for line in lines])
 
 
-def _xml(columns: Columns, rows: Rows) -> str:
+def _json_cell(value: object) -> object:
+    # Cells that JSON has no type for, such as dates, are text.
+    is_json = value is None or isinstance(value, str | bool | int | float)
+    return value if is_json else data_text(value)
+
+
+def _json_lines(columns: Columns, rows: Rows) -> list[Lines]:
+    """Return the lines of a table in JSON, which is a line without ends."""
+    names = [f", {json_text(name)}: " for name in columns or ()]
+    start, end = "[]" if columns is None else "{}"
+    lines: list[Lines] = []
+    for row in rows:
+        cells = [json_text(_json_cell(value)) for value in row]
+        between = names or [", "] * len(cells)
+        opened = f"{', ' if lines else '['}{start}{between[0].removeprefix(', ')}"
+        lines.append(((opened, *between[1:], end), [cells]))
+    return [*lines, _one("]")]
+
+
+def _xml(columns: Columns, rows: Rows) -> list[Lines]:
     encode, guarded = _tagged("xml")
-    opened = [f'<cell column="{guarded(attribute(name))}">' for name in columns or ()]
-    lines = [
-        "".join(
-            f"{opened[index] if opened else '<cell>'}{text}</cell>"
-            for index, text in enumerate(_cells(row, encode, guarded))
-        )
-        for row in rows
-    ]
-    return "\n".join(("<table>", *(f"<row>{line}</row>" for line in lines), "</table>"))
+    cells = [_cells(row, encode, guarded) for row in rows]
+    lines = _framed(cells, "<row><cell>", "</cell><cell>", "</cell></row>")
+    if columns is not None:
+        first, *others = [f'<cell column="{guarded(attribute(name))}">' for name in columns]
+        frame = f"<row>{first}", *[f"</cell>{tag}" for tag in others], "</cell></row>"
+        lines = frame, cells
+    return [_one("<table>"), lines, _one("</table>")]
 
 
-def _html(columns: Columns, rows: Rows) -> str:
+def _html(columns: Columns, rows: Rows) -> list[Lines]:
     encode, guarded = _tagged("html")
-    lines = [_html_row(_cells(row, encode, guarded), "td") for row in rows]
-    head = [] if columns is None else [_html_row(_cells(columns, encode, guarded), "th")]
-    return "\n".join(("<table>", *head, *lines, "</table>"))
-
-
-def _html_row(cells: list[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in cells) + "</tr>"
+    head = [] if columns is None else [_cells(columns, encode, guarded)]
+    cells = [_cells(row, encode, guarded) for row in rows]
+    return [
+        _one("<table>"),
+        _framed(head, "<tr><th>", "</th><th>", "</th></tr>"),
+        _framed(cells, "<tr><td>", "</td><td>", "</td></tr>"),
+        _one("</table>"),
+    ]
 
 
 def _tagged(format: str) -> tuple[Encoder, Encoder]:
@@ -124,10 +177,10 @@ TABLE_TAGS: Mapping[str, tuple[str, ...]] = {
     "html": ("table", "tr", "th", "td"),
 }
 """By format, the tags of a table."""
-FORMATS: Mapping[str, Callable[[Columns, Rows], str]] = {
+FORMATS: Mapping[str, Callable[[Columns, Rows], list[Lines]]] = {
     "markdown": _markdown,
     "csv": _csv,
-    "json": _json,
+    "json": _json_lines,
     "xml": _xml,
     "html": _html,
 }

@@ -82,7 +82,7 @@ FIT = "fit"
 
 def for_target(config: Resolved) -> tuple[Pass, ...]:
     """Return the passes that depend on the target, each with its arguments."""
-    narrating = partial(narrate, config=config, event_text=event_text)
+    narrating = partial(narrate, config=config, event_pieces=event_pieces)
     return (
         Pass("expand", HOLLOW, expand),
         Pass("equip", TOOL | CACHE, equip),
@@ -121,8 +121,8 @@ def rendered_template(
     return rendered_template(template, variables)
 
 
-def event_text(kind: str, fields: Mapping[str, object]) -> str:
-    """Return the text of an event from its template."""
-    from promptdsl.templates.event_text import event_text
+def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the pieces of an event's text from its template."""
+    from promptdsl.templates.event_text import event_pieces
 
-    return event_text(kind, fields)
+    return event_pieces(kind, fields)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
     from promptdsl.rendering.reports.readable import Readable
+    from promptdsl.rendering.spans import Span
     from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.tokens import TokenCounter
 
@@ -149,6 +150,18 @@ class Rendered:
     def explain(self) -> dict[str, tuple[Any, str]]:  # Any: an option has a type of its own
         """Return every configuration value with the name of the layer that set it."""
         return self.config.explain()
+
+    @door
+    def spans(self) -> "tuple[Span, ...]":
+        """Return each piece of the messages: its place, what it is, and the line that wrote it.
+
+        The spans of a text are in order, without overlaps and holes: together they are the text. A
+        block other than text has one span.
+        """
+        from promptdsl.rendering.spans import SpanReader
+
+        reader = SpanReader(self._stages[-1][1], self.messages, self.config)
+        return tuple(reader.spans(self._marked.messages))
 
     @door
     def outline(self) -> str:

@@ -12,6 +12,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from promptdsl.foundation.errors import PromptError, TemplateError
+from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.templates.compiler import PieceCode, advice, checked_tree, names_in
 from promptdsl.templates.filters import FILTERS, TESTS
@@ -160,6 +161,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return Inserted(value, name)
         if isinstance(value, Rope):
             return value
+        if isinstance(value, Label):
+            pieces = value.pieces or (value,)
+            return Rope(Inserted(text(it), it.label or name, it.label is not None) for it in pieces)
         if isinstance(value, Trusted):
             return (str.__str__(value),)
         return Inserted(text(value, name), name)

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import TemplateError, nearest
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.templates.folders import find, read_template, registered, templates_root
+from promptdsl.templates.pieces import Piece
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -16,13 +18,14 @@ _SUFFIX = ".md.j2"
 _KIND = re.compile("[A-Za-z0-9_]+")
 
 
-def event_text(kind: str, fields: Mapping[str, object]) -> str:
-    """Return the text of an event: a line that tells the event, then a line for each detail.
+def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the pieces of an event's text: a line that tells it, then a line for each detail.
 
     ``kind`` is the type of the event block. ``fields`` has every field of the template of that
     type: an encoded text of one line, or ``None``, for which nothing is written; ``details`` has
-    pairs of such texts. Nothing is escaped here. A template ``events/{kind}.md.j2`` in a registered
-    folder replaces the one of promptdsl.
+    pairs of such texts. Nothing is escaped here. The values among the pieces are
+    :class:`Labelled`, as those among the fields. A template ``events/{kind}.md.j2`` in a
+    registered folder replaces the one of promptdsl.
 
     Raises :class:`TemplateError` for a missing template or field, and for a template that fails.
     """
@@ -34,10 +37,11 @@ def event_text(kind: str, fields: Mapping[str, object]) -> str:
             from promptdsl.templates.render import run_template
 
             run = Run((*folders, str(templates_root())), none_is_empty=True)
-            return str.__str__(run_template(file, fields, run))
+            return tuple(map(_labelled, run_template(file, fields, run).pieces))
     template = _shipped_template(kind)
     try:
-        return template.render(fields)
+        outputs = template.root_render_func(template.new_context({**fields}))
+        return tuple([it[0] if isinstance(it, tuple) else it for it in outputs])
     except Exception as error:
         from jinja2 import UndefinedError
 
@@ -54,24 +58,36 @@ def _shipped_template(kind: str) -> "Template":
     """Return a template that comes with promptdsl, which needs no limits."""
     from jinja2 import Environment, StrictUndefined
 
+    from promptdsl.templates.compiler import PieceCode
+
+    class EventTemplates(Environment):
+        """The environment of the shipped templates, whose fields are encoded already."""
+
+        code_generator_class = PieceCode
+        put = staticmethod(_output)
+
     # The kind is compared with the names of files and never becomes a path.
     root = str(templates_root())
     file = find(f"events/{kind}{_SUFFIX}", (root,)) if kind in _kinds(root) else None
     if file is None:
         known = {name for folder in (*registered(), root) for name in _kinds(folder)}
         raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, known))
-    environment = Environment(
-        undefined=StrictUndefined,
-        finalize=_without_none,
-        autoescape=False,  # the fields are encoded already
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = EventTemplates(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(read_template(file))
 
 
-def _without_none(value: object) -> object:
-    return "" if value is None else value
+def _output(value: object, _: str | None = None) -> str:
+    """Return the output of ``{{ value }}``; that of an absent field is empty."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _labelled(piece: Piece) -> str:
+    """Return a piece of a user's template as a piece of the text of an event."""
+    if isinstance(piece, str):
+        return piece
+    value = Labelled(piece.text)
+    value.label = piece.name if piece.is_volatile else None
+    return value
 
 
 def _kinds(folder: str) -> list[str]:

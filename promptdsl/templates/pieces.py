@@ -9,10 +9,14 @@ from promptdsl.templates.limits import RUN, check_length
 
 
 class Inserted(NamedTuple):
-    """A value that a template inserted, not yet encoded, and the variable it came from, if any."""
+    """A value that a template inserted, not yet encoded, and the variable it came from, if any.
+
+    A volatile value has its own label instead of a variable.
+    """
 
     text: str
     name: str | None = None
+    is_volatile: bool = False
 
 
 Piece: TypeAlias = str | Inserted

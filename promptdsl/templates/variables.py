@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import Around, FrozenDict, plain
+from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.trusted import Trusted
 
 
@@ -18,12 +20,15 @@ class _Checked(FrozenDict):
     __slots__ = ()
 
 
-def check_variables(variables: Mapping[str, object]) -> Mapping[str, object]:
+def check_variables(
+    variables: Mapping[str, object], known: Callable[[object], object] | None = None
+) -> Mapping[str, object]:
     """Return the variables of a template as a frozen copy of plain data.
 
     Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
     string keys, lists and tuples of these, at any depth. Checked variables are returned unchanged.
-    Raises :class:`ContentError` for any other object, and for data that contains itself.
+    ``known`` returns the data for an object of another kind, or ``None``. Raises
+    :class:`ContentError` for any other object, and for data that contains itself.
     """
     if isinstance(variables, _Checked):
         return variables
@@ -33,7 +38,7 @@ def check_variables(variables: Mapping[str, object]) -> Mapping[str, object]:
             fix='write vars={"name": value}',
         )
     try:
-        copied = plain(variables, "vars", _plain_leaf)
+        copied = plain(variables, "vars", partial(_plain_leaf, known))
     except DataError as error:
         raise ContentError(error.what, fix=error.fix) from None
     checked = _Checked()
@@ -42,13 +47,18 @@ def check_variables(variables: Mapping[str, object]) -> Mapping[str, object]:
     return checked
 
 
-def _plain_leaf(item: object, around: Around, key: object) -> object:
+def _plain_leaf(
+    known: Callable[[object], object] | None, item: object, around: Around, key: object
+) -> object:
     """Return a single value as an object of a plain type, without the code of a subclass."""
-    if item is None or isinstance(item, bool | Trusted):
+    if item is None or isinstance(item, bool | Trusted | Label):
         return item
     for kind, exactly in _KINDS:
         if isinstance(item, kind):
             return exactly(item)
+    data = known(item) if known else None
+    if data is not None:
+        return data
     path = ".".join(str(part)[:60] for part in [*around.values(), key][-6:])
     from promptdsl.foundation.remedies import json_remedy
 

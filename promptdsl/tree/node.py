@@ -237,7 +237,7 @@ class UnknownName:
 
 
 for _name in (
-    *("messages", "losses", "tokens", "dropped", "payload()", "stages()", "explain()"),
+    *("messages", "losses", "tokens", "dropped", "payload()", "stages()", "spans()", "explain()"),
     *("for_target()", "to_openai()", "to_openai_responses()", "to_anthropic()"),
     *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):

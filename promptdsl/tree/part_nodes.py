@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
@@ -44,7 +45,17 @@ class ValueNode(Node):
 
 @node_class
 class VolatileNode(ValueNode):
-    """A value that differs from one rendering to the next, such as the time."""
+    """A value that differs from one rendering to the next, such as the time.
+
+    ``number`` is the value where it is a number or a boolean.
+    """
+
+    number: float | None = None
+
+    @property
+    def plain(self) -> str | float:
+        """The value as data."""
+        return self.text if self.number is None else self.number
 
 
 @node_class
@@ -154,10 +165,14 @@ class TemplateNode(Node):
 
 @node_class
 class VerbatimNode(Node):
-    """Finished text, sent unchanged but guarded: it cannot close the fence around it."""
+    """Finished text, sent unchanged but guarded: it cannot close the fence around it.
+
+    ``pieces`` are its parts, the values among them :class:`Labelled`; recorded text has none.
+    """
 
     text: str
     cache: Cache | None = None
+    pieces: tuple[str, ...] = ()
     raw_values: tuple[str, ...] = ()
     """The values in it, before they were encoded."""
     starts_block: bool = False
@@ -218,10 +233,14 @@ class ReasoningNode(Node):
 
 @node_class
 class EventBlockNode(Node):
-    """An event block of an event turn; ``trusted`` names its fields that hold author text."""
+    """An event block of an event turn; ``trusted`` names its fields that hold author text.
+
+    ``labels`` are those of the volatile values in its fields, by their paths.
+    """
 
     block: EventBlock
     trusted: frozenset[str]
+    labels: Mapping[Any, str] = EMPTY  # Any: a path, a tuple of names and indexes
 
     def _name(self) -> str:
         if type(self) is not EventBlockNode:

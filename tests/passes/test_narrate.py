@@ -509,12 +509,12 @@ def test_the_narrator_is_handed_in() -> None:
     """The pass asks the narrator it is given for the text of a type with its fields."""
     asked: list[tuple[str, dict[str, Any]]] = []
 
-    def narrator(kind: str, fields: Mapping[str, Any]) -> str:
+    def narrator(kind: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
         asked.append((kind, dict(fields)))
-        return "said"
+        return ("said",)
 
     tree = Timeline(Event(UserAction("<b>", n=1)))
-    done = narrate(tree, config=resolve([]), event_text=narrator)
+    done = narrate(tree, config=resolve([]), event_pieces=narrator)
     given_ = {"action": "&lt;b&gt;", "target": None, "actor": None, "details": (("n", "1"),)}
     assert [("user_action", given_)] == asked
     assert [] == [node for node in done.content[0].content if isinstance(node, EventBlockNode)]

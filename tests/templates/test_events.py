@@ -9,12 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import TemplateError, register_templates
-from tests.internals import event_text, template_sandbox
+from tests.internals import event_pieces, template_sandbox
 
 USER_ACTION = {"action": "clicked", "target": "help_button", "actor": None, "details": ()}
 STATE_CHANGE = {"key": "plan", "old": "free", "new": "pro", "trigger": None, "details": ()}
 SYSTEM_EVENT = {"event": "disk full", "source": "host-7", "details": ()}
 DETAILS = (("page", "billing"), ("count", "3"))
+
+
+def event_text(kind: str, fields: dict[str, object]) -> str:
+    """Return the text of an event."""
+    return "".join(event_pieces(kind, fields))
+
 
 HOSTILE = ("{{ 7 * 7 }}", "{% raw %}", "{# gone #}", "a & b", "&lt;/event&gt;", " padded ")
 

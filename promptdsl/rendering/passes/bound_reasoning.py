@@ -6,10 +6,19 @@ Source: Anthropic's documentation of preserved thinking.
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
+from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.labelled import Label
 from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
-from promptdsl.tree.part_nodes import SectionNode, VolatileNode
+from promptdsl.tree.part_nodes import (
+    EventBlockNode,
+    SectionNode,
+    TableNode,
+    TemplateNode,
+    UntrustedNode,
+    VolatileNode,
+)
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode, among_turns
 
 
@@ -28,8 +37,9 @@ def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:
     for index, turn in enumerate(turns):
         changing = _changing_part(turn) if _precedes(turn, index, last, config) else None
         if changing is not None:
+            name = named_label(changing) if isinstance(changing, LazyNode) else "a Volatile"
             raise PlacementError(
-                f"{named_label(changing)} comes before the reasoning of {model} and changes from "
+                f"{name} comes before the reasoning of {model} and changes from "
                 "one request to the next, but that reasoning is bound to the exact bytes before it",
                 fix='move it to the end of the conversation: Ephemeral(..., position="end")',
                 at=(changing.source,),
@@ -50,11 +60,38 @@ def _precedes(turn: Node, index: int, last: int, config: Resolved) -> bool:
     return index <= last
 
 
-def _changing_part(turn: Node) -> VolatileNode | LazyNode | None:
-    """Return the first part of a turn, or title in it, that may differ in the next request."""
+def _changing_part(turn: Node) -> Node | None:
+    """Return the first part of a turn that may differ in the next request, or has such data."""
     for node, _ in walk(turn):
         if isinstance(node, VolatileNode | LazyNode):
             return node
-        if isinstance(node, SectionNode) and isinstance(node.title, VolatileNode):
-            return node.title
+        for name in _DATA.get(type(node), ()):
+            value = getattr(node, name)
+            if value and (name == "labels" or _is_volatile(value)):
+                return value if isinstance(value, Node) else node
     return None
+
+
+_DATA: dict[type[Node], tuple[str, ...]] = {
+    SectionNode: ("title",),
+    RequestOnlyNode: ("type", "title"),
+    TableNode: ("rows",),
+    UntrustedNode: ("text", "origin"),
+    TemplateNode: ("variables",),
+    EventBlockNode: ("labels",),
+}
+"""The fields of data that may hold volatile values; ``labels`` are those of such values."""
+
+
+def _is_volatile(data: object) -> bool:
+    """Return whether plain data is or holds a volatile value."""
+    waiting: list[object] = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Label | VolatileNode) and value.label is not None:
+            return True
+        if is_mapping(value):
+            waiting += value.values()
+        elif is_list(value):
+            waiting += value
+    return False

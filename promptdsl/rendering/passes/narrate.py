@@ -1,8 +1,9 @@
 """Narrate: turns events into fenced text, in the role that the configuration gives them."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import cast
+from itertools import chain, groupby
+from typing import Any, cast
 
 import attrs
 
@@ -13,7 +14,7 @@ from promptdsl.foundation.escaping import data_text, inline_line, json_text, tit
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.guards import json_body
 from promptdsl.foundation.json import ABSENT
-from promptdsl.messages import EventBlock
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
@@ -22,20 +23,20 @@ from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
 from promptdsl.tree.rewrite import make_turn, mapped_role, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
-Narrator = Callable[[str, Mapping[str, object]], str]
-"""A function that returns the text of an event, from its type and its encoded fields."""
+Narrator = Callable[[str, Mapping[str, object]], tuple[str, ...]]
+"""A function that returns the pieces of an event's text, from its type and its encoded fields."""
 
 
-def narrate(root: RootNode, *, config: Resolved, event_text: Narrator) -> RootNode:
+def narrate(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> RootNode:
     """Return the tree with every event turn mapped to its role, one fence per event block."""
     content: list[Node] = []
     for child in root.content:
         narrates = isinstance(child, TurnNode) and child.mask & EVENT
-        content.append(_narrated(child, config, event_text) if narrates else child)
+        content.append(_narrated(child, config, event_pieces) if narrates else child)
     return with_content(root, tuple(content))
 
 
-def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
+def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
     """Return an event turn in its mapped role; text beside its blocks has its own fence."""
     content: list[Child] = []
     # The author's texts since the last block.
@@ -50,7 +51,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
             content.append(fence(config.delimiters.text, tuple(texts), at=turn))
             texts = []
         if isinstance(child, EventBlockNode):
-            content.append(_event_fence(child, turn.options, config, event_text))
+            content.append(_event_fence(child, turn.options, config, event_pieces))
         elif child is not None:
             content.append(child)
     role, options = mapped_role(turn, config.event_role), turn.options
@@ -60,7 +61,7 @@ def _narrated(turn: Node, config: Resolved, event_text: Narrator) -> TurnNode:
 
 
 def _event_fence(
-    node: EventBlockNode, options: Options, config: Resolved, event_text: Narrator
+    node: EventBlockNode, options: Options, config: Resolved, event_pieces: Narrator
 ) -> FenceNode:
     """Return the fence of an event block: its fields, by ``format_block`` or template, and text."""
     block = node.block
@@ -76,7 +77,7 @@ def _event_fence(
             line = partial(line_in_fence, names=names, literals=config.literals)
             nested = partial(json_body, names=names, literals=config.literals, full=is_full)
         try:
-            text = event_text(block.type, _event_fields(block, line, nested, node.trusted))
+            pieces = event_pieces(block.type, _event_fields(node, line, nested))
         except PromptError as error:
             raise error.located(node.source) from None
         raw: list[str] = []
@@ -87,7 +88,17 @@ def _event_fence(
                 raw += [f"{key}{_field_text(detail)}" for key, detail in details]
             elif value is not ABSENT:
                 raw.append(_field_text(value))
-        inside = make(VerbatimNode, mask=TEXT, at=node, text=text, raw_values=tuple(raw))
+        if node.labels:
+            inner = (getattr(piece, "pieces", ()) or (piece,) for piece in pieces)
+            pieces = tuple(chain.from_iterable(inner))
+        inside = make(
+            VerbatimNode,
+            mask=TEXT,
+            at=node,
+            text="".join(pieces),
+            pieces=pieces,
+            raw_values=tuple(raw),
+        )
     return fence(delimiter, (inside, *node.content), attributes=f' type="{block.type}"', at=node)
 
 
@@ -103,22 +114,29 @@ def _is_nested(value: object) -> bool:
 
 
 def _event_fields(
-    block: EventBlock,
-    line: Callable[[str], str],
-    nested: Callable[[str], str],
-    trusted: Collection[str],
+    node: EventBlockNode, line: Callable[[str], str], nested: Callable[[str], str]
 ) -> dict[str, object]:
     """Return the fields of an event, each as text of one line; ``None`` for an absent field.
 
-    ``line`` encodes a value for its position, ``nested`` the JSON of nested data. A field in
-    ``trusted`` (a name such as ``target`` or ``details.page``) is author text, and is not encoded.
+    ``line`` encodes a value for its position, ``nested`` the JSON of nested data. A trusted field
+    (a name such as ``target`` or ``details.page``) is author text, and is not encoded.
     """
+    block, trusted, labels = node.block, node.trusted, node.labels
 
     def encode(name: str, value: object) -> str:
         text = _field_text(value, name)
         # JSON stays JSON only with its own quotes.
-        encoded = nested if _is_nested(value) else title if name in trusted else line
-        return encoded(text)
+        is_json = not isinstance(value, str) and _is_nested(value)
+        if not is_json and name in trusted:
+            return title(text)
+        encoded = Labelled((nested if is_json else line)(text))
+        if labels:
+            _, dot, key = name.partition(".")
+            path = ("details", key) if dot else ("fields", name)
+            encoded.label = labels.get(path)
+            if is_json:
+                encoded.pieces = _json_pieces(value, path, labels, nested)
+        return encoded
 
     texts: dict[str, object] = {}
     for attribute in attrs.fields(type(block)):
@@ -134,3 +152,37 @@ def _event_fields(
             absent = ABSENT if name in ("old", "new") else None
             texts[name] = None if value is absent else encode(name, value)
     return texts
+
+
+def _json_pieces(
+    value: object,
+    path: tuple[object, ...],
+    labels: Mapping[Any, str],  # Any: a path
+    nested: Callable[[str], str],
+) -> tuple[Labelled, ...]:
+    """Return the text of JSON data in pieces; ``nested`` encodes it, each string by itself."""
+    pieces: list[Labelled] = []
+    for is_plain, group in groupby(_json_parts(value, path, labels), lambda it: it.label is None):
+        run = [*group]
+        for part in [Labelled("".join(run))] if is_plain else run:
+            pieces.append(Labelled(nested(part)))
+            pieces[-1].label = part.label
+    return tuple(pieces)
+
+
+def _json_parts(
+    value: object, path: tuple[object, ...], labels: Mapping[Any, str]
+) -> Iterator[Labelled]:  # Any: a path
+    """Yield the parts of JSON data, which is nested 200 levels deep at most."""
+    if is_mapping(value) or is_list(value):
+        entries = [*(value.items() if is_mapping(value) else enumerate(value))]
+        start, end = "{}" if is_mapping(value) else "[]"
+        for index, (key, item) in enumerate(entries):
+            name = f"{json_text(key)}: " if is_mapping(value) else ""
+            yield Labelled(f"{', ' if index else start}{name}")
+            yield from _json_parts(item, (*path, key), labels)
+        yield Labelled(end if entries else start + end)
+    else:
+        piece = Labelled(json_text(value))
+        piece.label = labels.get(path)
+        yield piece

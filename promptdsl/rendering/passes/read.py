@@ -37,7 +37,14 @@ from promptdsl.tree.masks import (
     bits,
 )
 from promptdsl.tree.node import Child, Node, Options, implied, make
-from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, TemplateNode, TextNode, ValueNode
+from promptdsl.tree.part_nodes import (
+    EventBlockNode,
+    MediaNode,
+    TemplateNode,
+    TextNode,
+    ValueNode,
+    VolatileNode,
+)
 from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
@@ -51,11 +58,11 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = Callable[
     [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
-    tuple[Sequence[str | tuple[str, str | None]], frozenset[str] | None],
+    tuple[Sequence[str | tuple[str, str | None, bool]], frozenset[str] | None],
 ]
 """Renders a template with its variables: strings, and values, each with its label.
 
-Returns the names in it, too."""
+The third item of a value is whether it is volatile. Returns the names in it, too."""
 Note: TypeAlias = Callable[[RecordedNode], None]
 """Notes a recording in a provider's form that was read."""
 WITHIN = HOLLOW | RECORDED
@@ -82,12 +89,14 @@ def read(
             object.__setattr__(node, "names", names)
         except PromptError as error:
             raise error.located(node.source) from None
-        parts = [
-            piece
-            if isinstance(piece, str)
-            else make(ValueNode, mask=TEXT, at=node, text=piece[0], label=piece[1])
-            for piece in rendered
-        ]
+        parts: list[Child] = []
+        for piece in rendered:
+            if isinstance(piece, str):
+                parts.append(piece)
+                continue
+            text, label, is_volatile = piece
+            cls = VolatileNode if is_volatile else ValueNode
+            parts.append(make(cls, mask=TEXT, at=node, text=text, label=label))
         return make(TextNode, tuple(parts), mask=TEXT, at=node) if parts else None
 
     content: list[Child] = []

@@ -18,7 +18,7 @@ from promptdsl.rendering.reports.cache_order import GAP, common
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, name_of
 from promptdsl.rendering.text.page import MARKABLE
-from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedTurn
+from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedPiece, TracedTurn
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode
 
@@ -205,10 +205,10 @@ class MessageParts:
         """The pieces of the message; a block other than text is one piece."""
         pieces: list[TextPiece] = []
         if isinstance(self.node, RecordedNode):
-            pieces += [TextPiece(text, None) for text in _texts(self.message.content)]
+            pieces += [TextPiece(text, None) for text in _texts(_segments(self.message.content))]
         for turn in self.entry.turns:
             if turn.page is None:
-                pieces += [TextPiece(text, turn) for text in _texts(turn.blocks)]
+                pieces += [TextPiece(text, turn) for text in _texts(_segments(turn.blocks))]
             else:
                 texts = enumerate(_texts(turn.page.segments))
                 pieces += [TextPiece(text, turn, number) for number, text in texts]
@@ -264,14 +264,20 @@ def _texts(segments: Iterable[Segment]) -> Iterator[str]:
     """Yield pieces as texts to compare; a segment of text after another begins with a gap."""
     after_text = False
     for segment in segments:
-        if isinstance(segment, list | TextBlock):
-            pieces = segment if isinstance(segment, list) else [segment.text]
-            yield GAP + pieces[0] if after_text else pieces[0]
-            yield from pieces[1:]
+        if segment.block is None or isinstance(segment.block, TextBlock):
+            first, *others = [piece.text for piece in segment.pieces]
+            yield GAP + first if after_text else first
+            yield from others
             after_text = True
         else:
-            yield repr(unmarked(segment))
+            yield repr(unmarked(segment.block))
             after_text = False
+
+
+def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
+    """Yield the segments of recorded blocks."""
+    for block in blocks:
+        yield Segment(block, [TracedPiece(getattr(block, "text", ""), None, ())], 0)
 
 
 def unmarked(block: Block) -> Block:

@@ -4,16 +4,19 @@ The tokens of the parts of a text add up to those of the text. The pieces of a t
 have a slightly different sum: the difference is spread over them.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 
 import attrs
 
 from promptdsl.budget.dropped import described
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.source import Source, source_of
+from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.spans import Span
 from promptdsl.rendering.text.traced import TracedEntry, TracedPart, TracedTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
@@ -207,10 +210,11 @@ class Ledger:
             before = sums[id(page)] = [0]
             for segment in page.segments:
                 start = before[-1]
-                if isinstance(segment, list):
-                    before += [start + end for end in _spread(segment, tokens)]
+                if segment.block is None:
+                    texts = [piece.text for piece in segment.pieces]
+                    before += [start + end for end in _spread(texts, tokens)]
                 else:
-                    before.append(start + block_tokens(segment, tokens, facts))
+                    before.append(start + block_tokens(segment.block, tokens, facts))
         top = _CountedNode(depth - 1, source, 0)
         counted: dict[int, _CountedNode] = {}
         hidden = _hidden(turn.parts)
@@ -269,6 +273,22 @@ def _hidden(parts: Sequence[TracedPart]) -> set[int]:
         or (isinstance(part.node, FragmentNode) and not isinstance(part.node, ComponentNode))
         or (isinstance(part.node, INLINE) and siblings[id(part.around)] == 1)
     }
+
+
+def span_tokens(
+    spans: Iterable[Span], messages: Sequence[Message], tokens: Tokens, facts: ModelFacts
+) -> Iterator[int]:
+    """Yield the tokens of each span, without the frames of messages and results."""
+    for place, group in groupby(spans, lambda span: (span.message, span.block, span.inner)):
+        message, index, inner = place
+        block = messages[message].content[index]
+        if isinstance(block, ToolResultBlock) and inner is not None:
+            block = block.content[inner]
+        if isinstance(block, TextBlock):
+            ends = [0, *_spread([span.text for span in group], tokens)]
+            yield from (end - start for start, end in pairwise(ends))
+        else:
+            yield block_tokens(block, tokens, facts)
 
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:

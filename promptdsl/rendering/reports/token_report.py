@@ -11,7 +11,7 @@ from promptdsl.foundation.unicode import on_one_line
 from promptdsl.rendering.measure import beside_tokens
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.reports.token_parts import Ledger, TokenPart
+from promptdsl.rendering.reports.token_parts import Ledger, TokenPart, span_tokens
 from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
 from promptdsl.tokens.frames import REPLY, label_of
@@ -75,6 +75,12 @@ class TokenReport:
     def sections(self) -> Mapping[str, int]:
         """The tokens of each section by its address, those of all parts in it included."""
         return MappingProxyType(self._ledger.sections)
+
+    @cached_property
+    def spans(self) -> tuple[int, ...]:
+        """The tokens of each of ``rendered.spans()``, in the same order; those of a text add up."""
+        outcome = self._outcome
+        return tuple(span_tokens(outcome.spans(), outcome.messages, self._tokens, outcome.facts))
 
     @property
     def sources(self) -> Mapping[Source, int]:

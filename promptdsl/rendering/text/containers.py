@@ -1,13 +1,14 @@
 """Containers, the parts that hold other parts: each writes an opening and a closing."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import attrs
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.escaping import attribute, field
+from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.rendering.text.format import FORMATS, TextFrame
@@ -21,7 +22,7 @@ from promptdsl.rendering.text.page import (
     TextState,
     deeper,
 )
-from promptdsl.rendering.text.strings import notice, written
+from promptdsl.rendering.text.strings import Stretch, inserted, notice, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import HINTED
 from promptdsl.tree.node import Child, Node, make, mark_of
@@ -81,7 +82,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         part.in_item = isinstance(node, _ITEMS)
         if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
             part.margin = deeper(outer, frame.prefix, frame.between)
-        page.open(frame.open, outer)
+        page.open(frame.open, outer, frame.stretches)
         if frame.tags:
             part.tags = tuple(map(fold, frame.tags))
             state.fences.open(part.tags)
@@ -166,6 +167,9 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
             before, _, after = frame.open.rpartition(text)
             text = guard_between(before, text, after, rules.literals)
             frame = form.section(id, text, part.level)
+    if state.page.stretches is not None and text and (rules.values or isinstance(title, ValueNode)):
+        sign = frame.open.rpartition(text)[0]
+        frame = frame._replace(stretches=inserted(frame.open, [(text, title)], sign))
     # The strings of a section are instructions, and its values are encoded where it is a tag.
     part.level += 1
     if form.tagged or not rules.joined or not (rules.instruction or rules.values):
@@ -176,8 +180,18 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
     return frame
 
 
+_ATTRIBUTE = re.compile('="([^"]*)"')
+
+
 def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame:
     notice(node.raw_values, partial(state.note, node))
+    stretches: Sequence[Stretch] = ()
+    if state.page.stretches is not None:
+        written_in = _ATTRIBUTE.findall(node.open)[-len(node.raw_values) :]
+        shown = [
+            it for it in zip(written_in, node.raw_values, strict=False) if decode(it[0]) == it[1]
+        ]
+        stretches = inserted(node.open, shown, '="')
     part.rules = attrs.evolve(
         part.rules,
         # A prefix has no end that the text after it could forge.
@@ -185,7 +199,7 @@ def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame
         values=node.values,
         literals=part.rules.literals.union(node.literals),
     )
-    return TextFrame(node.open, node.close, node.names)
+    return TextFrame(node.open, node.close, node.names, stretches=stretches)
 
 
 def _list_frame(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> TextFrame:

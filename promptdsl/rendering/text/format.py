@@ -3,13 +3,14 @@
 A format returns a frame for each container; ``Form`` is either of the two.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.delimiters import Delimiter
 from promptdsl.foundation.escaping import attribute, code_fences, field
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Position, Source
+from promptdsl.rendering.text.strings import Stretch
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode
@@ -20,7 +21,8 @@ class TextFrame(NamedTuple):
     """The text around the parts of a container, and between them.
 
     ``tags`` are the names of its tags, which no text inside may forge. ``between`` separates the
-    parts, ``prefix`` begins every further line.
+    parts, ``prefix`` begins every further line. ``stretches`` are what its opening consists of,
+    where that is noted.
     """
 
     open: str = ""
@@ -28,6 +30,7 @@ class TextFrame(NamedTuple):
     tags: tuple[str, ...] = ()
     between: str = "\n\n"
     prefix: str = ""
+    stretches: Sequence[Stretch] = ()
 
 
 BARE = TextFrame()

@@ -1,6 +1,6 @@
 """Leaves: parts that hold no other parts, each written at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -8,14 +8,23 @@ from typing import Any
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
 from promptdsl.foundation.guards import guard, json_body, tag_names
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
-from promptdsl.foundation.tables import TABLE_TAGS, table_text
+from promptdsl.foundation.tables import TABLE_TAGS, cell_places, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import TextBlock
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
-from promptdsl.rendering.text.strings import notice, text_in, written
+from promptdsl.rendering.text.strings import (
+    Stretch,
+    guarded,
+    inserted,
+    notice,
+    text_in,
+    value_stretch,
+    written,
+)
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -44,10 +53,11 @@ UNTRUSTED = ("untrusted",)
 
 def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
     """Write strings and values as one text; a loss in it is reported for ``node``."""
-    text = text_in(parts, around.rules, state.fences, partial(state.note, node))
+    page, note = state.page, partial(state.note, node)
+    text = text_in(parts, around.rules, state.fences, note, stretches=page.stretches)
     if text:
-        state.page.put(text, around.margin)
-        state.page.tail = PROSE
+        page.put(text, around.margin)
+        page.tail = PROSE
 
 
 def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:
@@ -62,9 +72,10 @@ def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -
         if mark:
             state.page.cache(mark)
         return
-    text = text_in(node.content, around.rules, state.fences, partial(state.note, node))
+    page, note = state.page, partial(state.note, node)
+    text = text_in(node.content, around.rules, state.fences, note, stretches=page.stretches)
     if text or node.extra:
-        state.page.block(TextBlock(text, mark, node.extra))
+        page.block(TextBlock(text, mark, node.extra))
 
 
 def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: OpenPart) -> None:
@@ -74,12 +85,22 @@ def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: Op
 def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> None:
     note = partial(state.note, node)
     notice(node.raw_values, note)
+    page = state.page
     if node.starts_block:
-        state.page.flush()
-    text = state.fences.authored(written(node.text, note), around.rules)
-    state.page.put(text, around.margin)
+        page.flush()
+    whole = written(node.text, note)
+    text = state.fences.authored(whole, around.rules)
+    if page.stretches is not None:
+        stretches = [Stretch(len(whole), "conversation")]  # of a recorded message
+        if node.pieces:
+            stretches = [
+                value_stretch(it, it) if isinstance(it, Labelled) else Stretch(len(it), "author")
+                for it in node.pieces
+            ]
+        page.stretches += guarded(stretches, whole, text)
+    page.put(text, around.margin)
     if node.cache:
-        state.page.cache(node.cache)
+        page.cache(node.cache)
 
 
 def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) -> None:
@@ -93,8 +114,13 @@ def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) ->
     fences.close(UNTRUSTED)
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
     source = guard(source, fences.vocabulary, rules.literals)
-    fenced = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n{text}\n</untrusted>'
-    state.page.put(fenced, around.margin)
+    head, end = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n', "\n</untrusted>"
+    if state.page.stretches is not None:
+        before = ' source="'
+        origin = [(source[len(before) : -1], node.origin)] if source else []
+        state.page.stretches += inserted(head, origin, before)
+        state.page.stretches += (value_stretch(text, node.text), Stretch(len(end), "section"))
+    state.page.put(f"{head}{text}{end}", around.margin)
 
 
 # Text in a frame.
@@ -127,7 +153,10 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
     literals = rules.literals if is_full else fences.literals | rules.literals
     text = json_body(node.text, fences.vocabulary, literals, full=is_full)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
-    _write_in_frame(state, guard(text, (), rules.literals), frame, around)
+    text = guard(text, (), rules.literals)
+    if state.page.stretches is not None:
+        state.page.stretches.append(Stretch(len(text), "value"))
+    _write_in_frame(state, text, frame, around)
 
 
 def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
@@ -160,7 +189,15 @@ def _write_framed(
     fences, rules = state.fences, around.rules.in_text(tagged=bool(frame.tags))
     fences.open(frame.tags)
     encode = None if fences.in_body(rules) else encode
-    text = text_in(node.content, rules, fences, note, encode=encode, one_line=one_line)
+    text = text_in(
+        node.content,
+        rules,
+        fences,
+        note,
+        encode=encode,
+        one_line=one_line,
+        stretches=state.page.stretches,
+    )
     fences.close(frame.tags)
     _write_in_frame(state, text, frame, around)
 
@@ -188,12 +225,13 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
                 # It is trusted, but still cannot leave the fences around it.
                 cells.append(Trusted(state.fences.authored(written(cell, note), rules)))
             else:
-                notice((data_text(cell),), note)
-                cells.append(cell)
+                plain = cell.plain if type(cell) is VolatileNode else cell
+                notice((data_text(plain),), note)
+                cells.append(plain)
         rows.append(tuple(cells))
+    format = node.format or around.form.table
     try:
-        format = node.format or around.form.table
-        text = table_text(node.columns, rows, format)
+        whole = table_text(node.columns, rows, format)
     except ContentError as error:
         raise error.located(node.source) from None
     # The tags of the table and of its author stay. Its values have no ``<``, but may have a
@@ -201,7 +239,27 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
     authored = [cell for row in rows for cell in row if type(cell) is Trusted]
     own = (*TABLE_TAGS.get(format, ()), *chain.from_iterable(map(tag_names, authored)))
     names = state.fences.vocabulary.difference(own)
-    state.page.put(guard(text, names, rules.literals), around.margin)
+    text = guard(whole, names, rules.literals)
+    if state.page.stretches is not None:
+        places = [*cell_places(node.columns, rows, format)]
+        state.page.stretches += guarded(_cell_stretches(node, places, whole), whole, text)
+    state.page.put(text, around.margin)
+
+
+def _cell_stretches(
+    node: TableNode, places: Sequence[tuple[int, int]], text: str
+) -> Iterator[Stretch]:
+    """Yield the stretches of a table with these cells, the last of which are those of its rows."""
+    cells = [*chain(node.columns or (), *node.rows)]
+    end = 0
+    for cell, (start, stop) in zip(cells[len(cells) - len(places) :], places, strict=True):
+        yield Stretch(start - end, "section")
+        is_author = type(cell) is Trusted
+        yield (
+            Stretch(stop - start, "author") if is_author else value_stretch(text[start:stop], cell)
+        )
+        end = stop
+    yield Stretch(len(text) - end, "section")
 
 
 # Blocks.

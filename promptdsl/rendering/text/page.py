@@ -1,7 +1,7 @@
 """The page of a turn, which joins pieces of text to blocks, and the parts of it that are open."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form, TextFrame
-from promptdsl.rendering.text.strings import Fences, StringRules
+from promptdsl.rendering.text.strings import Fences, Stretch, StringRules
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
 
@@ -59,6 +59,8 @@ class Page:
     """
 
     __slots__ = ("blocks", "gap", "marked", "openings", "pieces", "tail", "written")
+    stretches: "list[Stretch] | None" = None
+    """A list for what the next text consists of, where that is noted."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -69,7 +71,7 @@ class Page:
         self.written = 0
         self.marked = 0
 
-    def open(self, text: str, around: Margin) -> None:
+    def open(self, text: str, around: Margin, stretches: Sequence[Stretch] = ()) -> None:
         """Begin a container; its opening is written before the first text in it."""
         if text:
             self.openings.append(text.replace("\n", "\n" + around.prefix))
@@ -79,7 +81,7 @@ class Page:
         if text:
             if around.prefix and ("\n" in text or "\r" in text):
                 bare = around.prefix.rstrip()
-                text = _LINE_END.sub(
+                text = LINE_END.sub(
                     lambda end: end[0] + (around.prefix if end[1] is None else bare), text
                 )
             if self.openings:
@@ -139,7 +141,7 @@ class Page:
 
 # A lone CR ends a line of Markdown, too (CommonMark 0.31, 2.1). The group matches where the next
 # line is empty: no space is written there.
-_LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
+LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
 MARKABLE = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 """The kinds of blocks that carry a cache mark."""

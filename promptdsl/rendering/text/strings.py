@@ -6,7 +6,8 @@ joined to others: what one becomes does not depend on the next.
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Literal
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
@@ -14,16 +15,32 @@ from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.escaping import body, field, inline, inline_line, title
 from promptdsl.foundation.guards import guard, guard_end, minimal_body
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import LossKind
 from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
+from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode, VolatileNode
 
 NoteLoss = Callable[[LossKind, str, str], None]
 """Called for a loss: its kind, the thing that is lost, and the reason."""
 
 Encoding = Literal["inline", "body", "plain"]
 """How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
+
+SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "conversation"]
+"""What a piece of output is: text of the library around parts, or a kind of text in them."""
+
+
+class Stretch(NamedTuple):
+    """The beginning, of some length, of what is left of a text: what it is, and its label.
+
+    ``node`` is the value that it is, if that has a line of its own.
+    """
+
+    length: int
+    kind: SpanKind
+    label: str | None = None
+    node: ValueNode | None = None
 
 
 @attrs.frozen
@@ -145,11 +162,12 @@ def text_in(
     *,
     encode: Callable[[str], str] | None = None,
     one_line: bool = False,
+    stretches: list[Stretch] | None = None,
 ) -> str:
     """Return strings and values as one text.
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
-    end is a character reference.
+    end is a character reference. A list for ``stretches`` gets one for each part.
     """
     if one_line:
         encode = field
@@ -164,11 +182,13 @@ def text_in(
         elif isinstance(part, ValueNode | TrustedTextNode):
             text, is_value = part.text, isinstance(part, ValueNode)
         else:
+            texts.append("")
             continue
         if is_value and rules.encoding != "plain":
             notice((text,), note)
             if authored < len(texts) and fences.in_body(rules):
-                texts[authored:] = [guard_end("".join(texts[authored:]), fences.vocabulary)]
+                before = guard_end("".join(texts[authored:]), fences.vocabulary)
+                texts[authored:] = [*[""] * (len(texts) - authored - 1), before]
             own = encode
             if encode is None and tag.endswith(('"', "'")):
                 own = field if fences.in_body(rules) else _inline_attribute
@@ -180,7 +200,56 @@ def text_in(
             if (tag or "<" in text) and rules.encoding != "plain":
                 tag = _left_open(tag + text)
             texts.append(fences.authored(title(text) if one_line else text, rules))
+    if stretches is not None:
+        stretches += map(partial(_stretch, rules), parts, texts)
     return "".join(texts)
+
+
+def _stretch(rules: StringRules, part: Child, text: str) -> Stretch:
+    """Return the stretch of a string or value; in a conversation it is that, unless volatile."""
+    is_value = isinstance(part, ValueNode) or (rules.values and isinstance(part, str))
+    stretch = value_stretch(text, part) if is_value else Stretch(len(text), "author")
+    is_spoken = rules.encoding == "plain" and stretch.kind != "volatile"
+    return stretch._replace(kind="conversation") if is_spoken else stretch
+
+
+def value_stretch(text: str, value: object) -> Stretch:
+    """Return the stretch of a value, encoded as ``text``, which may have a label."""
+    node = value if isinstance(value, ValueNode) else None
+    label = node.label if node else value.label if isinstance(value, Labelled) else None
+    is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
+    return Stretch(len(text), "volatile" if is_volatile else "value", label, node)
+
+
+def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[Stretch]:
+    """Return the stretches of a text with encoded values in it, each directly behind ``after``.
+
+    A value that is not there is left out.
+    """
+    stretches: list[Stretch] = []
+    end = 0
+    for encoded, value in values:
+        start = text.find(after + encoded, end)
+        if start >= 0:
+            start += len(after)
+            stretches += (Stretch(start - end, "section"), value_stretch(encoded, value))
+            end = start + len(encoded)
+    return [*stretches, Stretch(len(text) - end, "section")]
+
+
+def guarded(stretches: Iterable[Stretch], before: str, after: str) -> list[Stretch]:
+    """Return the stretches of a text, ``before``, in which references were put, ``after``."""
+    if before == after:
+        return [*stretches]
+    changed: list[Stretch] = []
+    start = end = 0
+    for stretch in stretches:
+        first = end
+        for mark in before[start : start + stretch.length]:
+            end = end + 1 if after[end] == mark else after.index(";", end) + 1
+        start += stretch.length
+        changed.append(stretch._replace(length=end - first))
+    return changed
 
 
 LONE_SURROGATE: tuple[LossKind, str, str] = (

@@ -6,19 +6,21 @@ more than ten thousand siblings.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import NamedTuple, cast
 
 import attrs
 
 from promptdsl.config.transformation import Resolved
-from promptdsl.messages import Block
+from promptdsl.foundation.source import Source
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import LoweredTurn, Lowering, TextWriter, Turns
-from promptdsl.rendering.text.page import Margin, OnLoss, OpenPart, Page, Setting
-from promptdsl.rendering.text.strings import Fences, StringRules
+from promptdsl.rendering.text.page import LINE_END, Margin, OnLoss, OpenPart, Page, Setting
+from promptdsl.rendering.text.strings import Fences, SpanKind, Stretch, StringRules
+from promptdsl.tree.masks import RESULT, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
@@ -26,33 +28,51 @@ from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 LONGEST = 1_000
 """The most characters of an address: without a limit, addresses grow with the square of depth."""
 
-Segment: TypeAlias = "list[str] | Block"
-"""The pieces of a block of text, or a block other than text."""
+
+class TracedPiece(NamedTuple):
+    """A piece of a text, or a block other than text, with the part that wrote it.
+
+    ``stretches`` are what the text consists of, ``text`` is empty for a block.
+    """
+
+    text: str
+    part: "TracedPart | None"
+    stretches: Sequence[Stretch]
+
+
+class Segment(NamedTuple):
+    """A block, ``None`` for one made of its pieces; ``start`` is the number of pieces before it."""
+
+    block: Block | None
+    pieces: list[TracedPiece]
+    start: int
 
 
 class TracedPage(Page):
     """A page that keeps the pieces of its blocks; a block other than text is one piece.
 
-    It also notes which part wrote each block: ``around`` is the part that is written, ``None``
-    outside of parts.
+    ``around`` is the part that is written, ``None`` outside of parts. A text between two parts is a
+    piece of the part around them.
     """
 
     __slots__ = (
-        *("around", "before", "first", "marks", "result"),
-        *("results", "segments", "starts", "writers"),
+        *("around", "before", "kind", "marks", "notes", "opened", "result"),
+        *("results", "segments", "stretches"),
     )
 
     def __init__(self, around: "TracedPart | None" = None) -> None:
         super().__init__()
+        # Never ``None`` here, and no other object is ever put in its place.
+        self.stretches: list[Stretch] = []  # pyright: ignore[reportIncompatibleVariableOverride]
         self.segments: list[Segment] = []
-        self.starts: list[int] = []
-        """The number of pieces before each segment."""
         self.before = 0
         self.around = around
-        self.first = around
-        """The part that wrote the first of the pieces."""
-        self.writers: list[TracedPart | None] = []
-        """The part that wrote each block, the first one where several did."""
+        self.kind: SpanKind = "author"
+        """What a text or a block without stretches is."""
+        self.notes: list[tuple[TracedPart | None, Sequence[Stretch]]] = []
+        """The part and the stretches of each of the pieces."""
+        self.opened: list[tuple[TracedPart | None, Sequence[Stretch]]] = []
+        """The same of each of the openings."""
         self.marks: dict[int, TracedPart | None] = {}
         """The part that put a cache mark after a block, by the index of the block."""
         self.results: dict[int, TracedPage] = {}
@@ -67,34 +87,68 @@ class TracedPage(Page):
         # The first opening is written after a gap, which is a piece.
         return self.before + len(self.pieces) + (openings + 1 if openings else 0)
 
+    def open(self, text: str, around: Margin, stretches: Sequence[Stretch] = ()) -> None:
+        """Begin a container; its opening is written before the first text in it."""
+        super().open(text, around, stretches)
+        if text:
+            self.opened.append((self.around, stretches))
+
+    def close_empty(self, opening: str) -> None:
+        """Remove the opening of a container in which nothing was written."""
+        super().close_empty(opening)
+        if opening:
+            self.opened.pop()
+
     def put(self, text: str, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
-        self._begin()
-        super().put(text, around)
+        stretches = self._taken(text)
+        if text:
+            if self.gap and not self.openings:
+                self.notes.append((self._outside(self.around), ()))
+            super().put(text, around)
+            self.notes.append((self.around, _indented(stretches, text, around.prefix)))
+
+    def _write_openings(self) -> None:
+        self.notes += ((self._outside(self.opened[0][0]), ()), *self.opened)
+        self.opened.clear()
+        super()._write_openings()
+
+    def _outside(self, part: "TracedPart | None") -> "TracedPart | None":
+        """Return the part around a gap, which is the next piece; ``part`` writes the one after."""
+        here = self.before + len(self.pieces)
+        while part is not None and part.page is self and part.start >= here:
+            part = part.around
+        return part
+
+    def _taken(self, text: str) -> list[Stretch]:
+        """Return the stretches of a text, which are taken from those that were noted."""
+        taken = [stretch for stretch in self.stretches if stretch.length]
+        self.stretches.clear()
+        return taken or [Stretch(len(text), self.kind)]
 
     def close(self, text: str, around: Margin) -> None:
         """Write the closing of a container; ``around`` is the margin outside of it."""
-        self._begin()
         super().close(text, around)
-
-    def _begin(self) -> None:
-        if not self.pieces:
-            self.first = self.around
+        if text:
+            self.notes.append((self.around, ()))
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
         if self.pieces:
-            self._add([*self.pieces], len(self.pieces), self.first)
+            notes = zip(self.pieces, self.notes, strict=True)
+            self._add(None, [TracedPiece(text, *note) for text, note in notes])
+            self.notes.clear()
         super().flush(cache)
 
     def block(self, block: Block) -> None:
-        """Write a block other than text."""
-        self._begin()
+        """Write a block other than text, or of text with keys of its own."""
+        text = block.text if isinstance(block, TextBlock) else ""
+        stretches = self._taken(text)
         super().block(block)
         if self.result is not None:
-            self.results[len(self.writers)] = self.result
+            self.results[len(self.segments)] = self.result
             self.result = None
-        self._add(block, 1, self.around)
+        self._add(block, [TracedPiece(text, self.around, stretches)])
 
     def cache(self, cache: Cache) -> bool:
         """Put a cache mark after all that is written; return whether the last block takes one."""
@@ -102,25 +156,40 @@ class TracedPage(Page):
         self.marks[len(self.blocks) - 1] = self.around
         return taken
 
-    def _add(self, segment: Segment, length: int, writer: "TracedPart | None") -> None:
-        self.writers.append(writer)
-        self.segments.append(segment)
-        self.starts.append(self.before)
-        self.before += length
+    def _add(self, block: Block | None, pieces: list[TracedPiece]) -> None:
+        self.segments.append(Segment(block, pieces, self.before))
+        self.before += len(pieces)
 
     def between(self, start: int, end: int) -> list[Block]:
         """Return the pieces from ``start`` to before ``end`` as blocks, once all are written."""
         blocks: list[Block] = []
-        for index in range(max(bisect_right(self.starts, start) - 1, 0), len(self.segments)):
-            segment, before = self.segments[index], self.starts[index]
+        first = bisect_right(self.segments, start, key=lambda segment: segment.start) - 1
+        for block, pieces, before in self.segments[max(first, 0) :]:
             if before >= end:
                 break
-            if isinstance(segment, list):
-                text = "".join(segment[max(start - before, 0) : end - before])
+            if block is None:
+                text = "".join([it.text for it in pieces[max(start - before, 0) : end - before]])
                 blocks += [text_block(text)] if text else []
             elif before >= start:
-                blocks.append(segment)
+                blocks.append(block)
         return blocks
+
+
+def _indented(stretches: Sequence[Stretch], text: str, prefix: str) -> Sequence[Stretch]:
+    """Return the stretches of a text whose further lines begin with a prefix."""
+    ends = [*LINE_END.finditer(text)] if prefix else []
+    if not ends:
+        return stretches
+    indented: list[Stretch] = []
+    position, number = 0, 0
+    for stretch in stretches:
+        position += stretch.length
+        added = 0
+        while number < len(ends) and ends[number].end() <= position:
+            added += len(prefix if ends[number][1] is None else prefix.rstrip())
+            number += 1
+        indented.append(stretch._replace(length=stretch.length + added))
+    return indented
 
 
 @attrs.define(eq=False)
@@ -128,7 +197,8 @@ class TracedPart:
     """A node and the pieces of a page that it wrote.
 
     ``around`` is the part it is in. ``path`` is its address: that of the turn, ``""`` for system
-    text, and the ids of the sections around it.
+    text, and the ids of the sections around it. ``top`` is the outermost node around it that is a
+    part of its turn, or the node itself.
     """
 
     node: Node
@@ -136,6 +206,7 @@ class TracedPart:
     around: "TracedPart | None"
     page: TracedPage
     start: int
+    top: Node
     end: int = 0
 
     def blocks(self) -> list[Block]:
@@ -151,11 +222,12 @@ class TracedTurn:
     unchanged.
     """
 
-    node: TurnNode | RecordedNode
+    node: Node
     address: str
     blocks: Sequence[Block]
     parts: list[TracedPart]
     page: TracedPage | None
+    source: Source | None
 
 
 @attrs.define(eq=False)
@@ -164,6 +236,22 @@ class TracedEntry:
 
     turns: list[TracedTurn]
     messages: int
+
+    def written(self, node: Node) -> list[list[tuple[TracedTurn, int]]]:
+        """Return what wrote the blocks of each message: a turn, and the index of the block in it.
+
+        ``node`` is the entry. There is a message for each result in it, and one for the rest.
+        """
+        blocks = [
+            (turn, place, block) for turn in self.turns for place, block in enumerate(turn.blocks)
+        ]
+        messages: list[list[tuple[TracedTurn, int]]] = []
+        if node.mask & RESULT << SHIFT:
+            messages = [[(turn, n)] for turn, n, it in blocks if isinstance(it, ToolResultBlock)]
+            blocks = [it for it in blocks if not isinstance(it[2], ToolResultBlock)]
+        if blocks:
+            messages.append([(turn, place) for turn, place, _ in blocks])
+        return messages
 
 
 class TracedWriter(TextWriter):
@@ -195,9 +283,11 @@ class TracedWriter(TextWriter):
         if isinstance(node, SectionNode):
             path = path if len(path) <= LONGEST else "..."
             path = f"{path}/{node.options.id}" if path else str(node.options.id)
-        part = TracedPart(node, path, around_it, self.page, self.page.length)
+        top = node if around_it is None else around_it.top
+        part = TracedPart(node, path, around_it, self.page, self.page.length, top)
         self.parts.append(part)
         self.page.around = part
+        self.page.kind = "conversation" if around.rules.encoding == "plain" else "author"
         is_open = super().write_part(node, around)
         if not is_open:
             self._end(part)
@@ -260,14 +350,14 @@ class TracedLowering(Lowering):
             parts=parts,
         )
         blocks = writer.write()
-        self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page))
+        self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page, turn.source))
         return blocks
 
     def recorded_message(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
         message = super().recorded_message(node)
         address = f"history[{node.start}]"
-        self.turns.append(TracedTurn(node, address, message.content, [], None))
+        self.turns.append(TracedTurn(node, address, message.content, [], None, node.source))
         return message
 
 

@@ -1,0 +1,211 @@
+"""The spans of a prompt: for each piece of its messages what it is, and the line that wrote it."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import attrs
+
+from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.source import Source
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages.details import origin_of
+from promptdsl.messages.field_checks import Cache
+from promptdsl.messages.message import Message
+from promptdsl.rendering.text.lower import system_origins
+from promptdsl.rendering.text.strings import SpanKind, Stretch
+from promptdsl.rendering.text.traced import TracedPage, TracedPart, TracedTurn, lower_traced
+from promptdsl.tree.part_nodes import ValueNode
+from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
+
+JOINED = ("section", "author")
+"""The kinds of which neighbours in one part are one span."""
+
+
+@attrs.frozen
+class Span:
+    r"""A piece of output: what it is, and the line that wrote it.
+
+    ``message`` and ``block`` are its place in ``rendered.messages``, ``inner`` is the block in a
+    tool result. ``text`` is that of the block from ``start`` to before ``end``, in characters;
+    empty for a block other than text. ``kind`` is one of
+
+    - ``section``: what the library writes around parts, such as headings, tags, fences, the marks
+      of lists and tables, and the gaps between parts;
+    - ``author``: text of the prompt's author;
+    - ``value``: a value, encoded for its place: :func:`decode` returns it (in JSON and CSV a
+      reader of these). In lists and quotations its further lines begin as theirs do;
+    - ``volatile``: the same of a :class:`Volatile`;
+    - ``conversation``: text of a user, an assistant, a tool or a recording, values in it included.
+
+    ``address`` is the path of the section or the turn, as in losses. ``label`` names a ``Volatile``
+    or the variable of a template. ``source`` is the file and line. ``cache`` is the cache mark of
+    the block, at its last span.
+
+    >>> from promptdsl import Section, System, Value, render
+    >>> rendered = render(System(Section("role", "You help ", Value("<Ann>"), ".", title="Role")))
+    >>> for span in rendered.spans():
+    ...     print(span.start, span.kind, span.address, repr(span.text))
+    0 section role '## Role\n'
+    8 author role 'You help '
+    17 value role '&lt;Ann&gt;'
+    28 author role '.'
+    """
+
+    message: int
+    block: int
+    start: int
+    end: int
+    text: str
+    kind: SpanKind
+    address: str
+    label: str | None = None
+    source: Source | None = None
+    cache: Cache | None = None
+    inner: int | None = None
+
+
+class Writer(NamedTuple):
+    """What wrote a block of a message: the block ``place`` of a turn, on its ``page``.
+
+    There is no page where no part is known, but the address and the line of ``turn``.
+    """
+
+    turn: TracedTurn
+    page: TracedPage | None
+    place: int
+
+    def inside(self) -> "Writer":
+        """Return what wrote the content of the block, a tool result."""
+        # The only block of a tool turn is its result: the page is that of the content.
+        if self.page is None or isinstance(self.turn.node, ToolTurnNode):
+            return self
+        return self._replace(page=self.page.results.get(self.place))
+
+
+class SpanReader:
+    """The spans of the messages of a tree, which is lowered again to note what wrote each piece.
+
+    ``messages`` are those that the finished tree became.
+    """
+
+    def __init__(self, tree: RootNode, messages: Sequence[Message], config: Resolved) -> None:
+        self.nodes = tree.content
+        self.messages = messages
+        again, self.entries = lower_traced(tree, config=config, media_roots=None)
+        # An author's format_block may return other texts now: then lines are those of turns.
+        self.is_same = _types_in(again) == _types_in(messages)
+        self.ends = [entry.messages for entry in self.entries]
+        self.known: tuple[int, list[list[tuple[TracedTurn, int]]]] = (-1, [])
+        """The entry that was asked for last, and the writers of the blocks of its messages."""
+        self.addresses: dict[int, str] = {}
+        """The addresses of the turns in system text, by the id of the node, once asked for."""
+        self.lines: dict[tuple[int, int], Source | None] = {}
+
+    def spans(self, marked: Sequence[Message]) -> Iterator[Span]:
+        """Yield the spans of all messages; ``marked`` are the messages with all their marks."""
+        for index, message in enumerate(marked):
+            for number, sent in enumerate(message.content):
+                writer = self.writer(index, number)
+                if not isinstance(sent, ToolResultBlock):
+                    yield from self._of_block(writer, sent, (index, number, None))
+                    continue
+                inside = writer.inside()
+                for inner, content in enumerate(sent.content):
+                    within = inside._replace(place=inner)
+                    yield from self._of_block(within, content, (index, number, inner))
+
+    def _of_block(
+        self, writer: Writer, block: Block, place: tuple[int, int, int | None]
+    ) -> Iterator[Span]:
+        message, number, inner = place
+        text = block.text if isinstance(block, TextBlock) else ""
+        pieces = _pieces(text, writer)
+        start, cache = 0, getattr(block, "cache", None)
+        last = len(pieces) - 1
+        for index, (stretch, part) in enumerate(pieces):
+            end = start + stretch.length
+            yield Span(
+                message,
+                number,
+                start,
+                end,
+                text[start:end],
+                stretch.kind,
+                self.address(writer.turn, part),
+                stretch.label,
+                self.line(part, stretch.node) or writer.turn.source,
+                cache if index == last else None,
+                inner,
+            )
+            start = end
+
+    def writer(self, index: int, block: int) -> Writer:
+        """Return what wrote a block of a message."""
+        number = bisect_right(self.ends, index)
+        node, first = self.nodes[number], self.ends[number - 1] if number else 0
+        if isinstance(node, RecordedNode) or not self.is_same:
+            return Writer(self.whole(index), None, block)
+        if self.known[0] != number:
+            self.known = number, self.entries[number].written(node)
+        turn, place = self.known[1][index - first][block]
+        return Writer(turn, turn.page, place)
+
+    def whole(self, index: int) -> TracedTurn:
+        """Return a message as a turn without parts."""
+        message, number = self.messages[index], bisect_right(self.ends, index)
+        node, first = self.nodes[number], self.ends[number - 1] if number else 0
+        start = node.start if isinstance(node, RecordedNode) else 0
+        address, source = f"history[{start + index - first}]", node.source
+        if message.origins:
+            origin = origin_of(message.origins[0])
+            address, source = origin.address, origin.source
+        return TracedTurn(node, address, message.content, [], None, source)
+
+    def address(self, turn: TracedTurn, part: TracedPart | None) -> str:
+        """Return the address of a part of a turn, or without one of the turn itself."""
+        path = "" if part is None else part.path
+        if part is None or path or not isinstance(turn.node, ConsolidatedNode):
+            return path or turn.address
+        # System text outside of sections: the address is that of its turn.
+        if not self.addresses:
+            origins = map(origin_of, system_origins(turn.node))
+            for node, origin in zip(turn.node.content, origins, strict=True):
+                self.addresses.setdefault(id(node), origin.address)
+        return self.addresses[id(part.top)]
+
+    def line(self, part: TracedPart | None, value: ValueNode | None = None) -> Source | None:
+        """Return the line of a part, or of a value in it; a line is looked up once."""
+        node = value or (part.node if part else None)
+        if node is None:
+            return None
+        key = (id(node.code), node.offset)
+        if key not in self.lines:
+            self.lines[key] = node.source
+        return self.lines[key]
+
+
+def _types_in(messages: Sequence[Message]) -> list[object]:
+    """Return the types of the blocks of each message; text alone needs no list."""
+    return [m.plain is None and [block.type for block in m.content] for m in messages]
+
+
+def _pieces(text: str, writer: Writer) -> list[tuple[Stretch, TracedPart | None]]:
+    """Return the stretches of the text of a block, each with the part that wrote it.
+
+    Neighbours of one part and kind are joined, except for values.
+    """
+    page = writer.page
+    pieces = page.segments[writer.place].pieces if page else []
+    if not pieces or text != "".join([piece.text for piece in pieces]):
+        return [(Stretch(len(text), "conversation"), None)]
+    found: list[tuple[Stretch, TracedPart | None]] = []
+    for piece in pieces:
+        for stretch in piece.stretches or (Stretch(len(piece.text), "section"),):
+            length, kind = stretch.length, stretch.kind
+            before, part = found[-1] if found else (None, None)
+            if before and part is piece.part and before.kind == kind and kind in JOINED:
+                found[-1] = Stretch(before.length + length, kind), part
+            elif length or not text:
+                found.append((stretch, piece.part))
+    return found
