@@ -6,6 +6,7 @@ be one of the few files that rendering may open.
 """
 
 import os
+import pathlib
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from inspect import unwrap
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from _pytest.assertion import rewrite
 
 import promptdsl
 from promptdsl import Message, Node, Rendered, block_from_dict, render
@@ -49,8 +52,8 @@ FILES = {
 PACKAGE = Path(promptdsl.__file__).parent
 OWN = (PACKAGE / "config/models.toml", PACKAGE / "tokens", templates_root())
 """What comes with promptdsl and is read when it is needed."""
-IMPORTS = ("<frozen importlib.", "<frozen zipimport>")
-"""How the names of the files start that imports run in."""
+IMPORTS = ("<frozen importlib.", "<frozen zipimport>", rewrite.__file__)
+"""How the names of the files start that imports run in; pytest imports a plug-in's package."""
 
 _reached: list[str] | None = None
 
@@ -73,7 +76,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if event in FILES or event in PROCESSES or event.startswith("socket."):
         caller = sys._getframe(1)
         guarded = _guarded(caller)
-        if guarded and not (event in FILES and _is_declared(args, caller, guarded)):
+        if guarded and not (event in FILES and _is_declared(args, guarded)):
             what = repr(args[0]) if args else ""
             where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
             _reached.append(f"{event} {what} at {where}")
@@ -97,10 +100,12 @@ def _guarded(frame: FrameType | None) -> list[FrameType]:
     return stack[:started]
 
 
-def _is_declared(args: tuple[Any, ...], caller: FrameType, guarded: list[FrameType]) -> bool:
+def _is_declared(args: tuple[Any, ...], guarded: list[FrameType]) -> bool:
     """Return whether a file may be touched: ours, declared, or one an import looks at."""
     given = args[0]
-    if isinstance(given, int) or caller.f_code.co_filename.startswith(IMPORTS):
+    names = (frame.f_code.co_filename for frame in guarded)
+    opener = next(name for name in names if name != pathlib.__file__)
+    if isinstance(given, int) or opener.startswith(IMPORTS):
         return True
     name = os.fsdecode("." if given is None else given)
     if _is_inside(name, args):
