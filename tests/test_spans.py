@@ -339,6 +339,35 @@ def test_addresses_and_lines() -> None:
     ] == found
 
 
+def test_turns_of_a_message() -> None:
+    """A span names its turn and the role that it was written in, in a merged message too."""
+    with Timeline() as prompt:
+        System("Zero.", Section("a", "One."))
+        System(Section("b", "Two."), id="late")
+        Section("c", "Three.")
+        User("Four.")
+        Event("Five.")
+        Ephemeral("Six.", id="now")
+        User(Section("part", "Seven."))
+    rendered = render(prompt)
+    assert [
+        ("system[0]", "system", "system[0]", "Zero."),
+        ("system[0]", "system", "a", "One."),
+        ("late", "system", "b", "Two."),
+        ("c", "system", "c", "Three."),
+        ("user[0]", "user", "user[0]", "Four."),
+        ("event[0]", "event", "event[0]", "Five."),
+        ("now", "ephemeral", "now", "Six."),
+        ("user[1]", "user", "user[1]/part", "Seven."),
+    ] == [
+        (span.turn, span.role, span.address, span.text)
+        for span in rendered.spans()
+        if span.kind != "section"
+    ]
+    addresses = [[origin.address for origin in it.sources] for it in rendered.messages]
+    assert all(span.turn in addresses[span.message] for span in rendered.spans())
+
+
 def test_a_gap_belongs_to_what_is_around_it() -> None:
     """A gap between two parts is of the part that holds both."""
     nested = Section("a", "x", "y", Section("b", "z", title="B"))

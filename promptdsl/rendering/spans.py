@@ -12,7 +12,7 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.lower import system_origins
+from promptdsl.rendering.text.lower import LABEL_OF, system_origins
 from promptdsl.rendering.text.strings import SpanKind, Stretch
 from promptdsl.rendering.text.traced import TracedPage, TracedPart, TracedTurn, lower_traced
 from promptdsl.tree.part_nodes import ValueNode
@@ -38,9 +38,10 @@ class Span:
     - ``volatile``: the same of a :class:`Volatile`;
     - ``conversation``: text of a user, an assistant, a tool or a recording, values in it included.
 
-    ``address`` is the path of the section or the turn, as in losses. ``label`` names a ``Volatile``
-    or the variable of a template. ``source`` is the file and line. ``cache`` is the cache mark of
-    the block, at its last span.
+    ``address`` is the path of the section or the turn, as in losses. ``turn`` is the address of the
+    turn alone, one of ``message.sources``; ``role`` is its role as its author wrote it, so
+    ``event`` and ``ephemeral`` too. ``label`` names a ``Volatile`` or the variable of a template.
+    ``source`` is the file and line. ``cache`` is the cache mark of the block, at its last span.
 
     >>> from promptdsl import Section, System, Value, render
     >>> rendered = render(System(Section("role", "You help ", Value("<Ann>"), ".", title="Role")))
@@ -59,6 +60,8 @@ class Span:
     text: str
     kind: SpanKind
     address: str
+    turn: str
+    role: str
     label: str | None = None
     source: Source | None = None
     cache: Cache | None = None
@@ -123,8 +126,11 @@ class SpanReader:
         pieces = _pieces(text, writer)
         start, cache = 0, getattr(block, "cache", None)
         last = len(pieces) - 1
+        role = LABEL_OF.get(getattr(writer.turn.node, "kind", ""), self.messages[message].role)
+        turn = self.turn_address(writer.turn, next((part for _, part in pieces if part), None))
         for index, (stretch, part) in enumerate(pieces):
             end = start + stretch.length
+            turn = self.turn_address(writer.turn, part) if part else turn
             yield Span(
                 message,
                 number,
@@ -133,6 +139,8 @@ class SpanReader:
                 text[start:end],
                 stretch.kind,
                 self.address(writer.turn, part),
+                turn,
+                role,
                 stretch.label,
                 self.line(part, stretch.node) or writer.turn.source,
                 cache if index == last else None,
@@ -164,10 +172,13 @@ class SpanReader:
 
     def address(self, turn: TracedTurn, part: TracedPart | None) -> str:
         """Return the address of a part of a turn, or without one of the turn itself."""
-        path = "" if part is None else part.path
-        if part is None or path or not isinstance(turn.node, ConsolidatedNode):
-            return path or turn.address
-        # System text outside of sections: the address is that of its turn.
+        return (part and part.path) or self.turn_address(turn, part)
+
+    def turn_address(self, turn: TracedTurn, part: TracedPart | None) -> str:
+        """Return the address of the turn that a part was written in."""
+        if part is None or not isinstance(turn.node, ConsolidatedNode):
+            return turn.address
+        # System text is made of several turns, and of sections beside them.
         if not self.addresses:
             origins = map(origin_of, system_origins(turn.node))
             for node, origin in zip(turn.node.content, origins, strict=True):
