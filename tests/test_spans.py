@@ -17,6 +17,7 @@ from promptdsl import (
     Ephemeral,
     Event,
     Example,
+    FirstFit,
     Format,
     Heading,
     History,
@@ -24,6 +25,7 @@ from promptdsl import (
     Item,
     Json,
     Lazy,
+    Limit,
     List,
     Message,
     Quote,
@@ -54,6 +56,7 @@ from tests.hostile import FENCES, VALUES
 from tests.renders import timeline_of
 from tests.reports.test_any_prompt import requests
 from tests.searching import examples
+from tests.template_strings import Interpolation, template
 from tests.test_places import GROUPS, PLACES
 from tests.value_places import LINES, ValuePlace, spelled
 
@@ -496,15 +499,20 @@ def nested(count: int) -> Section:
 
 # Volatile values, wherever a value may be.
 
-NEVER_VOLATILE = ("key of", "recorded", "value as", "column", "code", "json in", "json", "t-string")
+NEVER_VOLATILE = ("key of", "recorded", "value as", "column", "code", "json key")
+
+
+TAKES_VOLATILE = (
+    *("template", "untrusted", "source", "json", "json in data", "t-string", "part of a heading"),
+)
 
 
 def takes_volatile(place: ValuePlace) -> bool:
     """Return whether what is written in a place is the value itself, which may be volatile."""
     name = place.name.split(", ")[0]
-    if name.startswith(NEVER_VOLATILE) and name != "json cell":
+    if name.startswith(NEVER_VOLATILE):
         return False
-    return name in LINES or "cell" in name or name in ("template", "untrusted", "source")
+    return name in LINES or "cell" in name or name in TAKES_VOLATILE
 
 
 VOLATILE = [place for place in PLACES if takes_volatile(place)]
@@ -520,7 +528,7 @@ def test_volatile_values(value: str) -> None:
 @pytest.mark.parametrize("value", [-1, 2.5, True])
 def test_volatile_numbers(value: Any) -> None:
     """So are numbers, in data that may be numbers."""
-    names = ("cell", "detail", "data", "target")
+    names = ("cell", "detail", "data", "target", "json", "t-string")
     places = [place for place in VOLATILE if any(name in place.name for name in names)]
     assert [] == [place.name for place in places if not is_alike(place, value)]
 
@@ -559,6 +567,61 @@ def test_volatile_values_in_nested_variables() -> None:
     assert [("volatile", "c", "z"), ("value", "1", "i.at")] == [
         (span.kind, span.text, span.label) for span in render(System(template)).spans()
     ]
+
+
+def test_volatile_values_in_json() -> None:
+    """In JSON they are pieces, the rest stays one."""
+    data = {"at": Volatile(5, "n"), "of": [Volatile("<a>", "x"), Volatile(True, "y"), {}]}
+    rendered = render(Developer(Json(data)))
+    assert render(Developer(Json({"at": 5, "of": ["<a>", True, {}]}))).messages == rendered.messages
+    assert [
+        ("value", '{"at": ', None),
+        ("volatile", "5", "n"),
+        ("value", ', "of": [', None),
+        ("volatile", r'"\u003ca\u003e"', "x"),
+        ("value", ", ", None),
+        ("volatile", "true", "y"),
+        ("value", ", {}]}", None),
+    ] == [(span.kind, span.text, span.label) for span in rendered.spans()]
+
+
+def test_json_with_a_volatile_value_that_is_cut() -> None:
+    """What is left of JSON is volatile as a whole: where it was cut, none of it is told apart."""
+    json = Json({"a": "b c d e f g h i j k l m", "b": Volatile("n o p", "clock")})
+    spans = render(User(Limit(5, json)), counter=len).spans()
+    assert [("volatile", "clock")] == [(span.kind, span.label) for span in spans]
+
+
+def test_volatile_values_in_t_strings() -> None:
+    """A t-string takes them among other arguments, in another t-string, and with a format."""
+    inner = template("", Interpolation(Volatile("b", "y")), "")
+    text = template("", Interpolation(Volatile(2.5, "x"), format_spec=".2f"), "")
+    with Timeline() as prompt, Developer():
+        Text(text, Value("d"), template("", Interpolation(inner), "!"), Volatile("c", "z"))
+    assert [
+        ("volatile", "2.50", "x"),
+        ("value", "d", None),
+        ("volatile", "b", "y"),
+        ("author", "!", None),
+        ("volatile", "c", "z"),
+    ] == [(span.kind, span.text, span.label) for span in render(prompt).spans()]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda it: List(it, Volatile("b", "y")),
+        lambda it: Example(it, Volatile("b", "y")),
+        lambda it: FirstFit(it, Volatile("b", "y")),
+        Heading,
+    ],
+)
+def test_volatile_values_in_t_strings_of_other_parts(write: Any) -> None:
+    """They leave the block, too, and are where the t-string is."""
+    with Timeline() as prompt, Developer("a"):
+        write(template("", Interpolation(Volatile("b", "x")), ""))
+    labels = [span.label for span in render(prompt).spans() if span.label]
+    assert (["x"], 2) == (labels[:1], len(prompt.content[0].content))
 
 
 def test_volatile_values_leave_the_block() -> None:
