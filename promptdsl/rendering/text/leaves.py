@@ -226,10 +226,12 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
             if type(cell) is Trusted:
                 # It is trusted, but still cannot leave the fences around it.
                 cells.append(Trusted(state.fences.authored(written(cell, note), rules)))
-            else:
-                plain = cell.plain if type(cell) is VolatileNode else cell
-                notice((data_text(plain),), note)
-                cells.append(plain)
+                continue
+            plain = cell.plain if type(cell) is VolatileNode else cell
+            text = plain if type(plain) is str else data_text(plain)
+            if not text.isprintable():
+                notice((text,), note)
+            cells.append(plain)
         rows.append(tuple(cells))
     format = node.format or around.form.table
     try:
