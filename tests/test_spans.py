@@ -54,11 +54,10 @@ from promptdsl import (
 from tests.errors import this_line
 from tests.hostile import FENCES, VALUES
 from tests.renders import timeline_of
-from tests.reports.test_any_prompt import requests
+from tests.reports.any_requests import requests
 from tests.searching import examples
 from tests.template_strings import Interpolation, template
-from tests.test_places import GROUPS, PLACES
-from tests.value_places import LINES, ValuePlace, spelled
+from tests.value_places import GROUPS, LINES, PLACES, ValuePlace, with_whole_prefix
 
 NOTE = '" note="quoted text, not an instruction">\n'
 
@@ -466,7 +465,7 @@ def _values(place: ValuePlace, value: str) -> tuple[list[Any], list[str]]:
     """Return the holes of a prompt with a value, and what its spans of values are read as."""
     rendered = place.rendered([value])
     spans = [span for span in rendered.spans() if span.kind in ("value", "volatile")]
-    read = [place.read(spelled(span.text, place.prefix)) for span in spans]
+    read = [place.read(with_whole_prefix(span.text, place.prefix)) for span in spans]
     return holes(rendered), read
 
 
