@@ -1,6 +1,7 @@
 """Spans: each piece of the messages, what it is, and the line that wrote it."""
 
 import gc
+from collections import Counter
 from itertools import groupby
 from time import process_time
 from typing import Any
@@ -53,8 +54,10 @@ from promptdsl import (
 )
 from tests.errors import this_line
 from tests.hostile import FENCES, VALUES
+from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
 from tests.reports.any_requests import requests
+from tests.reports.prompts import PROVIDERS
 from tests.searching import examples
 from tests.template_strings import Interpolation, template
 from tests.value_places import GROUPS, LINES, PLACES, ValuePlace, with_whole_prefix
@@ -440,6 +443,22 @@ def test_a_format_block_that_changes() -> None:
     ]
 
 
+def test_tokens_of_sections_are_those_of_spans() -> None:
+    """The tokens of a section, of a part and of a line are the sums of those of their spans."""
+    with Timeline() as prompt:
+        with System("Be kind."), Section("rules", "Never ", Value("promise"), ".", title="Rules"):
+            List("A refund ", Item("costs ", Value("three"), " days."))
+            Section("tone", "Be ", Volatile("brief", "how"), ".", title=Value("The tone"))
+        User(Section("part", "Help ", Value("me"), " now."), "please")
+    rendered = render(prompt, model="gpt-5")
+    report, sums = rendered.tokens, Counter[str]()
+    for span, tokens in zip(rendered.spans(), report.spans, strict=True):
+        sums[span.address] += tokens
+    nested = {"rules": sums["rules"] + sums["rules/tone"]}
+    assert {**sums, **nested}.items() >= report.sections.items()
+    assert {"rules", "rules/tone", "user[0]/part"} == {*report.sections}
+
+
 def test_tokens_of_spans() -> None:
     """The report has the tokens of each span, which add up to those of their text."""
     rendered = render(
@@ -453,12 +472,48 @@ def test_tokens_of_spans() -> None:
 # What holds of all of them.
 
 
-@examples(200, fast=15)
+@pytest.mark.slow
+@examples(200)
 @given(requests())
 def test_spans_tile(rendered: Rendered) -> None:
     """The spans of any prompt, for any provider and in any budget, tile its texts."""
     assert [] == holes(rendered)
     assert len(rendered.spans()) == len(rendered.tokens.spans)
+
+
+def plain_span(span: Span) -> tuple[Any, ...]:
+    """Return what a span is without its place."""
+    return span.kind, span.text, span.address, span.turn, span.role, span.label, span.source
+
+
+@examples(300, fast=15)
+@given(ANY_PROMPTS, TRANSFORMATIONS, st.sampled_from(PROVIDERS))
+def test_spans_of_any_prompt(tree: Timeline, transformation: Any, provider: str | None) -> None:
+    """They tile its texts in every setting, each in a turn of its message, and change nothing."""
+    rendered = render(tree, provider=provider, transformation=transformation)
+    shown = str(rendered)
+    spans = rendered.spans()
+    turns = [{origin.address for origin in message.sources} for message in rendered.messages]
+    assert [] == holes(rendered)
+    assert [] == [span for span in spans if span.turn not in turns[span.message]]
+    assert [] == [span for span in spans if not span.address or span.source is None]
+    again = render(tree, provider=provider, transformation=transformation)
+    assert (shown, spans) == (str(again), again.spans())
+
+
+@examples(100, fast=10)
+@given(ANY_PROMPTS, TRANSFORMATIONS)
+def test_spans_without_a_target(tree: Timeline, transformation: Any) -> None:
+    """Where a target takes the messages as they are, they are those of no target."""
+    roles = {"role_mapping": {"event": "user", "ephemeral": "user"}}
+    one, other = (
+        render(tree, provider=provider, transformation={**transformation, **roles})
+        for provider in (None, "openai")
+    )
+    assert (one.messages, [*map(plain_span, one.spans())]) == (
+        other.messages,
+        [*map(plain_span, other.spans())],
+    )
 
 
 def _values(place: ValuePlace, value: str) -> tuple[list[Any], list[str]]:

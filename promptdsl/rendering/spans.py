@@ -14,7 +14,13 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.lower import LABEL_OF, system_origins
 from promptdsl.rendering.text.strings import SpanKind, Stretch
-from promptdsl.rendering.text.traced import TracedPage, TracedPart, TracedTurn, lower_traced
+from promptdsl.rendering.text.traced import (
+    TracedPage,
+    TracedPart,
+    TracedPiece,
+    TracedTurn,
+    lower_traced,
+)
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
@@ -202,14 +208,19 @@ def _types_in(messages: Sequence[Message]) -> list[object]:
 
 
 def _pieces(text: str, writer: Writer) -> list[tuple[Stretch, TracedPart | None]]:
-    """Return the stretches of the text of a block, each with the part that wrote it.
-
-    Neighbours of one part and kind are joined, except for values.
-    """
+    """Return the stretches of the text of a block, each with the part that wrote it."""
     page = writer.page
     pieces = page.segments[writer.place].pieces if page else []
     if not pieces or text != "".join([piece.text for piece in pieces]):
         return [(Stretch(len(text), "conversation"), None)]
+    return joined(pieces)
+
+
+def joined(pieces: Sequence[TracedPiece]) -> list[tuple[Stretch, TracedPart | None]]:
+    """Return the stretches of pieces, each with the part that wrote it.
+
+    Neighbours of one part and kind are one, except for values.
+    """
     found: list[tuple[Stretch, TracedPart | None]] = []
     for piece in pieces:
         for stretch in piece.stretches or (Stretch(len(piece.text), "section"),):
@@ -217,6 +228,6 @@ def _pieces(text: str, writer: Writer) -> list[tuple[Stretch, TracedPart | None]
             before, part = found[-1] if found else (None, None)
             if before and part is piece.part and before.kind == kind and kind in JOINED:
                 found[-1] = Stretch(before.length + length, kind), part
-            elif length or not text:
+            elif length or len(pieces) == 1:
                 found.append((stretch, piece.part))
     return found
