@@ -45,7 +45,7 @@ class Span:
     - ``conversation``: text of a user, an assistant, a tool or a recording, values in it included.
 
     ``address`` is the path of the section or the turn, as in losses. ``turn`` is the address of the
-    turn alone, one of ``message.sources``; ``role`` is its role as its author wrote it, so
+    turn alone, as in ``message.sources``; ``role`` is its role as its author wrote it, so
     ``event`` and ``ephemeral`` too. ``label`` names a ``Volatile`` or the variable of a template.
     ``source`` is the file and line. ``cache`` is the cache mark of the block, at its last span.
 
