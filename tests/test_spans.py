@@ -76,6 +76,11 @@ def pieces(*content: Any, **request: Any) -> list[tuple[str, str]]:
     return [(kind, text) for kind, _, text in rows(*content, **request)]
 
 
+def text_of(block: Any) -> str:
+    """Return the text of a block of text, an empty one for any other."""
+    return block.text if block.type == "text" else ""
+
+
 def holes(rendered: Rendered) -> list[tuple[Any, ...]]:
     """Return the places of texts that their spans do not tile, or that have none."""
     spans = rendered.spans()
@@ -87,9 +92,9 @@ def holes(rendered: Rendered) -> list[tuple[Any, ...]]:
         for number, block in enumerate(message.content):
             if block.type == "tool_result":
                 for inner, content in enumerate(block.content):
-                    expected[index, number, inner] = getattr(content, "text", "")
+                    expected[index, number, inner] = text_of(content)
             else:
-                expected[index, number, None] = getattr(block, "text", "")
+                expected[index, number, None] = text_of(block)
     wrong: list[tuple[Any, ...]] = [place for place in expected if place not in found]
     for place, members in found.items():
         text, end = expected.get(place), 0
