@@ -32,9 +32,9 @@ SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "convers
 
 
 class Stretch(NamedTuple):
-    """A run of characters in a text, after the stretch before it: its length, what it is, its label.
+    """A run of characters in a text: its length, what it is, and its label.
 
-    ``node`` is its value, where that has a line of its own.
+    It begins where the stretch before it ends. ``node`` is its value, where that has a line of its own.
     """
 
     length: int
