@@ -34,7 +34,8 @@ SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "convers
 class Stretch(NamedTuple):
     """A run of characters in a text: its length, what it is, and its label.
 
-    It begins where the stretch before it ends. ``node`` is its value, where that has a line of its own.
+    It begins where the stretch before it ends. ``node`` is its value, if that has a
+    line of its own.
     """
 
     length: int
