@@ -37,6 +37,7 @@ def assert_fits(rendered: Rendered, *, tokens: int) -> None:
     """
     __tracebackhide__ = True
     _check("assert_fits", rendered)
+    _require(isinstance(tokens, int), f"tokens is {tokens!r}", "give a number, such as 8_000")
     total = rendered.tokens.total
     if total > tokens:
         over = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
@@ -66,6 +67,7 @@ def assert_section(
     spans = _spans_of(rendered, address)
     text = _text(spans)
     for wanted in [contains] if isinstance(contains, str) else contains:
+        _require(isinstance(wanted, str), f"contains is {wanted!r}", "give a text, or several")
         if wanted not in text:
             raise AssertionError(_lacking(address, spans, wanted))
     if before is not None:
@@ -103,7 +105,9 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     """
     __tracebackhide__ = True
     _check("assert_no_losses", rendered)
-    wanted = _checked_kinds(kinds)
+    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in wanted:
+        _require(kind in KINDS, f"no loss is of the kind {kind!r}", nearest(kind, KINDS))
     losses = [loss for loss in rendered.losses if loss.kind in wanted]
     if losses:
         count = "1 loss" if len(losses) == 1 else f"{len(losses):,} losses"
@@ -127,12 +131,7 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
     """
     __tracebackhide__ = True
     _check("assert_prefix_stable", before, after)
-    if not 0 <= min_share <= 1:
-        raise OptionError(
-            f"min_share is {min_share!r}",
-            fix="give a share from 0 to 1, such as 0.9",
-            at=(author(),),
-        )
+    _require(0 <= min_share <= 1, f"min_share is {min_share!r}", "give a share, such as 0.9")
     report = prefix_report(before, after)
     share = report.shared / report.before if report.before else 1.0
     if report.extends or share >= min_share:
@@ -177,16 +176,9 @@ def _check(assertion: str, *given: object) -> None:
 
 
 @door
-def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
-    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    for kind in wanted:
-        if kind not in KINDS:
-            raise OptionError(
-                f"there are no losses of the kind {kind!r}",
-                fix=nearest(kind, KINDS),
-                at=(author(),),
-            )
-    return wanted
+def _require(is_right: bool, what: str, fix: str) -> None:
+    if not is_right:
+        raise OptionError(what, fix=fix, at=(author(),))
 
 
 def _largest(rendered: Rendered) -> Iterator[str]:
