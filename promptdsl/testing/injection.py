@@ -90,6 +90,7 @@ def _writer(
         )
 
     def write(text: str) -> Prompt:
+        __tracebackhide__ = True
         try:
             return prompt_function(**{**others, argument: text})
         except Exception as error:
