@@ -1,19 +1,8 @@
-"""Stands in for canonical.py and changes.py until they are there."""
+"""Stands in for changes.py until it is there."""
 
 import difflib
-from collections.abc import Mapping
-from typing import Any
 
-from promptdsl import Rendered
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, serialise
-
-Scrubber = Any
-
-
-def prompt_file(rendered: Rendered, *, scrubbers: Mapping[str, Any] | None = None) -> PromptFile:
-    """Return the texts of the messages."""
-    entries = [FileEntry(it.role, (FilePart("", it.text),)) for it in rendered.messages]
-    return PromptFile((("model", rendered.facts.model or "none"),), tuple(entries))
+from promptdsl.testing.prompt_file import PromptFile, serialise
 
 
 def failure_text(expected: PromptFile, actual: PromptFile) -> str:

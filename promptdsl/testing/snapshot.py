@@ -2,7 +2,6 @@
 
 import dataclasses
 import difflib
-import json
 import os
 import shlex
 from collections.abc import Mapping
@@ -14,16 +13,13 @@ from syrupy.assertion import SnapshotAssertion
 
 from promptdsl import Rendered, render
 from promptdsl.foundation.errors import OptionError
+from promptdsl.testing.canonical import Scrubber, prompt_file
 from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
 from promptdsl.testing.names import suffix_of
+from promptdsl.testing.payload import Matcher, payload_text
 from promptdsl.testing.plugin import run_of
+from promptdsl.testing.provisional import failure_text
 from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
-
-try:
-    from promptdsl.testing.canonical import Scrubber, prompt_file
-    from promptdsl.testing.changes import failure_text
-except ModuleNotFoundError:
-    from promptdsl.testing.provisional import Scrubber, failure_text, prompt_file
 
 
 class SnapshotFiles:
@@ -189,14 +185,17 @@ class ComparedPrompt:
             raise AssertionError(difference.missing(text))
         raise AssertionError(difference.changed(_changes(difference.stored, actual)))
 
-    def payload(self, provider: str | None = None) -> None:
-        """Compare the payload with a file beside that of the prompt, as JSON."""
+    def payload(self, provider: str | None = None, *, matcher: Matcher | None = None) -> None:
+        """Compare the payload with a file beside that of the prompt: JSON, as it is sent.
+
+        Without a target, name a ``provider``. Volatile and scrubbed values have signs; a
+        ``matcher`` of syrupy, such as ``path_type``, replaces more by its path.
+        """
         __tracebackhide__ = True
-        target = self.rendered.facts.provider
         rendered = self.rendered
-        if provider not in (None, target):
+        if provider not in (None, rendered.facts.provider):
             rendered = rendered.for_target(provider)
-        text = json.dumps(rendered.payload(), indent=2, ensure_ascii=False, default=repr) + "\n"
+        text = payload_text(rendered, self._scrubbers, matcher)
         suffix = f"{self._suffix}.{provider}" if provider else self._suffix
         difference = self._files.differs(PayloadExtension, text, suffix)
         if difference is None:
