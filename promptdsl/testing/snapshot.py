@@ -110,8 +110,9 @@ class Difference:
 
     def changed(self, changes: str) -> str:
         """Return the message for a file with other content."""
+        what = "payload" if self.path.suffix == ".json" else "prompt"
         return (
-            f"the prompt is not that of {self.files.shown(self.path)}\n\n{changes.strip()}\n\n"
+            f"the {what} is not that of {self.files.shown(self.path)}\n\n{changes.strip()}\n\n"
             f"  if the change is right: {self.files.update}"
         )
 

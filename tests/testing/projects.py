@@ -10,7 +10,11 @@ class Project:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         self.folder = pytester.path
-        pytester.makefile(".ini", pytest="[pytest]\naddopts = -p no:randomly\n")
+        self.ini("")
+
+    def ini(self, lines: str) -> None:
+        """Write the configuration of pytest."""
+        self.folder.joinpath("pytest.ini").write_text(f"[pytest]\n{lines}\n")
 
     def write(self, **files: str) -> None:
         """Write files of Python, each of them as one that imports promptdsl and pytest."""
