@@ -37,10 +37,12 @@ from promptdsl.testing.sent import SentBlock, has_open_calls, sent_blocks
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
 
-MEDIA = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
+CHANGED = ", changed by the target"
 
 
-def prompt_file(rendered: Rendered, *, scrubbers: Mapping[str, Scrubber] | None = None) -> PromptFile:
+def prompt_file(
+    rendered: Rendered, *, scrubbers: Mapping[str, Scrubber] | None = None
+) -> PromptFile:
     """Return what a snapshot of a prompt keeps.
 
     ``scrubbers`` replace values that change from run to run, by name: a regular expression, or a
@@ -202,7 +204,7 @@ class _FileWriter:
             strict = "" if output.strict else ", not strict"
             yield FileEntry(
                 f"answer {self.texts.line(output.name)}{strict}",
-                tuple(self.described(output.description, output.schema)),
+                tuple(self.described("", output.description, output.schema)),
             )
 
     def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
@@ -210,17 +212,17 @@ class _FileWriter:
         if tool.raw is not None:
             yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.text(_json(tool.raw)))
         else:
-            first, *more = self.described(tool.description, tool.input_schema)
-            yield FilePart(f"─■ tool {name}", first.text)
-            yield from more
+            yield from self.described(f"─■ tool {name}", tool.description, tool.input_schema)
         if tool.extra:
             yield FilePart(f"─■ only for {tool.origin}", self.texts.text(_json(tool.extra)))
         if tool.cache:
             yield self.mark(tool.cache, f"tool {name}")
 
-    def described(self, description: str | None, schema: object) -> Iterator[FilePart]:
-        yield FilePart("", self.texts.text(description or ""))
-        yield FilePart("─■ takes", schema_text(schema, self.texts.line))
+    def described(self, mark: str, description: str | None, schema: object) -> Iterator[FilePart]:
+        """Yield a description, and the schema after it."""
+        if mark or description:
+            yield FilePart(mark, self.texts.text(description or ""))
+        yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts.line))
 
     def mark(self, cache: str, place: str) -> FilePart:
         self.marked.append(place)
@@ -243,6 +245,8 @@ class _FileWriter:
                     title += f" as {wire.role}" * (wire.role != turn.word)
                     title += ", same message" * (wire.number == before)
                     before = wire.number
+                elif places and turn.blocks and all((index, n) in lost for n in turn.blocks):
+                    title += ", not sent"
                 for number, spans in turn.blocks.items():
                     block = message.content[number]
                     place = places[number] if sent else None
@@ -272,9 +276,13 @@ class _FileWriter:
         """Write a block, with what the target added, and its cache mark."""
         for text in sent.before if sent else ():
             self.parts.append(FilePart("─■ added by the target", self.texts.text(text)))
-        not_sent = ", not sent" if sent and at in lost else ""
+        not_sent = ", not sent" if at in lost else ""
+        if sent and sent.number is None and not not_sent:
+            is_text = isinstance(block, TextBlock)
+            is_blank = is_text and not block.text.strip()
+            not_sent = "" if is_blank else CHANGED if is_text else ", not sent"
         if isinstance(block, TextBlock):
-            self.text(spans, turn, f"{not_sent}")
+            self.text(spans, turn, not_sent)
         elif isinstance(block, ToolResultBlock):
             self.result(block, spans, turn, lost, at)
         else:
