@@ -14,6 +14,7 @@ import attrs
 
 from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, decode, render
 from promptdsl.foundation.guards import guard, holds, tag_names
+from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import whole
 from promptdsl.testing.hostile import HOSTILE, HostileText, shortened
@@ -245,7 +246,7 @@ class CalmPrompt:
         # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
         spoken = span.kind == "conversation" or ("<" in probe and all(map(_is_spoken, block)))
         guarded = not spoken or config.guard_conversation
-        names = config.tags | (frozenset() if spoken else tag_names("".join(ours)))
+        names = config.tags | tag_names("" if spoken else "".join(ours))
         literals = config.literals if spoken or holds("".join(ours), config.literals) else ()
         role = self.rendered.messages[span.message].role
         further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
@@ -365,9 +366,9 @@ def _shape_for(rendered: Rendered, provider: str) -> object:
     return None
 
 
-def _shape(data: object, key: str = "") -> object:
+def _shape(data: JsonValue, key: str = "") -> object:
     """Return data with the types of its texts in place of them, but roles and types as they are."""
-    if isinstance(data, Mapping) and key not in ("input", "args", "arguments"):
+    if isinstance(data, dict) and key not in ("input", "args", "arguments"):
         return {name: _shape(value, name) for name, value in data.items()}
     if isinstance(data, list):
         return [_shape(value, key) for value in data]

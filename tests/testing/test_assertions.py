@@ -19,6 +19,7 @@ from promptdsl import (
     ToolUse,
     User,
     Value,
+    Volatile,
     render,
 )
 from promptdsl.testing import (
@@ -167,40 +168,58 @@ def test_an_unstable_prefix() -> None:
 
 
 def test_another_text() -> None:
-    """Two prompts with different texts show both lines where they differ first."""
+    """Two prompts with different texts name both lines, and what changed."""
     assert (
-        "the prompts differ first in message 0, system:\n"
-        f"  - Be kind.\n    rules: {RULES}\n"
-        f"  + Be rude.\n    rules: {RULES}"
+        f"the prompts differ first in\n  - rules: {RULES}\n  + rules: {RULES}\n\n"
+        "`rules` changed: 1 line\n\n"
+        "system > rules\n"
+        "  ## Rules\n"
+        "  Be brief.\n"
+        "- Be kind.\n"
+        "+ Be rude."
     ) == failure(lambda: assert_same_prompt(support(), support("Be rude.")))
 
 
 def test_another_message() -> None:
     """A message that only one of two prompts has is shown."""
     assert (
-        "the prompts differ first in message 2, none and assistant:\n"
-        "  - \n"
-        f"  + So.\n    assistant[0]: {lines_of(test_another_message, 6)[0]}"
+        "the prompts differ first in\n"
+        "  - no message 2\n"
+        f"  + assistant[0]: {lines_of(test_another_message, 11)[0]}\n\n"
+        "`assistant` added\n\n"
+        "assistant\n"
+        "(added after `user named Ada`)\n"
+        "+ ──▶ assistant\n"
+        "+ So."
     ) == failure(lambda: assert_same_prompt(support(), support("Be kind.", Assistant("So."))))
 
 
 def test_other_calls() -> None:
     """Two prompts with the same texts and other calls differ."""
     ask, tell = (render(Assistant(ToolUse(name, {}, id="c1"))) for name in ("ask", "tell"))
-    assert "the prompts differ in tools, names, cache marks or attachments" == failure(
-        lambda: assert_same_prompt(ask, tell)
+    assert (
+        "`call tell` changed: 1 line"
+        == failure(lambda: assert_same_prompt(ask, tell)).splitlines()[0]
     )
+
+
+def test_volatile_texts_are_sent() -> None:
+    """Two prompts with other volatile texts differ, though their snapshots do not."""
+    one, two = (render(System(Volatile(day, "day"))) for day in ("Monday", "Friday"))
+    line = lines_of(test_volatile_texts_are_sent, 2)[0]
+    assert (
+        f"the prompts differ first in\n  - system[0]: {line}\n  + system[0]: {line}\n\n"
+        "only what a snapshot does not keep, such as a volatile"
+    ) == failure(lambda: assert_same_prompt(one, two))
 
 
 def test_blocks_beside_each_other() -> None:
     """The first difference is found in the block that has it."""
-    one, two = (render(User(*map(Section, "ab", ("Hi.", text)))) for text in ("You.", "Yes."))
+    one, two = (render(User(Section("a", "Hi."), Section("b", text))) for text in ("You.", "Yes."))
     line = lines_of(test_blocks_beside_each_other, 2)[0]
-    assert (
-        "the prompts differ first in message 0, user:\n"
-        f"  - You.\n    user[0]/b: {line}\n"
-        f"  + Yes.\n    user[0]/b: {line}"
-    ) == failure(lambda: assert_same_prompt(one, two))
+    assert ["the prompts differ first in", f"  - user[0]/b: {line}", f"  + user[0]/b: {line}"] == (
+        failure(lambda: assert_same_prompt(one, two)).splitlines()[:3]
+    )
 
 
 def test_payloads_are_what_is_sent() -> None:
