@@ -8,11 +8,10 @@ import pytest
 
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
-    from promptdsl.testing.run import PromptRun
+    from typing import Any
+
     from promptdsl.testing.snapshot import PromptSnapshot
 
-RUN = "promptdsl-run"
-"""The name of the plug-in that follows the tests of a run with snapshots of prompts."""
 MODELS = "prompt_models(*models): the models that the prompts of a test are compared for"
 NO_SYRUPY = (
     "the fixture prompt_snapshot needs syrupy: run pip install 'promptdsl[testing]', "
@@ -44,24 +43,27 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Tell the run of the tests with the fixture, all of a file, before some are selected."""
     report = yield
-    if isinstance(collector, (pytest.Module, pytest.Class)):
+    known = isinstance(collector, (pytest.Module, pytest.Class))
+    if known and collector.config.pluginmanager.hasplugin("syrupy"):
         nodes = report.result or []
         if any("prompt_snapshot" in _fixtures(node) for node in nodes):
+            from promptdsl.testing.run import run_of
+
             run_of(collector.config).collected(collector, nodes)
         elif not report.passed and _has_prompts(collector):
+            from promptdsl.testing.run import run_of
+
             run_of(collector.config).not_collected(collector)
     return report
 
 
-def run_of(config: pytest.Config) -> "PromptRun":
-    """Return the plug-in that follows the tests of this run, registered at its first use."""
-    run: PromptRun | None = config.pluginmanager.get_plugin(RUN)
-    if run is None:
-        from promptdsl.testing.run import PromptRun
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: "Any") -> None:  # Any: xdist has no types
+    """Have syrupy name the unused snapshots when a worker of xdist had tests with the fixture."""
+    if "promptdsl-run" in getattr(node, "workeroutput", ()):
+        from promptdsl.testing.run import name_unused
 
-        run = PromptRun(config)
-        config.pluginmanager.register(run, RUN)
-    return run
+        name_unused(node.config)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from promptdsl.testing.changes import failure_text
 from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
 from promptdsl.testing.names import suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.plugin import run_of
 from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
+from promptdsl.testing.run import run_of
 
 
 class SnapshotFiles:
@@ -28,6 +28,7 @@ class SnapshotFiles:
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._test: pytest.Item = request.node
         self._run = run_of(request.config)
+        self._run.uses(self._test)
         self._root = request.config.rootpath
         self._called_from = request.config.invocation_params.dir
         # Not the fixture `snapshot`: pytest-insta has one of that name.
@@ -36,7 +37,9 @@ class SnapshotFiles:
             any_snapshot, extension_class=PromptExtension, test_location=PromptLocation(self._test)
         )
 
-    def differs(self, extension: type[PromptExtension], text: str, suffix: str) -> "Difference | None":
+    def differs(
+        self, extension: type[PromptExtension], text: str, suffix: str
+    ) -> "Difference | None":
         """Return how a text differs from its file; write it if snapshots are being updated."""
         assertion = dataclasses.replace(self._syrupy, extension_class=extension)
         index = suffix or 0
@@ -144,10 +147,15 @@ class PromptSnapshot:
         if name is None:
             self._calls += 1
         elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(f"name={name!r} names no snapshot", fix="give it a text: name='first'")
+            raise OptionError(
+                f"name={name!r} names no snapshot", fix="give it a text: name='first'"
+            )
         rendered = prompt if isinstance(prompt, Rendered) else render(prompt)
         compared = ComparedPrompt(
-            self._files, rendered, suffix_of(name, self._calls), {**self._scrubbers, **(scrub or {})}
+            self._files,
+            rendered,
+            suffix_of(name, self._calls),
+            {**self._scrubbers, **(scrub or {})},
         )
         compared.compare()
         return compared
