@@ -31,11 +31,11 @@ PROBE = (
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 BACKTICKS = re.compile("`{3,}")
 
-Prompt: TypeAlias = Node | Rendered
+WrittenPrompt: TypeAlias = Node | Rendered
 
 
 def assert_injection_safe(
-    prompt_function: Callable[..., Prompt], /, argument: str, **others: object
+    prompt_function: Callable[..., WrittenPrompt], /, argument: str, **others: object
 ) -> None:
     """Fail if a hostile text in one argument of a prompt function changes more than its own place.
 
@@ -80,8 +80,8 @@ def assert_injection_safe(
 
 @door
 def _writer(
-    prompt_function: Callable[..., Prompt], argument: str, others: Mapping[str, object]
-) -> Callable[[str], Prompt]:
+    prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
+) -> Callable[[str], WrittenPrompt]:
     """Return the prompt function of one text."""
     if not callable(prompt_function) or iscoroutinefunction(prompt_function):
         raise OptionError(
@@ -90,7 +90,7 @@ def _writer(
             at=(author(),),
         )
 
-    def write(text: str) -> Prompt:
+    def write(text: str) -> WrittenPrompt:
         __tracebackhide__ = True
         try:
             return prompt_function(**{**others, argument: text})
@@ -101,7 +101,7 @@ def _writer(
     return write
 
 
-def _rendered(prompt: Prompt) -> Rendered:
+def _rendered(prompt: WrittenPrompt) -> Rendered:
     return prompt if isinstance(prompt, Rendered) else render(prompt)
 
 
