@@ -441,7 +441,7 @@ def _attachment(block: ImageBlock | AudioBlock | DocumentBlock | VideoBlock) -> 
     if data is None:
         words += [source.kind, _word(source.value)]
     else:
-        size = source.pixels
+        size = block.pixels
         words += [f"{size[0]}x{size[1]}"] if size else []
         words += [f"{len(data):,} B", f"sha256:{_digest(data)}"]
     words += [f"titled {_word(block.title)}"] if block.title is not None else []

@@ -7,6 +7,7 @@ from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
+from promptdsl.messages.media.image_size import described
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import ROLES
 from promptdsl.tree import group_nodes, part_nodes, turn_nodes
@@ -134,7 +135,7 @@ def _tool(node: turn_nodes.ToolNode) -> str:
 
 def _media(node: part_nodes.MediaNode) -> str:
     source = getattr(node.block, "source", None)
-    return node.block.type if source is None else f"{node.block.type} {source.summary}"
+    return node.block.type if source is None else f"{node.block.type} {described(source)}"
 
 
 def _tool_use(node: part_nodes.ToolUseNode) -> str:

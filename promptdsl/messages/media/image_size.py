@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from promptdsl.messages.media.media_type import sniff
+from promptdsl.messages.media.source import MediaSource
 
 Size: TypeAlias = tuple[int, int]
 
@@ -29,10 +30,19 @@ def image_size(data: bytes) -> Size | None:
     return (width, height) if width and height else None
 
 
-def header_size(data: str) -> Size | None:
-    """Return the pixels of a picture given as base64 text, ``None`` where they are not known."""
+def described(source: MediaSource) -> str:
+    """Return the form of an attachment, its type and its size: ``(base64) image/png 640x480``."""
+    size = size_of(source)
+    words = [f"({source.kind})", *([source.media_type] if source.media_type else [])]
+    return " ".join([*words, f"{size[0]}x{size[1]}"] if size else words)
+
+
+def size_of(source: MediaSource) -> Size | None:
+    """Return the pixels of a picture in base64, ``None`` where they are not known."""
+    if source.kind != "base64":
+        return None
     try:
-        return image_size(base64.b64decode(data[:HEADER]))
+        return image_size(base64.b64decode(source.value[:HEADER]))
     except ValueError:  # no base64
         return None
 

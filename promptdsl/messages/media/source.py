@@ -33,31 +33,6 @@ class MediaSource:
     media_type: str | None = None
     from_data: bool = attrs.field(default=False, eq=False)
 
-    @property
-    def pixels(self) -> tuple[int, int] | None:
-        """The width and height of a picture in base64, ``None`` where they are not known.
-
-        >>> from promptdsl import MediaSource
-        >>> MediaSource("base64", "R0lGODlhAwAFAAAAACw=").pixels
-        (3, 5)
-        """
-        from promptdsl.messages.media.image_size import header_size
-
-        return header_size(self.value) if self.kind == "base64" else None
-
-    @property
-    def summary(self) -> str:
-        """The form, the type and the pixels, where they are known.
-
-        >>> from promptdsl import MediaSource
-        >>> MediaSource("base64", "R0lGODlhAwAFAAAAACw=", "image/gif").summary
-        '(base64) image/gif 3x5'
-        """
-        words = [f"({self.kind})", *([self.media_type] if self.media_type else [])]
-        size = self.pixels
-        words += [f"{size[0]}x{size[1]}"] if size else []
-        return " ".join(words)
-
     def to_dict(self) -> dict[str, str]:
         """Return ``{"type": kind, ...}``, the value under the kind's own key."""
         data: dict[str, str] = {"type": self.kind, SOURCE_KEYS[self.kind]: self.value}

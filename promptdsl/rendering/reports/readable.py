@@ -24,6 +24,7 @@ from promptdsl.messages import (
 )
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.media.image_size import described
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.digest import digest_of
@@ -137,7 +138,7 @@ def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[
                 yield Piece("reasoning", block.text)
             case _ if isinstance(block, MediaBlock):
                 title = f" {block.title!r}" if block.title else ""
-                yield Piece(f"{block.type}{title} {block.source.summary}", _found(block.source))
+                yield Piece(f"{block.type}{title} {described(block.source)}", _found(block.source))
             case _:
                 data = block.to_dict()
                 yield Piece(str(data.get("type", block.type)), write_json(data))
