@@ -38,6 +38,8 @@ from promptdsl.testing.sent import SentBlock, has_open_calls, sent_prompt
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
 
+NAMED = 3
+"""The most places that a line of the header names."""
 OPEN_MARKS = ("─⚑", "─■ failed", "─■ result")
 """The beginnings of marks after which a text needs no mark of its own."""
 
@@ -122,8 +124,9 @@ class _Texts:
         yield False, text[start:]
 
     def line(self, text: str) -> str:
-        """Return text on one line."""
-        return ended(self.scrubbed(text, one_line=True))
+        """Return text on one line; the sign of a mark at its beginning is kept."""
+        sign = text[:3] if text.startswith("─") else ""
+        return sign + ended(self.scrubbed(text[len(sign) :], one_line=True))
 
     def text(self, text: str) -> str:
         """Return text as the file shows it."""
@@ -181,7 +184,7 @@ class _FileWriter:
         yield "model", line(" ".join(filter(None, names)) or "none")
         yield "tokens", f"~{_rounded(rendered.tokens.total)} ({_tokenizer(rendered)})"
         count = len(self.marked)
-        places = ", ".join(self.marked)
+        places = " and ".join(self.marked)
         yield "cache", f"{count} mark{'s' * (count > 1)}, after {places}" if count else "no mark"
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
@@ -193,11 +196,13 @@ class _FileWriter:
             name = "hint" if loss.kind == "hint" else "loss"
             losses.setdefault((name, said), {})[loss.path] = None
         for (name, said), paths in losses.items():
-            places = ", ".join(filter(None, paths))
+            names = [path for path in paths if path]
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            places = ", ".join(names[:NAMED]) + more
             yield name, line(f"{places}: {said}" if places else said)
         for part in rendered.dropped:
             place = part.path or part.what
-            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens")
+            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens: {part.why}")
 
     # Tools and the form of the answer.
 
@@ -249,7 +254,7 @@ class _FileWriter:
                 wire = next((place for place in places.values() if place.role), None)
                 if wire:
                     title += f" as {wire.role}" * (wire.role != turn.word)
-                    title += ", same message" * (wire.number == before)
+                    title += ", in the message above" * (wire.number == before)
                     before = wire.number
                 elif places and all((index, number) in self.lost for number in places):
                     title += ", not sent"
@@ -341,7 +346,7 @@ class _FileWriter:
 
     def result(self, block: ToolResultBlock, spans: Sequence[Span], at: tuple[int, ...]) -> None:
         """Write the result of a tool."""
-        if self.parts:
+        if len(self.turn.blocks) > 1:
             self.write((f"─■ result {_word(block.tool_use_id)}", ""))
         if block.is_error:
             self.write((f"─■ failed {_word(block.error_type or '')}".removesuffix(' ""'), ""))
