@@ -167,6 +167,8 @@ class _FileWriter:
     """The parts of the entry that is written."""
     turn: _Turn = attrs.field(factory=lambda: _Turn("", ""))
     """The turn that is written."""
+    here: tuple[str, ...] = ()
+    """The sections around the last text."""
     lost: Container[tuple[int, ...]] = ()
     """The places of the blocks that are not sent."""
 
@@ -248,7 +250,7 @@ class _FileWriter:
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             for turn in turns:
-                self.parts, self.turn = [], turn
+                self.parts, self.turn, self.here = [], turn, ()
                 title = self.title(message, turn)
                 places = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
                 wire = next((place for place in places.values() if place.role), None)
@@ -330,17 +332,17 @@ class _FileWriter:
 
     def pieces(self, spans: Sequence[Span]) -> Iterator[FilePart]:
         """Yield the text of a block: from the beginning of a section to that of another one."""
-        mark, here, pieces = "", (), list[tuple[str, Span]]()
+        mark, pieces = "", list[tuple[str, Span]]()
         for span in spans:
             text, path = span.text, _sections(span.address, self.turn)
-            if path != here and text.strip():
+            if path != self.here and text.strip():
                 body = text.lstrip("\n")
                 if body != text:
                     pieces.append((text[: -len(body)], span))
                 if mark or pieces:
                     yield FilePart(mark, self.texts.of_spans(pieces))
-                mark = self.texts.line(_boundary(here, path))
-                here, text, pieces = path, body, []
+                mark = self.texts.line(_boundary(self.here, path))
+                self.here, text, pieces = path, body, []
             pieces.append((text, span))
         yield FilePart(mark, self.texts.of_spans(pieces))
 

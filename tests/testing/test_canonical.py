@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -31,7 +30,6 @@ from promptdsl import (
     Timeline,
     Tool,
     ToolMessage,
-    ToolResultBlock,
     ToolUse,
     ToolUseBlock,
     User,
@@ -44,10 +42,10 @@ from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.escapes import NAMES, alias, shown
 from promptdsl.testing.prompt_file import FileEntry, FilePart, parse, serialise
 from promptdsl.testing.schemas import schema_text
-from tests.any_data import blocks
 from tests.hostile import HOSTILE
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.searching import examples, with_each
+from tests.testing.reviewed import FOLDER, files
 from tests.testing.test_prompt_file import TEXTS
 
 TARGETS: tuple[dict[str, Any], ...] = (
@@ -374,8 +372,8 @@ def test_calls_without_results() -> None:
 
 # Whole files.
 
-SUPPORT = {
-    "type": "object",
-    "properties": {"invoice": {"type": "integer", "description": "The number on it."}},
-    "required": ["invoice"],
-}
+
+@pytest.mark.parametrize(("name", "text"), files())
+def test_files_of_real_prompts(name: str, text: str) -> None:
+    """The prompts of ``reviewed.py`` have the files that were read by a reviewer."""
+    assert (FOLDER / name).read_bytes().decode() == text
