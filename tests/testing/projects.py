@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+
 class Project:
     """A folder with tests; a run of pytest in it returns what it tells."""
 

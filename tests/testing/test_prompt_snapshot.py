@@ -1,6 +1,5 @@
 """The fixture ``prompt_snapshot``: what it writes, and what it tells when a prompt changes."""
 
-import re
 
 import pytest
 

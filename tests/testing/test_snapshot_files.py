@@ -1,6 +1,5 @@
 """The files of snapshots: names that do not collide, files that git or somebody changed, syrupy."""
 
-import sys
 
 import pytest
 
