@@ -166,9 +166,19 @@ from promptdsl.templates.folders import TemplateFile, read_template, registered,
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
+from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, parse
+from promptdsl.testing.escapes import NAMES, alias, ended, shown
+from promptdsl.testing.prompt_file import (
+    FileEntry,
+    FilePart,
+    PromptFile,
+    SnapshotFormatError,
+    parse,
+    serialise,
+)
+from promptdsl.testing.schemas import schema_text
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
@@ -217,6 +227,7 @@ __all__ = [
     "MARKDOWN",
     "MAX_BYTES",
     "NAMED",
+    "NAMES",
     "NO_DELIMITER",
     "NO_DETAILS",
     "OPENED",
@@ -270,6 +281,7 @@ __all__ = [
     "Rope",
     "SectionNode",
     "Signature",
+    "SnapshotFormatError",
     "Tally",
     "TemplateFile",
     "TemplateSource",
@@ -282,6 +294,7 @@ __all__ = [
     "Waiting",
     "Written",
     "adds_up",
+    "alias",
     "all_visible",
     "answers_in",
     "answers_of",
@@ -325,6 +338,7 @@ __all__ = [
     "encoder",
     "encoding_named",
     "encodings_module",
+    "ended",
     "entries_key",
     "entry",
     "entry_tokens",
@@ -396,6 +410,7 @@ __all__ = [
     "pixels",
     "plain_data",
     "probed",
+    "prompt_file",
     "read_anthropic",
     "read_arguments",
     "read_bedrock",
@@ -424,8 +439,11 @@ __all__ = [
     "replace",
     "request",
     "resolve",
+    "schema_text",
+    "serialise",
     "shared_by",
     "shared_tokens",
+    "shown",
     "signature_of",
     "sniff",
     "spelled",
