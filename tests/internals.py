@@ -166,9 +166,18 @@ from promptdsl.templates.folders import TemplateFile, read_template, registered,
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
+from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, parse
+from promptdsl.testing.matrix import BASE_LINE, applied, difference
+from promptdsl.testing.prompt_file import (
+    FileEntry,
+    FilePart,
+    PromptFile,
+    SnapshotFormatError,
+    parse,
+    serialise,
+)
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
@@ -195,6 +204,7 @@ from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 __all__ = [
     "ABSENT",
     "ASSUMED",
+    "BASE_LINE",
     "CACHE",
     "CACHES",
     "CLASSES",
@@ -270,6 +280,7 @@ __all__ = [
     "Rope",
     "SectionNode",
     "Signature",
+    "SnapshotFormatError",
     "Tally",
     "TemplateFile",
     "TemplateSource",
@@ -285,6 +296,7 @@ __all__ = [
     "all_visible",
     "answers_in",
     "answers_of",
+    "applied",
     "as_explanation",
     "as_json",
     "as_messages",
@@ -320,6 +332,7 @@ __all__ = [
     "dedent_parts",
     "deeper",
     "described",
+    "difference",
     "dissolved",
     "dissolved_in_turn",
     "encoder",
@@ -396,6 +409,7 @@ __all__ = [
     "pixels",
     "plain_data",
     "probed",
+    "prompt_file",
     "read_anthropic",
     "read_arguments",
     "read_bedrock",
@@ -424,6 +438,7 @@ __all__ = [
     "replace",
     "request",
     "resolve",
+    "serialise",
     "shared_by",
     "shared_tokens",
     "signature_of",
