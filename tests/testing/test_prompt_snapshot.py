@@ -63,7 +63,15 @@ def test_a_changed_prompt_fails_with_all_that_changed(project: Project) -> None:
     project.update()
     project.write(test_a=ONE.replace("kind", "brief"))
     expected = """\
-"""
+E       AssertionError: the prompt is not that of __snapshots__/test_a/test_role.prompt.txt
+E       
+E       `role` changed: 1 line; 10 tokens now
+E       
+E       system > role
+E       - Be kind.
+E       + Be brief.
+E       
+E         if the change is right: pytest test_a.py::test_role --snapshot-update"""
     assert expected == project.error()
     assert {"__snapshots__/test_a/test_role.prompt.txt": ROLE} == project.files()
 

@@ -38,8 +38,18 @@ def test_names_that_collide_are_files_of_their_own(project: Project) -> None:
     project.write(test_a=COLLIDING)
     assert "11 snapshots generated.\n11 passed" == summary(project.update())
     assert [
-        "__snapshots__/test_a/TestA.test_it-0",
-    ] == [*project.files()]
+        "TestA.test_it-31664849.prompt.txt",
+        "Test_Case-3957e0f1.prompt.txt",
+        "Testa.test_it-1fe6e07a.prompt.txt",
+        "test_case-f01d7c45.prompt.txt",
+        "test_id[A]-45a23ba6.prompt.txt",
+        "test_id[]-964f8a61.prompt.txt",
+        "test_id[a]-9a67722b.prompt.txt",
+        "test_id[con].prompt.txt",
+        "test_id[openai-gpt-5]-60d35cea.prompt.txt",
+        "test_id[openaigpt-5].prompt.txt",
+        "test_id[x-y]-d9e02ed6.prompt.txt",
+    ] == [path.rpartition("/")[2] for path in project.files()]
     assert "11 snapshots passed.\n11 passed" == summary(project.run())
     assert "1 snapshot passed.\n1 passed" == summary(project.run("test_a.py::Test_Case"))
     assert "1 snapshot passed.\n1 passed" == summary(project.run("test_a.py::TestA::test_it"))
@@ -195,18 +205,14 @@ E         call prompt_snapshot(...)""" == project.error()
 
 
 SCRUBBED = '''
-import uuid
-
 @pytest.fixture
 def prompt_scrubbers():
-    return {"uuid": r"\\b[0-9a-f]{32}"}
+    return {"ticket": r"T-[0-9]+"}
 
 def test_values(prompt_snapshot):
-    ids = [uuid.uuid4().hex for _ in "ab"]
-    told = System("Now: ", Volatile(ids[0], "now"), ".")
-    asked = User(f"{ids[0]} {ids[1]} {ids[0]} took {uuid.uuid4().int % 10**9 + 10**9}")
-    prompt = Timeline(told, asked)
-    prompt_snapshot(prompt, scrub={"number": r"\\d{10}"}).payload("openai")
+    told = System("Now: ", Volatile("T-11", "now"), ".")
+    asked = User("T-11 T-22 T-11, room 33")
+    prompt_snapshot(Timeline(told, asked), scrub={"room": r"(?<=room )[0-9]+"}).payload("openai")
 '''
 
 
@@ -215,10 +221,12 @@ def test_values_that_change_have_signs(project: Project) -> None:
     project.write(test_a=SCRUBBED)
     project.update()
     payload, prompt = project.files().values()
-    assert "Now: ⟦now⟧.\n\n──▶ user\n⟦uuid-1⟧ ⟦uuid-2⟧ ⟦uuid-1⟧ took ⟦number-1⟧\n" in prompt.decode()
+    said = "⟦ticket-1⟧ ⟦ticket-2⟧ ⟦ticket-1⟧, room ⟦room-1⟧"
+    assert f"Now: ⟦now⟧.\n\n──▶ user\n{said}\n" in prompt.decode()
     assert '"Now: ⟦now⟧."' in payload.decode()
-    assert '"⟦uuid-1⟧ ⟦uuid-2⟧ ⟦uuid-1⟧ took ⟦number-1⟧"' in payload.decode()
-    assert "2 snapshots passed" in project.run()
+    assert f'"{said}"' in payload.decode()
+    project.write(test_a=SCRUBBED.replace("11", "44").replace("22", "55").replace("33", "66"))
+    assert "2 snapshots passed.\n1 passed" == summary(project.run())
 
 
 def test_a_matcher_of_syrupy_replaces_by_path(project: Project) -> None:
