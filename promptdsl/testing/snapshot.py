@@ -22,8 +22,8 @@ from promptdsl.testing.matrix import applied, difference
 from promptdsl.testing.models import models_of, refuse_rendered
 from promptdsl.testing.names import model_suffix, suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.plugin import run_of
 from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
+from promptdsl.testing.run import run_of
 
 
 class SnapshotFiles:
