@@ -170,6 +170,8 @@ from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
 from promptdsl.testing.escapes import NAMES, alias, ended, shown
+from promptdsl.testing.matrix import BASE_LINE, applied, difference
+from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.prompt_file import (
     FileEntry,
     FilePart,
@@ -205,6 +207,7 @@ from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 __all__ = [
     "ABSENT",
     "ASSUMED",
+    "BASE_LINE",
     "CACHE",
     "CACHES",
     "CLASSES",
@@ -298,6 +301,7 @@ __all__ = [
     "all_visible",
     "answers_in",
     "answers_of",
+    "applied",
     "as_explanation",
     "as_json",
     "as_messages",
@@ -333,6 +337,7 @@ __all__ = [
     "dedent_parts",
     "deeper",
     "described",
+    "difference",
     "dissolved",
     "dissolved_in_turn",
     "encoder",
@@ -392,6 +397,7 @@ __all__ = [
     "message_tokens",
     "minimal_body",
     "models_module",
+    "name_of",
     "narrate",
     "nearest",
     "neutralised",
@@ -447,6 +453,9 @@ __all__ = [
     "signature_of",
     "sniff",
     "spelled",
+    "stem_of",
+    "stems_in",
+    "suffix_of",
     "table_text",
     "tag_names",
     "tally",

@@ -1,9 +1,5 @@
 """The fixture ``prompt_snapshot``: what it writes, and what it tells when a prompt changes."""
 
-<<<<<<< HEAD
-=======
-
->>>>>>> file
 import pytest
 
 from tests.testing.projects import Project, summary

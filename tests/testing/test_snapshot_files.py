@@ -1,9 +1,5 @@
 """The files of snapshots: names that do not collide, files that git or somebody changed, syrupy."""
 
-<<<<<<< HEAD
-=======
-
->>>>>>> file
 import pytest
 
 from tests.testing.projects import Project, summary
