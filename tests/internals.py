@@ -181,6 +181,7 @@ from promptdsl.testing.prompt_file import (
     serialise,
 )
 from promptdsl.testing.schemas import schema_text
+from promptdsl.testing.skeleton import skeleton
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
@@ -451,6 +452,7 @@ __all__ = [
     "shared_tokens",
     "shown",
     "signature_of",
+    "skeleton",
     "sniff",
     "spelled",
     "stem_of",

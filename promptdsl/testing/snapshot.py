@@ -128,6 +128,11 @@ class PromptSnapshot:
     """The fixture ``prompt_snapshot`` of one test: call it with a prompt.
 
     A prompt without a name is the first, second, ... of its test, in the order of the calls.
+
+    >>> from promptdsl import User
+    >>> from promptdsl.testing import PromptSnapshot
+    >>> def test_greeting(prompt_snapshot: PromptSnapshot) -> None:
+    ...     prompt_snapshot(User("Hi."))
     """
 
     def __init__(self, files: SnapshotFiles, scrubbers: Mapping[str, Scrubber]) -> None:
@@ -191,7 +196,13 @@ class PromptSnapshot:
 
 @dataclasses.dataclass(frozen=True)
 class ComparedPrompt:
-    """A prompt that is that of its file; ``payload`` compares what is sent of it as well."""
+    """A prompt that is that of its file; ``payload`` compares what is sent of it as well.
+
+    >>> from promptdsl import User
+    >>> from promptdsl.testing import PromptSnapshot
+    >>> def test_request(prompt_snapshot: PromptSnapshot) -> None:
+    ...     prompt_snapshot(User("Hi.")).payload("anthropic")
+    """
 
     _files: SnapshotFiles
     rendered: Rendered
