@@ -166,9 +166,21 @@ from promptdsl.templates.folders import TemplateFile, read_template, registered,
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
+from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, parse
+from promptdsl.testing.escapes import NAMES, alias, ended, shown
+from promptdsl.testing.matrix import BASE_LINE, applied, difference
+from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
+from promptdsl.testing.prompt_file import (
+    FileEntry,
+    FilePart,
+    PromptFile,
+    SnapshotFormatError,
+    parse,
+    serialise,
+)
+from promptdsl.testing.schemas import schema_text
 from promptdsl.testing.skeleton import skeleton
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
@@ -196,6 +208,7 @@ from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 __all__ = [
     "ABSENT",
     "ASSUMED",
+    "BASE_LINE",
     "CACHE",
     "CACHES",
     "CLASSES",
@@ -218,6 +231,7 @@ __all__ = [
     "MARKDOWN",
     "MAX_BYTES",
     "NAMED",
+    "NAMES",
     "NO_DELIMITER",
     "NO_DETAILS",
     "OPENED",
@@ -271,6 +285,7 @@ __all__ = [
     "Rope",
     "SectionNode",
     "Signature",
+    "SnapshotFormatError",
     "Tally",
     "TemplateFile",
     "TemplateSource",
@@ -283,9 +298,11 @@ __all__ = [
     "Waiting",
     "Written",
     "adds_up",
+    "alias",
     "all_visible",
     "answers_in",
     "answers_of",
+    "applied",
     "as_explanation",
     "as_json",
     "as_messages",
@@ -321,11 +338,13 @@ __all__ = [
     "dedent_parts",
     "deeper",
     "described",
+    "difference",
     "dissolved",
     "dissolved_in_turn",
     "encoder",
     "encoding_named",
     "encodings_module",
+    "ended",
     "entries_key",
     "entry",
     "entry_tokens",
@@ -379,6 +398,7 @@ __all__ = [
     "message_tokens",
     "minimal_body",
     "models_module",
+    "name_of",
     "narrate",
     "nearest",
     "neutralised",
@@ -397,6 +417,7 @@ __all__ = [
     "pixels",
     "plain_data",
     "probed",
+    "prompt_file",
     "read_anthropic",
     "read_arguments",
     "read_bedrock",
@@ -425,12 +446,18 @@ __all__ = [
     "replace",
     "request",
     "resolve",
+    "schema_text",
+    "serialise",
     "shared_by",
     "shared_tokens",
+    "shown",
     "signature_of",
     "skeleton",
     "sniff",
     "spelled",
+    "stem_of",
+    "stems_in",
+    "suffix_of",
     "table_text",
     "tag_names",
     "tally",

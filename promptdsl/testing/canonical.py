@@ -17,7 +17,6 @@ from promptdsl import (
     ImageBlock,
     MediaSource,
     Message,
-    Node,
     ReasoningBlock,
     Rendered,
     Span,
@@ -38,6 +37,8 @@ from promptdsl.testing.sent import SentBlock, has_open_calls, sent_prompt
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
 
+NAMED = 3
+"""The most places that a line of the header names."""
 OPEN_MARKS = ("─⚑", "─■ failed", "─■ result")
 """The beginnings of marks after which a text needs no mark of its own."""
 
@@ -66,10 +67,10 @@ def prompt_file(
     Ticket ⟦ticket-1⟧: be brief.
     <BLANKLINE>
     """
-    return _FileWriter(rendered, _Texts(scrubbers or {})).file()
+    return FileWriter(rendered, ShownTexts(scrubbers or {})).file()
 
 
-class _Texts:
+class ShownTexts:
     """Texts as the file shows them, with a sign for each value that changes."""
 
     def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
@@ -108,7 +109,7 @@ class _Texts:
         self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
     ) -> Iterator[tuple[bool, str]]:
         if not isinstance(scrubber, re.Pattern):
-            values = sorted(filter(None, set(scrubber(text))), key=len, reverse=True)
+            values = sorted({value for value in scrubber(text) if value}, key=len, reverse=True)
             if not values:
                 yield False, text
                 return
@@ -122,8 +123,9 @@ class _Texts:
         yield False, text[start:]
 
     def line(self, text: str) -> str:
-        """Return text on one line."""
-        return ended(self.scrubbed(text, one_line=True))
+        """Return text on one line; the sign of a mark at its beginning is kept."""
+        sign = text[:3] if text.startswith("─") else ""
+        return sign + ended(self.scrubbed(text[len(sign) :], one_line=True))
 
     def text(self, text: str) -> str:
         """Return text as the file shows it."""
@@ -141,29 +143,31 @@ class _Texts:
 
 
 @attrs.define
-class _Turn:
+class FileTurn:
     """A turn, and its blocks by their number in the message, each with its spans."""
 
     address: str
     word: str
     id: str = ""
-    blocks: dict[int, list[Span]] = attrs.field(factory=dict)
+    blocks: dict[int, list[Span]] = attrs.field(factory=dict[int, list[Span]])
 
 
 @attrs.define
-class _FileWriter:
+class FileWriter:
     """Writes the parts of a file, one after the other."""
 
     rendered: Rendered
-    texts: _Texts
-    marked: list[str] = attrs.field(factory=list)
+    texts: ShownTexts
+    marked: list[str] = attrs.field(factory=list[str])
     """The places of the cache marks."""
-    calls: dict[str, str] = attrs.field(factory=dict)
+    calls: dict[str, str] = attrs.field(factory=dict[str, str])
     """The name of the tool of the last call with each id."""
-    parts: list[FilePart] = attrs.field(factory=list)
+    parts: list[FilePart] = attrs.field(factory=list[FilePart])
     """The parts of the entry that is written."""
-    turn: _Turn = attrs.field(factory=lambda: _Turn("", ""))
+    turn: FileTurn = attrs.field(factory=lambda: FileTurn("", ""))
     """The turn that is written."""
+    here: tuple[str, ...] = ()
+    """The sections around the last text."""
     lost: Container[tuple[int, ...]] = ()
     """The places of the blocks that are not sent."""
 
@@ -175,13 +179,14 @@ class _FileWriter:
     # The header.
 
     def header(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the header."""
         rendered, line = self.rendered, self.texts.line
         facts = rendered.facts
-        names = [facts.model, facts.provider and f"({facts.provider})"]
-        yield "model", line(" ".join(filter(None, names)) or "none")
+        provider = f"({facts.provider})" if facts.provider else ""
+        yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
         yield "tokens", f"~{_rounded(rendered.tokens.total)} ({_tokenizer(rendered)})"
         count = len(self.marked)
-        places = ", ".join(self.marked)
+        places = " and ".join(self.marked)
         yield "cache", f"{count} mark{'s' * (count > 1)}, after {places}" if count else "no mark"
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
@@ -193,15 +198,18 @@ class _FileWriter:
             name = "hint" if loss.kind == "hint" else "loss"
             losses.setdefault((name, said), {})[loss.path] = None
         for (name, said), paths in losses.items():
-            places = ", ".join(filter(None, paths))
+            names = [path for path in paths if path]
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            places = ", ".join(names[:NAMED]) + more
             yield name, line(f"{places}: {said}" if places else said)
         for part in rendered.dropped:
             place = part.path or part.what
-            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens")
+            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens: {part.why}")
 
     # Tools and the form of the answer.
 
     def equipment(self) -> Iterator[FileEntry]:
+        """Yield the tools, and the form of the answer."""
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
             yield FileEntry("tools", tuple(parts))
@@ -214,6 +222,7 @@ class _FileWriter:
             )
 
     def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
+        """Yield the parts of a tool."""
         name = self.texts.line(tool.name)
         if tool.raw is not None:
             yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.text(_json(tool.raw)))
@@ -231,6 +240,7 @@ class _FileWriter:
         yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts.line))
 
     def mark(self, cache: str, place: str) -> FilePart:
+        """Return a cache mark, and note its place."""
         self.marked.append(place)
         return FilePart(_mark(cache))
 
@@ -243,13 +253,13 @@ class _FileWriter:
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             for turn in turns:
-                self.parts, self.turn = [], turn
+                self.parts, self.turn, self.here = [], turn, ()
                 title = self.title(message, turn)
                 places = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
                 wire = next((place for place in places.values() if place.role), None)
                 if wire:
                     title += f" as {wire.role}" * (wire.role != turn.word)
-                    title += ", same message" * (wire.number == before)
+                    title += ", in the message above" * (wire.number == before)
                     before = wire.number
                 elif places and all((index, number) in self.lost for number in places):
                     title += ", not sent"
@@ -265,7 +275,7 @@ class _FileWriter:
         for role, text in turns:
             yield FileEntry(f"{role}, added for the target", (FilePart("", self.texts.text(text)),))
 
-    def title(self, message: Message, turn: _Turn) -> str:
+    def title(self, message: Message, turn: FileTurn) -> str:
         """Return the kind of a turn, with its id and the name of its speaker, or of its tool."""
         words = [turn.word, *([turn.id] if turn.id else ())]
         self.calls |= {call.id: call.name for call in message.calls}
@@ -282,15 +292,14 @@ class _FileWriter:
         """Write a block, with what is added for the target, and its cache mark."""
         self.write(*(("─■ added for the target", text) for text in (sent.before if sent else ())))
         note = ", not sent" if at in self.lost else ""
-        is_text = isinstance(block, TextBlock)
-        if sent and sent.number is None and not note and not (is_text and is_blank(block.text)):
-            note = ", changed for the target" if is_text else ", not sent"
-        if is_text:
-            self.text(spans, note)
+        if isinstance(block, TextBlock):
+            is_changed = sent and sent.number is None and not note and not is_blank(block.text)
+            self.text(spans, ", changed for the target" if is_changed else note)
         elif isinstance(block, ToolResultBlock):
             self.result(block, spans, at)
         else:
-            self.other(block, note, sent)
+            is_left_out = sent and sent.number is None and not note
+            self.other(block, ", not sent" if is_left_out else note, sent)
         extra = getattr(block, "extra", None)
         self.write(*([("─■ with", _json(extra))] if extra else ()))
         self.write(*(("─■ added for the target", text) for text in (sent.after if sent else ())))
@@ -325,23 +334,23 @@ class _FileWriter:
 
     def pieces(self, spans: Sequence[Span]) -> Iterator[FilePart]:
         """Yield the text of a block: from the beginning of a section to that of another one."""
-        mark, here, pieces = "", (), list[tuple[str, Span]]()
+        mark, pieces = "", list[tuple[str, Span]]()
         for span in spans:
             text, path = span.text, _sections(span.address, self.turn)
-            if path != here and text.strip():
+            if path != self.here and text.strip():
                 body = text.lstrip("\n")
                 if body != text:
                     pieces.append((text[: -len(body)], span))
                 if mark or pieces:
                     yield FilePart(mark, self.texts.of_spans(pieces))
-                mark = self.texts.line(_boundary(here, path))
-                here, text, pieces = path, body, []
+                mark = self.texts.line(_boundary(self.here, path))
+                self.here, text, pieces = path, body, []
             pieces.append((text, span))
         yield FilePart(mark, self.texts.of_spans(pieces))
 
     def result(self, block: ToolResultBlock, spans: Sequence[Span], at: tuple[int, ...]) -> None:
         """Write the result of a tool."""
-        if self.parts:
+        if len(self.turn.blocks) > 1:
             self.write((f"─■ result {_word(block.tool_use_id)}", ""))
         if block.is_error:
             self.write((f"─■ failed {_word(block.error_type or '')}".removesuffix(' ""'), ""))
@@ -367,7 +376,7 @@ class _FileWriter:
         self.write((f"─■ {words}{note}", text))
 
 
-def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
+def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
     """Yield each message with its turns."""
     words = _words(rendered)
     blocks: dict[tuple[int, int], list[Span]] = {}
@@ -377,7 +386,7 @@ def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
         addresses = [source.address for source in message.sources] or [""]
         if message.role == "system":
             addresses = [""]
-        turns: list[_Turn] = []
+        turns: list[FileTurn] = []
         place = 0
         for number in range(len(message.content)):
             spans = blocks.get((index, number), [])
@@ -390,22 +399,24 @@ def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
         yield message, turns or [_turn(addresses[0], message, words)]
 
 
-def _turn(address: str, message: Message, words: Mapping[str, str]) -> _Turn:
+def _turn(address: str, message: Message, words: Mapping[str, str]) -> FileTurn:
     """Return a turn without its blocks yet."""
     if address in words:
-        return _Turn(address, words[address] or message.role, address)
+        return FileTurn(address, words[address] or message.role, address)
     head = address.partition("[")[0]
-    return _Turn(address, head if head in ("event", "ephemeral") else message.role)
+    return FileTurn(address, head if head in ("event", "ephemeral") else message.role)
 
 
 def _words(rendered: Rendered) -> dict[str, str]:
     """Return the kind of each turn with an id, by its address; empty in the conversation."""
     words: dict[str, str] = {}
     for node in dict(rendered.stages())["narrate"].content:
-        if isinstance(node, Node) and node.options.id is not None:
-            kind = {True: "grounding", False: "ephemeral"}.get(getattr(node, "grounding", None))
-            event = "event" if getattr(node, "kind", "") == "event" else ""
-            words[node.options.address] = kind or event
+        if not isinstance(node, str) and node.options.id is not None:
+            word = "event" if getattr(node, "kind", "") == "event" else ""
+            is_grounding: bool | None = getattr(node, "grounding", None)
+            if is_grounding is not None:
+                word = "grounding" if is_grounding else "ephemeral"
+            words[node.options.address] = word
     return words
 
 
@@ -416,7 +427,7 @@ def _is_in(address: str, turn: str) -> bool:
     return address == turn or address.startswith(f"{turn}/")
 
 
-def _sections(address: str, turn: _Turn) -> tuple[str, ...]:
+def _sections(address: str, turn: FileTurn) -> tuple[str, ...]:
     """Return the ids of the sections around a text, from the outside."""
     if turn.address and _is_in(address, turn.address):
         address = address[len(turn.address) + 1 :]

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from promptdsl.testing.snapshot import PromptSnapshot
 
-MODELS = "prompt_models(*models): the models that the prompts of a test are compared for"
+MODELS = (
+    "prompt_models(*models, budget=None): the models that the prompts of a test are rendered for"
+)
 NO_SYRUPY = (
     "the fixture prompt_snapshot needs syrupy: run pip install 'promptdsl[testing]', "
     "and do not switch syrupy off"

@@ -56,7 +56,9 @@ class SentPrompt(NamedTuple):
     tail: tuple[tuple[str, str], ...]
 
 
-class _WireBlock(NamedTuple):
+class WireBlock(NamedTuple):
+    """A block on the wire, with the number and the role of its message."""
+
     number: int
     role: str
     block: Block
@@ -71,7 +73,7 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         return None
     wire = read_payload(rendered.payload(), rendered.facts.provider).messages
     lost = {loss.at for loss in rendered.losses if loss.kind == "content"}
-    alignment = _Alignment(wire)
+    alignment = Alignment(wire)
     found = [
         [
             SentBlock() if (index, number) in lost else alignment.find(message.role, block)
@@ -93,28 +95,29 @@ def has_open_calls(messages: Sequence[Message]) -> bool:
     return False
 
 
-class _Alignment:
+class Alignment:
     """The blocks on the wire by type; those at the beginning are found already."""
 
     def __init__(self, wire: Sequence[Message]) -> None:
-        self.wire: dict[str, list[_WireBlock]] = {}
+        self.wire: dict[str, list[WireBlock]] = {}
         self.next: dict[str, int] = {}
-        self.results: dict[str, deque[SentBlock]] = {}
+        self.results: dict[str, deque[WireBlock]] = {}
         """The results on the wire by id; they may be in another order."""
         self.ids: dict[str, str] = {}
         """The id as sent of the last call with each id."""
-        lead, rest = self.lead, self.rest = _Texts(), _Texts()
+        lead, rest = self.lead, self.rest = WireTexts(), WireTexts()
         for number, message in enumerate(wire):
             texts = rest if rest.texts or message.role not in INSTRUCTIONS else lead
             for block in message.content:
                 if isinstance(block, TextBlock):
                     texts.texts.append((number, message.role, block))
                 elif isinstance(block, ToolResultBlock):
-                    sent = SentBlock(number, message.role, block.cache)
-                    self.results.setdefault(block.tool_use_id, deque()).append(sent)
+                    self.results.setdefault(block.tool_use_id, deque()).append(
+                        WireBlock(number, message.role, block)
+                    )
                 else:
                     blocks = self.wire.setdefault(block.type, [])
-                    blocks.append(_WireBlock(number, message.role, block))
+                    blocks.append(WireBlock(number, message.role, block))
 
     def find(self, role: str, block: Block) -> SentBlock:
         """Return what became of the next block, which is in a message of this role."""
@@ -126,7 +129,7 @@ class _Alignment:
             return first.find(block.text) or second.find(block.text) or SentBlock()
         if isinstance(block, ToolResultBlock):
             results = self.results.get(self.ids.get(block.tool_use_id, ""))
-            return results.popleft() if results else SentBlock()
+            return _sent_result(block, results.popleft()) if results else SentBlock()
         start = self.next.get(block.type, 0)
         ahead = self.wire.get(block.type, ())[start : start + WINDOW]
         for index, wire in enumerate(ahead, start + 1):
@@ -153,7 +156,7 @@ class _Alignment:
         return tuple((role, text) for _, role, text in rest)
 
 
-class _Texts:
+class WireTexts:
     """Texts on the wire, read from the beginning: adapters join, fence and add some."""
 
     def __init__(self) -> None:
@@ -168,7 +171,7 @@ class _Texts:
             return SentBlock(self.last.number) if self.last else None
         for index in range(self.next, min(self.next + WINDOW, len(self.texts))):
             number, role, block = self.texts[index]
-            start = block.text.find(text, self.offset if index == self.next else 0)
+            start = _place_of(text, block.text, self.offset if index == self.next else 0)
             if start >= 0:
                 skipped = self.skip_to(index)
                 before = [text for other, _, text in skipped if other == number]
@@ -197,6 +200,41 @@ class _Texts:
             self.offset = 0
         self.next = index
         return skipped
+
+
+def _place_of(text: str, whole: str, offset: int) -> int:
+    """Return where a text is in a joined one, -1 if it is not: after the last one, or on lines."""
+    if whole.startswith(text, offset):
+        return offset
+    for _ in range(WINDOW):
+        offset = whole.find(text, offset)
+        end = offset + len(text)
+        if offset < 0 or (whole[offset - 1 : offset] in "\n" and whole[end : end + 1] in "\n"):
+            break
+        offset += 1
+    else:
+        return -1
+    return offset
+
+
+def _sent_result(result: ToolResultBlock, wire: WireBlock) -> SentBlock:
+    """Return what became of a tool result; adapters may write an error as a word before it."""
+    text, said = (_first_text(block) for block in (result, wire.block))
+    added = said.removesuffix(text) if said.endswith(text) else said.partition(text)[0]
+    return SentBlock(
+        wire.number,
+        wire.role,
+        getattr(wire.block, "cache", None),
+        None,
+        _said(added if text else said),
+    )
+
+
+def _first_text(block: Block) -> str:
+    """Return the first text in a tool result that is not blank."""
+    inner = block.content if isinstance(block, ToolResultBlock) else ()
+    texts = (part.text for part in inner if isinstance(part, TextBlock))
+    return next((text for text in texts if text.strip()), "")
 
 
 def _said(text: str) -> tuple[str, ...]:
