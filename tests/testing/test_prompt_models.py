@@ -57,14 +57,14 @@ def message_in(project: Project) -> str:
     """Return the message of the error, without the mark of pytest and the folder."""
     lines = re.sub("^E", "", project.error(), flags=re.MULTILINE)
     message = dedent(lines).replace(f"{project.folder}/", "")
-    return message.removeprefix("AssertionError: ")
+    return re.sub(r"\A[\w.]+Error: ", "", message)
 
 
 def refused(project: Project, mark: str, call: str = 'User("Hi")') -> str:
     """Return the message of the error of a test with a mark."""
     body = f"{mark}\ndef test_a(prompt_snapshot):\n    prompt_snapshot({call})\n"
     project.write(test_a=body)
-    return message_in(project).removeprefix("promptdsl.foundation.errors.OptionError: ")
+    return message_in(project)
 
 
 def test_a_base_and_a_file_for_each_model(project: Project) -> None:
