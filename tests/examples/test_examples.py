@@ -104,5 +104,16 @@ def test_it_takes_another_question(
     name: str, parameter: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What an example asks can be given on the command line."""
-    main(["render", target(name), "-p", f"{parameter}=Is it Friday?", "--for", "text", "--model", MODEL])
+    main(
+        [
+            "render",
+            target(name),
+            "-p",
+            f"{parameter}=Is it Friday?",
+            "--for",
+            "text",
+            "--model",
+            MODEL,
+        ]
+    )
     assert ruled("[user]\nIs it Friday?\n") == capsys.readouterr().out[-87:]
