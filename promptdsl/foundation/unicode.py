@@ -86,9 +86,10 @@ UNSEEN = (
     r"\U000e0000-\U000e0fff"
 )
 _ANY_UNSEEN = pattern(f"[{UNSEEN}]")
-_INVISIBLE = pattern(
+INVISIBLE = pattern(
     rf"{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*+|[0-9#*]\ufe0f\u20e3|{_JOINING}|([{UNSEEN}])"
 )
+"""A spelling with characters that are not seen, or one that is no part of any: the group."""
 
 
 def is_whole(text: str) -> bool:
@@ -125,7 +126,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
     spelling are kept, as in :func:`invisible`.
     """
     if not text.isascii() and _ANY_UNSEEN.search(text):
-        text = _INVISIBLE.sub(lambda match: _escaped(match[1]) if match[1] else match[0], text)
+        text = INVISIBLE.sub(lambda match: _escaped(match[1]) if match[1] else match[0], text)
     unwanted = _NOT_ON_ONE_LINE if one_line else _NOT_IN_TEXT
     return unwanted.sub(lambda match: _escaped(match[0]), text)
 
@@ -146,7 +147,7 @@ def invisible(text: str) -> tuple[str, ...]:
     """
     if text.isascii() or not _ANY_UNSEEN.search(text):
         return ()
-    return _code_points(filter(None, _INVISIBLE.findall(text)))
+    return _code_points(filter(None, INVISIBLE.findall(text)))
 
 
 def _code_points(characters: Iterable[str]) -> tuple[str, ...]:

@@ -35,13 +35,19 @@ def described(source: MediaSource) -> str:
     words = [f"({source.kind})"]
     if source.media_type:
         words.append(source.media_type)
-    if source.kind == "base64":
-        try:
-            size = image_size(base64.b64decode(source.value[:HEADER]))
-        except ValueError:  # no base64
-            size = None
-        words += [f"{size[0]}x{size[1]}"] if size else []
+    size = size_of(source)
+    words += [f"{size[0]}x{size[1]}"] if size else []
     return " ".join(words)
+
+
+def size_of(source: MediaSource) -> Size | None:
+    """Return the pixels of a picture in base64, ``None`` where they are not known."""
+    if source.kind != "base64":
+        return None
+    try:
+        return image_size(base64.b64decode(source.value[:HEADER]))
+    except ValueError:  # no base64
+        return None
 
 
 def _png(data: bytes) -> Size | None:

@@ -1,0 +1,502 @@
+"""What a snapshot keeps of a prompt: its texts between marks, and what became of each message."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TypeAlias
+
+import attrs
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    MediaSource,
+    Message,
+    Node,
+    ReasoningBlock,
+    Rendered,
+    Span,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    VideoBlock,
+    decode,
+)
+from promptdsl.testing.escapes import alias, ended, shown
+from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile
+from promptdsl.testing.schemas import schema_text
+from promptdsl.testing.sent import SentBlock, has_open_calls, sent_blocks
+
+Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
+"""What changes from run to run: a regular expression, or a function from a text to the values."""
+
+CHANGED = ", changed by the target"
+
+
+def prompt_file(
+    rendered: Rendered, *, scrubbers: Mapping[str, Scrubber] | None = None
+) -> PromptFile:
+    """Return what a snapshot of a prompt keeps.
+
+    ``scrubbers`` replace values that change from run to run, by name: a regular expression, or a
+    function that returns the values in a text. Equal values get equal signs, such as ``⟦uuid-1⟧``.
+
+    >>> from promptdsl import Section, System, render
+    >>> from promptdsl.testing.prompt_file import serialise
+    >>> rendered = render(System(Section("role", "Ticket T-4711: be brief.")))
+    >>> print(serialise(prompt_file(rendered, scrubbers={"ticket": r"T-[0-9]+"})))
+    ---
+    promptdsl-snapshot: 1
+    model: none
+    tokens: ~15 (o200k_base)
+    cache: no mark
+    ---
+    <BLANKLINE>
+    ──▶ system
+    ─▷ role
+    Ticket ⟦ticket-1⟧: be brief.
+    <BLANKLINE>
+    """
+    return _FileWriter(rendered, _Texts(scrubbers or {})).file()
+
+
+class _Texts:
+    """Texts as the file shows them, with a sign for each value that changes."""
+
+    def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
+        self.scrubbers = {
+            name: re.compile(scrubber) if isinstance(scrubber, str) else scrubber
+            for name, scrubber in scrubbers.items()
+        }
+        self.numbers: dict[str, dict[str, int]] = {}
+
+    def number(self, name: str, value: str) -> int:
+        """Return the number of a value among those of one name."""
+        numbers = self.numbers.setdefault(name, {})
+        return numbers.setdefault(value, len(numbers) + 1)
+
+    def volatile(self, label: str, value: str) -> str:
+        """Return the sign of a volatile value; the first one of a label has no number."""
+        number = self.number(label, value)
+        return alias(label, number if number > 1 else 0)
+
+    def scrubbed(self, text: str, *, one_line: bool = False) -> str:
+        """Return text with visible characters, except for blanks at line ends."""
+        if not self.scrubbers:
+            return shown(text, one_line=one_line)
+        pieces: list[tuple[bool, str]] = [(False, text)]
+        for name, scrubber in self.scrubbers.items():
+            pieces = [
+                new
+                for is_sign, piece in pieces
+                for new in ([(True, piece)] if is_sign else self._split(name, scrubber, piece))
+            ]
+        return "".join(
+            piece if is_sign else shown(piece, one_line=one_line) for is_sign, piece in pieces
+        )
+
+    def _split(
+        self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
+    ) -> Iterator[tuple[bool, str]]:
+        if not isinstance(scrubber, re.Pattern):
+            values = sorted(filter(None, set(scrubber(text))), key=len, reverse=True)
+            if not values:
+                yield False, text
+                return
+            scrubber = re.compile("|".join(map(re.escape, values)))
+        start = 0
+        for match in scrubber.finditer(text):
+            if match[0]:
+                yield False, text[start : match.start()]
+                yield True, alias(name, self.number(name, match[0]))
+                start = match.end()
+        yield False, text[start:]
+
+    def line(self, text: str) -> str:
+        """Return text on one line."""
+        return ended(self.scrubbed(text, one_line=True))
+
+    def text(self, text: str) -> str:
+        """Return text as the file shows it."""
+        return ended(self.scrubbed(text))
+
+    def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
+        """Return pieces of text with the span of each as the file shows them."""
+        pieces: list[str] = []
+        for is_volatile, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
+            if is_volatile:
+                pieces += [self.volatile(span.label or "value", decode(text)) for text, span in run]
+            else:
+                pieces.append(self.scrubbed("".join([text for text, _ in run])))
+        return ended("".join(pieces))
+
+
+@attrs.define
+class _Turn:
+    """A turn, and its blocks by their number in the message, each with its spans."""
+
+    address: str
+    word: str
+    id: str = ""
+    blocks: dict[int, list[Span]] = attrs.field(factory=dict)
+
+
+@attrs.define
+class _FileWriter:
+    """Writes the parts of a file, one after the other."""
+
+    rendered: Rendered
+    texts: _Texts
+    marked: list[str] = attrs.field(factory=list)
+    """The places of the cache marks."""
+    calls: dict[str, str] = attrs.field(factory=dict)
+    """The name of the tool of the last call with each id."""
+    parts: list[FilePart] = attrs.field(factory=list)
+    """The parts of the entry that is written."""
+
+    def file(self) -> PromptFile:
+        """Return the whole file."""
+        entries = (*self.equipment(), *self.messages())
+        return PromptFile(tuple(self.header()), entries)
+
+    # The header.
+
+    def header(self) -> Iterator[tuple[str, str]]:
+        rendered, line = self.rendered, self.texts.line
+        facts = rendered.facts
+        names = [facts.model, facts.provider and f"({facts.provider})"]
+        yield "model", line(" ".join(filter(None, names)) or "none")
+        yield "tokens", f"~{_rounded(rendered.tokens.total)} ({_tokenizer(rendered)})"
+        count = len(self.marked)
+        places = ", ".join(self.marked)
+        yield "cache", f"{count} mark{'s' * (count > 1)}, after {places}" if count else "no mark"
+        if rendered.tool_choice is not None:
+            yield "tool choice", line(rendered.tool_choice)
+        if has_open_calls(rendered.messages):
+            yield "waiting", "the last calls have no results yet, so nothing can be sent"
+        losses: dict[tuple[str, str], dict[str, None]] = {}
+        for loss in rendered.losses:
+            said = f"{loss.what}: {loss.why}"
+            name = "hint" if loss.kind == "hint" else "loss"
+            losses.setdefault((name, said), {})[loss.path] = None
+        for (name, said), paths in losses.items():
+            places = ", ".join(filter(None, paths))
+            yield name, line(f"{places}: {said}" if places else said)
+        for part in rendered.dropped:
+            place = part.path or part.what
+            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens")
+
+    # Tools and the form of the answer.
+
+    def equipment(self) -> Iterator[FileEntry]:
+        if self.rendered.tools:
+            parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
+            yield FileEntry("tools", tuple(parts))
+        output = self.rendered.output
+        if output is not None:
+            strict = "" if output.strict else ", not strict"
+            yield FileEntry(
+                f"answer {self.texts.line(output.name)}{strict}",
+                tuple(self.described("", output.description, output.schema)),
+            )
+
+    def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
+        name = self.texts.line(tool.name)
+        if tool.raw is not None:
+            yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.text(_json(tool.raw)))
+        else:
+            yield from self.described(f"─■ tool {name}", tool.description, tool.input_schema)
+        if tool.extra:
+            yield FilePart(f"─■ only for {tool.origin}", self.texts.text(_json(tool.extra)))
+        if tool.cache:
+            yield self.mark(tool.cache, f"tool {name}")
+
+    def described(self, mark: str, description: str | None, schema: object) -> Iterator[FilePart]:
+        """Yield a description, and the schema after it."""
+        if mark or description:
+            yield FilePart(mark, self.texts.text(description or ""))
+        yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts.line))
+
+    def mark(self, cache: str, place: str) -> FilePart:
+        self.marked.append(place)
+        return FilePart(_mark(cache))
+
+    # Messages.
+
+    def messages(self) -> Iterator[FileEntry]:
+        """Yield the turns of all messages; those of a merged message each for itself."""
+        sent = sent_blocks(self.rendered)
+        lost = {loss.at for loss in self.rendered.losses if loss.kind == "content"}
+        before: int | None = None
+        for index, (message, turns) in enumerate(_turns(self.rendered)):
+            for turn in turns:
+                self.parts = []
+                title = self.title(message, turn)
+                places = sent[index] if sent else ()
+                wire = next((places[n] for n in turn.blocks if sent and places[n].role), None)
+                if wire:
+                    title += f" as {wire.role}" * (wire.role != turn.word)
+                    title += ", same message" * (wire.number == before)
+                    before = wire.number
+                elif places and turn.blocks and all((index, n) in lost for n in turn.blocks):
+                    title += ", not sent"
+                for number, spans in turn.blocks.items():
+                    block = message.content[number]
+                    place = places[number] if sent else None
+                    self.block(block, spans, turn, place, lost, (index, number))
+                yield FileEntry(title, tuple(self.parts))
+
+    def title(self, message: Message, turn: _Turn) -> str:
+        """Return the kind of a turn, with its id and the name of its speaker, or of its tool."""
+        words = [turn.word, *([turn.id] if turn.id else ())]
+        self.calls |= {call.id: call.name for call in message.calls}
+        for block in message.content:
+            if isinstance(block, ToolResultBlock):
+                name = block.name or self.calls.get(block.tool_use_id)
+                words += [*([_word(name)] if name else ()), _word(block.tool_use_id)]
+        words += [f"named {_word(message.name)}"] if message.name else []
+        return self.texts.line(" ".join(words))
+
+    def block(
+        self,
+        block: Block,
+        spans: Sequence[Span],
+        turn: _Turn,
+        sent: SentBlock | None,
+        lost: Container[tuple[int, ...]],
+        at: tuple[int, ...],
+    ) -> None:
+        """Write a block, with what the target added, and its cache mark."""
+        for text in sent.before if sent else ():
+            self.parts.append(FilePart("─■ added by the target", self.texts.text(text)))
+        not_sent = ", not sent" if at in lost else ""
+        if sent and sent.number is None and not not_sent:
+            is_text = isinstance(block, TextBlock)
+            is_blank = is_text and not block.text.strip()
+            not_sent = "" if is_blank else CHANGED if is_text else ", not sent"
+        if isinstance(block, TextBlock):
+            self.text(spans, turn, not_sent)
+        elif isinstance(block, ToolResultBlock):
+            self.result(block, spans, turn, lost, at)
+        else:
+            self.other(block, not_sent, sent)
+        extra = getattr(block, "extra", None)
+        if extra:
+            self.parts.append(FilePart("─■ with", self.texts.text(_json(extra))))
+        for text in sent.after if sent else ():
+            self.parts.append(FilePart("─■ added by the target", self.texts.text(text)))
+        own = getattr(block, "cache", None) or (spans[-1].cache if spans else None)
+        cache = sent.cache if sent else own
+        if cache:
+            path = _sections(spans[-1].address, turn) if spans else ()
+            self.parts.append(self.mark(cache, "/".join((turn.word, *path))))
+        elif own:
+            self.parts.append(FilePart(f"{_mark(own)}, not sent"))
+
+    def text(self, spans: Sequence[Span], turn: _Turn, note: str = "") -> None:
+        """Write a text; a part begins where a section begins or ends."""
+        parts = list(self.pieces(spans, turn))
+        last, first = self.parts[-1:], parts[0]
+        if last and last[0].mark.startswith("─⚑") and not (last[0].text or note or first.mark):
+            self.parts[-1] = attrs.evolve(last[0], text=first.text)
+            del parts[0]
+        elif last and last[0].mark.startswith("─⚑") and not (last[0].text or note):
+            pass
+        elif last or note or (not first.mark and not first.text):
+            text = "" if first.mark else first.text
+            self.parts.append(FilePart(f"─■ text{note}", text))
+            del parts[: not first.mark]
+        self.parts += parts
+
+    def pieces(self, spans: Sequence[Span], turn: _Turn) -> Iterator[FilePart]:
+        """Yield the text of a block: from the beginning of a section to that of another one."""
+        mark, here, pieces = "", (), list[tuple[str, Span]]()
+        for span in spans:
+            text, path = span.text, _sections(span.address, turn)
+            if path != here and text.strip():
+                body = text.lstrip("\n")
+                if body != text:
+                    pieces.append((text[: -len(body)], span))
+                if mark or pieces:
+                    yield FilePart(mark, self.texts.of_spans(pieces))
+                mark = self.texts.line(_boundary(here, path))
+                here, text, pieces = path, body, []
+            pieces.append((text, span))
+        yield FilePart(mark, self.texts.of_spans(pieces))
+
+    def result(
+        self,
+        block: ToolResultBlock,
+        spans: Sequence[Span],
+        turn: _Turn,
+        lost: Container[tuple[int, ...]],
+        at: tuple[int, ...],
+    ) -> None:
+        """Write the result of a tool."""
+        if self.parts:
+            self.parts.append(FilePart(self.texts.line(f"─■ result {_word(block.tool_use_id)}")))
+        if block.is_error:
+            kind = f": {_word(block.error_type)}" if block.error_type else ""
+            self.parts.append(FilePart(self.texts.line(f"─■ failed{kind}")))
+        for inner, run in groupby(spans, lambda span: span.inner):
+            part = block.content[inner or 0]
+            self.block(part, list(run), turn, None, lost, (*at, inner or 0))
+
+    def other(self, block: Block, note: str, sent: SentBlock | None) -> None:
+        """Write a block other than text or a result."""
+        match block:
+            case ToolUseBlock():
+                words, text = f"call {_word(block.name)} {_word(block.id)}", block.arguments
+                if sent and sent.id not in (None, block.id):
+                    words += f", sent as {_word(sent.id)}"
+            case ReasoningBlock():
+                words, text = f"reasoning{_signed(block)}", block.text
+            case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
+                words, text = _attachment(block), ""
+            case UnknownBlock():
+                of = f" of {block.origin}" if block.origin else ""
+                words, text = f"block{of}", _json(block.data)
+            case _:
+                words, text = block.type, _json(block.to_dict())
+        self.parts.append(FilePart(self.texts.line(f"─■ {words}{note}"), self.texts.text(text)))
+
+
+def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
+    """Yield each message with its turns."""
+    words = _words(rendered)
+    blocks: dict[tuple[int, int], list[Span]] = {}
+    for span in rendered.spans():
+        blocks.setdefault((span.message, span.block), []).append(span)
+    for index, message in enumerate(rendered.messages):
+        addresses = [source.address for source in message.sources] or [""]
+        if message.role == "system":
+            addresses = [""]
+        turns: list[_Turn] = []
+        place = 0
+        for number in range(len(message.content)):
+            spans = blocks.get((index, number), [])
+            here = spans[0].address if spans else ""
+            found = (n for n in range(place, len(addresses)) if _is_in(here, addresses[n]))
+            place = next(found, place)
+            if not turns or turns[-1].address != addresses[place]:
+                turns.append(_turn(addresses[place], message, words))
+            turns[-1].blocks[number] = spans
+        yield message, turns or [_turn(addresses[0], message, words)]
+
+
+def _turn(address: str, message: Message, words: Mapping[str, str]) -> _Turn:
+    """Return a turn without its blocks yet."""
+    if address in words:
+        return _Turn(address, words[address] or message.role, address)
+    head = address.partition("[")[0]
+    return _Turn(address, head if head in ("event", "ephemeral") else message.role)
+
+
+def _words(rendered: Rendered) -> dict[str, str]:
+    """Return the kind of each turn that has an id, by its address; empty for a conversation turn."""
+    words: dict[str, str] = {}
+    for node in dict(rendered.stages())["narrate"].content:
+        if isinstance(node, Node) and node.options.id is not None:
+            kind = {True: "grounding", False: "ephemeral"}.get(getattr(node, "grounding", None))
+            event = "event" if getattr(node, "kind", "") == "event" else ""
+            words[node.options.address] = kind or event
+    return words
+
+
+_NUMBERED = re.compile(r"[a-z]+\[[0-9]+\]")
+
+
+def _is_in(address: str, turn: str) -> bool:
+    return address == turn or address.startswith(f"{turn}/")
+
+
+def _sections(address: str, turn: _Turn) -> tuple[str, ...]:
+    """Return the ids of the sections around a text, from the outside."""
+    if turn.address and _is_in(address, turn.address):
+        address = address[len(turn.address) + 1 :]
+        return tuple(filter(None, address.split("/")))
+    if _NUMBERED.fullmatch(address):
+        return ()
+    return (address,) if address.startswith('"') else tuple(address.split("/"))
+
+
+def _boundary(here: tuple[str, ...], path: tuple[str, ...]) -> str:
+    """Return the mark between a text in one section and a text in another."""
+    if here[: len(path)] == path:
+        return f"─◁ {'/'.join(here[: len(path) + 1])}"
+    return f"─▷ {'/'.join(path)}"
+
+
+def _attachment(block: ImageBlock | AudioBlock | DocumentBlock | VideoBlock) -> str:
+    """Return an attachment in words: its type, size and digest, or its address."""
+    source = block.source
+    words: list[str] = [block.type, *filter(None, [block.media_type])]
+    data = _bytes_of(source)
+    if data is None:
+        words += [source.kind, _word(source.value)]
+    else:
+        size = source.pixels
+        words += [f"{size[0]}x{size[1]}"] if size else []
+        words += [f"{len(data):,} B", f"sha256:{_digest(data)}"]
+    words += [f"titled {_word(block.title)}"] if block.title is not None else []
+    words += [f"detail {_word(block.detail)}"] if block.detail is not None else []
+    return " ".join(words)
+
+
+def _bytes_of(source: MediaSource) -> bytes | None:
+    """Return the bytes of an attachment, those of its base64 text where it is none."""
+    value = source.value
+    if source.kind != "base64" and value[:5].lower() != "data:":
+        return None
+    try:
+        return base64.b64decode(value, validate=True)
+    except ValueError:
+        return value.encode(errors="surrogatepass")
+
+
+def _signed(block: ReasoningBlock) -> str:
+    """Return the origin of reasoning, and the digests of what only its provider reads."""
+    secrets = (("signature", block.signature), ("encrypted", block.encrypted))
+    words = [f" of {_word(block.origin)}"] if block.origin is not None else []
+    for name, value in secrets:
+        if value is not None:
+            words.append(f" {name} sha256:{_digest(value.encode(errors='surrogatepass'))}")
+    return "".join(words)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]
+
+
+def _word(text: str) -> str:
+    """Return a text as one word: a JSON string if it has blanks or could be read otherwise."""
+    plain = text and not text.startswith('"') and not any(map(str.isspace, text))
+    return text if plain and not text.endswith((",", ":")) else _json(text)
+
+
+def _mark(cache: str) -> str:
+    return "─⚑ cache" if cache == "default" else f"─⚑ cache {cache}"
+
+
+def _rounded(count: int) -> str:
+    """Return a number rounded up to two digits."""
+    unit = 10 ** max(len(str(count)) - 2, 0)
+    return f"{-(-count // unit) * unit:,}"
+
+
+def _tokenizer(rendered: Rendered) -> str:
+    """Return the encoding that counted the tokens, and its factor."""
+    facts = rendered.facts
+    factor = f" x {facts.token_factors.must_fit}" if facts.token_factors else ""
+    return f"{facts.encoding or 'o200k_base'}{factor}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,78 @@
+"""The alphabet of a snapshot: ``⟦...⟧`` for what cannot be seen, and for values that change.
+
+``⟦CR⟧``, ``⟦U+200B⟧`` are characters, ``⟦⟦⟧`` is a literal ``⟦``, ``⟦date⟧`` and ``⟦uuid-1⟧``
+are values. No two texts are shown alike: every ``⟦`` that is written begins one of these.
+"""
+
+import json
+import re
+
+from promptdsl.foundation.unicode import INVISIBLE, UNSEEN, pattern
+
+OPEN, CLOSE = "⟦", "⟧"
+GOES_ON = "⟦+⟧"
+"""At the end of a line before a mark: the text goes on without a line end."""
+
+_NAMES = {
+    "⟦": "⟦", "\r": "CR", "\n": "LF", "\t": "TAB", " ": "SP", "\xa0": "NBSP", "\0": "NUL",
+    "\x1b": "ESC", "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\ufeff": "BOM",
+    "\u2028": "LS", "\u2029": "PS",
+}  # fmt: skip
+_NONCHARACTERS = r"\ufdd0-\ufdef" + "".join(
+    rf"\U{plane:04x}fffe\U{plane:04x}ffff" for plane in range(1, 17)
+)
+_BLANKS = r"\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800"
+_UNSEEN = pattern(f"[{UNSEEN}]")
+_ALWAYS = pattern(
+    rf"[⟦\x00-\x08\x0b-\x1f\x7f-\x9f{_BLANKS}\ud800-\udfff\ufffe\uffff{_NONCHARACTERS}]"
+)
+_TRAILING = re.compile(r"[ \t\u3000]+(?=\n|\Z)")
+_PLAIN_NAME = re.compile(r"[a-z](?:[a-z0-9_ .:-]*[a-z0-9_])?")
+_NUMBERED = re.compile(r"-[0-9]+\Z")
+
+
+def escape(character: str) -> str:
+    """Return one character in the alphabet: ``⟦CR⟧``, ``⟦U+202E⟧``."""
+    return f"⟦{_NAMES.get(character) or f'U+{ord(character):04X}'}⟧"
+
+
+def shown(text: str, *, one_line: bool = False) -> str:
+    """Return text with its unseen characters in the alphabet, except for blanks at line ends.
+
+    Joiners and selectors that are part of a spelling, as in emoji, are kept.
+
+    >>> shown("a\\rb\\u200b ⟦date⟧")
+    'a⟦CR⟧b⟦ZWSP⟧ ⟦⟦⟧date⟧'
+    """
+    if one_line and ("\n" in text or "\t" in text):
+        # In two steps, as a literal bracket must be escaped before one is written.
+        lines = [shown(line) for line in re.split(r"([\n\t])", text)]
+        return "".join(escape(line) if line in ("\n", "\t") else line for line in lines)
+    if text.isascii() and text.isprintable():
+        return text
+    text = _ALWAYS.sub(lambda match: escape(match[0]), text)
+    if text.isascii() or not _UNSEEN.search(text):
+        return text
+    return INVISIBLE.sub(lambda match: escape(match[1]) if match[1] else match[0], text)
+
+
+def ended(text: str) -> str:
+    """Return text with the blanks at the end of each line in the alphabet.
+
+    >>> ended("a  \\nb")
+    'a⟦SP⟧⟦SP⟧\\nb'
+    """
+    return _TRAILING.sub(lambda match: "".join(map(escape, match[0])), text)
+
+
+def alias(name: str, number: int = 0) -> str:
+    """Return the sign for a value that changes, with its number if there are several.
+
+    A name that could be read as another sign is a JSON string.
+
+    >>> alias("date"), alias("uuid", 2), alias("CR"), alias("uuid-2")
+    ('⟦date⟧', '⟦uuid-2⟧', '⟦"CR"⟧', '⟦"uuid-2"⟧')
+    """
+    if not _PLAIN_NAME.fullmatch(name) or _NUMBERED.search(name):
+        name = json.dumps(name).replace("\x7f", "\\u007f")
+    return f"⟦{name}-{number}⟧" if number else f"⟦{name}⟧"

@@ -1,0 +1,65 @@
+"""The schema of a tool's input as lines: a property each."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+
+
+def schema_text(schema: object, line: Callable[[str], str]) -> str:
+    r"""Return a JSON schema as text: a line for each property, the other keys as JSON.
+
+    ``line`` returns a text as it is shown on one line.
+
+    >>> city = {"type": "string", "description": "A city.\nBy name."}
+    >>> print(schema_text({"type": "object", "properties": {"city": city}}, repr))
+    'city (string): A city.\nBy name.'
+    """
+    data: dict[str, Any] = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
+    properties, required = data.get("properties"), data.get("required", [])
+    if not isinstance(properties, dict) or data.get("type") != "object":
+        return line(_json(data))
+    needed = [name for name in properties if name in required]
+    if "required" in data and (not needed or needed != list(required)):
+        needed = []  # in an order of its own, or empty: it stays in the rest
+    else:
+        data.pop("required", None)
+    del data["type"], data["properties"]
+    lines = [line(_property(name, value, name in needed)) for name, value in properties.items()]
+    lines += [line(_json(data))] if data or not lines else []
+    return "\n".join(lines)
+
+
+def _property(name: str, schema: object, required: bool) -> str:
+    name = name if _NAME.fullmatch(name) else _json(name)
+    if not isinstance(schema, dict):
+        return f"{name} ({', '.join(_words(None, required))}) {_json(schema)}"
+    rest = dict(schema)
+    described = isinstance(rest.get("description"), str)
+    description = rest.pop("description") if described else ""
+    kind = " or ".join(_types(rest.get("type")))
+    if kind:
+        del rest["type"]
+    more = f" {_json(rest)}" if rest else ""
+    said = f": {description}" if described else ""
+    return f"{name} ({', '.join(_words(kind, required))}){more}{said}"
+
+
+def _words(kind: str | None, required: bool) -> Iterator[str]:
+    yield "schema" if kind is None else kind or "any"
+    if required:
+        yield "required"
+
+
+def _types(kind: object) -> list[str]:
+    """Return the names of types, none where they are not a name or a list of several."""
+    if isinstance(kind, list):
+        return kind if len(kind) > 1 and all(name in _TYPES for name in kind) else []
+    return [kind] if isinstance(kind, str) and kind in _TYPES else []
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

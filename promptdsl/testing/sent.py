@@ -1,0 +1,188 @@
+"""What became of each block on the wire: its role, its message, its cache mark, or nothing.
+
+The payload is read back, and its blocks are found again in order; each list is walked once, and a
+block is looked for in a window of the next ones.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import attrs
+
+from promptdsl import (
+    AudioBlock,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    Rendered,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    VideoBlock,
+    read_payload,
+)
+
+INSTRUCTIONS = ("system", "developer")
+MEDIA = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
+WINDOW = 8
+"""How many blocks ahead a block is looked for; those of neighbours may change places."""
+
+
+@attrs.define
+class SentBlock:
+    """What became of a block: the number and role of its message on the wire.
+
+    ``number`` is ``None`` for a block that is not there as it is written. ``before`` and ``after``
+    are texts that the adapter put around it, ``id`` is that of a call as sent.
+    """
+
+    number: int | None = None
+    role: str = ""
+    cache: str | None = None
+    id: str | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+class _WireBlock(NamedTuple):
+    number: int
+    role: str
+    block: Block
+
+
+def sent_blocks(rendered: Rendered) -> list[list[SentBlock]] | None:
+    """Return what became of each block of each message; ``None`` without a target.
+
+    Also ``None`` when the last calls have no results yet: such a prompt cannot be sent.
+    """
+    if rendered.facts.provider is None or has_open_calls(rendered.messages):
+        return None
+    wire = read_payload(rendered.payload(), rendered.facts.provider).messages
+    lost = {loss.at for loss in rendered.losses if loss.kind == "content"}
+    alignment = _Alignment(wire)
+    found = [
+        [
+            SentBlock() if (index, number) in lost else alignment.find(message.role, block)
+            for number, block in enumerate(message.content)
+        ]
+        for index, message in enumerate(rendered.messages)
+    ]
+    alignment.end()
+    return found
+
+
+def has_open_calls(messages: Sequence[Message]) -> bool:
+    """Return whether the last calls have no results yet."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return any(call.id not in answered for call in message.calls)
+        results = (block for block in message.content if isinstance(block, ToolResultBlock))
+        answered.update(block.tool_use_id for block in results)
+    return False
+
+
+class _Alignment:
+    """The blocks on the wire by type; those at the beginning are found already."""
+
+    def __init__(self, wire: Sequence[Message]) -> None:
+        self.wire: dict[str, list[_WireBlock]] = {}
+        self.next: dict[str, int] = {}
+        lead, rest = _Texts(), _Texts()
+        for number, message in enumerate(wire):
+            texts = rest if rest.texts or message.role not in INSTRUCTIONS else lead
+            for block in message.content:
+                if isinstance(block, TextBlock):
+                    texts.texts.append((number, message.role, block))
+                else:
+                    blocks = self.wire.setdefault(block.type, [])
+                    blocks.append(_WireBlock(number, message.role, block))
+        self.lead, self.rest = lead, rest
+        self.ids: dict[str, str] = {}
+        """The id as sent of the last call with each id."""
+
+    def find(self, role: str, block: Block) -> SentBlock:
+        """Return what became of the next block, which is in a message of this role."""
+        if isinstance(block, TextBlock):
+            # Instructions before the conversation may join the system text.
+            first, second = self.rest, self.lead
+            if role in INSTRUCTIONS:
+                first, second = second, first
+            return first.find(block.text) or second.find(block.text) or SentBlock()
+        start = self.next.get(block.type, 0)
+        ahead = self.wire.get(block.type, ())[start : start + WINDOW]
+        for index, wire in enumerate(ahead, start + 1):
+            if self._is_same(block, wire.block):
+                self.next[block.type] = index
+                sent = SentBlock(wire.number, wire.role, getattr(wire.block, "cache", None))
+                if isinstance(block, ToolUseBlock) and isinstance(wire.block, ToolUseBlock):
+                    self.ids[block.id] = sent.id = wire.block.id
+                return sent
+        return SentBlock()
+
+    def _is_same(self, block: Block, wire: Block) -> bool:
+        if isinstance(block, ToolResultBlock) and isinstance(wire, ToolResultBlock):
+            return self.ids.get(block.tool_use_id) == wire.tool_use_id
+        if isinstance(block, ReasoningBlock) and isinstance(wire, ReasoningBlock):
+            return block.text == wire.text
+        if isinstance(block, MEDIA) and isinstance(wire, MEDIA):
+            # An attachment from another place may be sent as its bytes.
+            source, other = block.source, wire.source
+            return source.value == other.value or source.kind != other.kind
+        return True  # calls are neither left out nor moved
+
+    def end(self) -> None:
+        """Note the texts after the last one that was found."""
+        for texts in (self.lead, self.rest):
+            texts.skip_to(len(texts.texts))
+
+
+class _Texts:
+    """Texts on the wire, read from the beginning: adapters join, fence and add some."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[int, str, TextBlock]] = []
+        self.next = self.offset = 0
+        """The place after the last text that was found: its block, and the offset in it."""
+        self.last: SentBlock | None = None
+
+    def find(self, text: str) -> SentBlock | None:
+        """Return where a text is next; ``None`` if it is not near."""
+        if not text.strip():
+            return SentBlock(self.last.number) if self.last else None
+        for index in range(self.next, min(self.next + WINDOW, len(self.texts))):
+            number, role, block = self.texts[index]
+            start = block.text.find(text, self.offset if index == self.next else 0)
+            if start >= 0:
+                before = self.skip_to(index)
+                before += _said(block.text[self.offset : start])
+                self.offset = start + len(text)
+                cache = block.cache if self.offset == len(block.text) else None
+                self.last = SentBlock(number, role, cache, before=before)
+                return self.last
+        return None
+
+    def skip_to(self, index: int) -> tuple[str, ...]:
+        """Go on to a block; return the texts before it that the adapter added.
+
+        Those in the message of the last text that was found are put after that text.
+        """
+        before: tuple[str, ...] = ()
+        for number, _, block in self.texts[self.next : index]:
+            rest = _said(block.text[self.offset :])
+            if self.last and self.last.number == number:
+                self.last.after += rest
+                self.last.cache = self.last.cache or block.cache
+            else:
+                before += rest
+            self.offset = 0
+        self.next = index
+        return before
+
+
+def _said(text: str) -> tuple[str, ...]:
+    """Return a text that the adapter added, without the blank lines around it, if there is one."""
+    text = text.strip("\n")
+    return (text,) if text.strip() else ()
