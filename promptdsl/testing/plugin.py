@@ -1,1 +1,93 @@
-"""The pytest plug-in: loaded by every run of pytest, so it imports nothing before it is used."""
+"""The pytest plug-in: every run of pytest loads it, so it imports nothing before it is used."""
+
+from collections.abc import Generator, Mapping, Sequence
+from types import ModuleType
+
+import pytest
+
+TYPE_CHECKING = False  # typing has it too, and costs more than all of this
+if TYPE_CHECKING:
+    from promptdsl.testing.run import PromptRun
+    from promptdsl.testing.snapshot import PromptSnapshot
+
+RUN = "promptdsl-run"
+"""The name of the plug-in that follows the tests of a run with snapshots of prompts."""
+MODELS = "prompt_models(*models): the models that the prompts of a test are compared for"
+NO_SYRUPY = (
+    "the fixture prompt_snapshot needs syrupy: run pip install 'promptdsl[testing]', "
+    "and do not switch syrupy off"
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the mark of the matrix, and syrupy's fixture under a name that nobody shadows."""
+    config.addinivalue_line("markers", MODELS)
+    syrupy = config.pluginmanager.get_plugin("syrupy")
+    if syrupy is not None:
+        alias = ModuleType("promptdsl_syrupy")
+        alias._promptdsl_syrupy = syrupy.snapshot  # type: ignore[attr-defined]
+        config.pluginmanager.register(alias, alias.__name__)
+        # A list that is there from the start: syrupy sees what a run adds to it at the end.
+        ignored: list[str] | None = config.option.ignore_file_extensions
+        config.option.ignore_file_extensions = [*(ignored or ())]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Tell the run of the tests with the fixture, all of a file, before some are selected."""
+    report = yield
+    if isinstance(collector, (pytest.Module, pytest.Class)):
+        nodes = report.result or []
+        if any("prompt_snapshot" in _fixtures(node) for node in nodes):
+            run_of(collector.config).collected(collector, nodes)
+        elif not report.passed and _has_prompts(collector):
+            run_of(collector.config).not_collected(collector)
+    return report
+
+
+def run_of(config: pytest.Config) -> "PromptRun":
+    """Return the plug-in that follows the tests of this run, registered at its first use."""
+    run: PromptRun | None = config.pluginmanager.get_plugin(RUN)
+    if run is None:
+        from promptdsl.testing.run import PromptRun
+
+        run = PromptRun(config)
+        config.pluginmanager.register(run, RUN)
+    return run
+
+
+@pytest.fixture
+def prompt_scrubbers() -> Mapping[str, str]:
+    """Return the scrubbers of all snapshots, by name: override it in a conftest.py.
+
+    Each is a regular expression; what it matches is stored as its name and a number.
+    """
+    return {}
+
+
+@pytest.fixture
+def prompt_snapshot(
+    request: pytest.FixtureRequest, prompt_scrubbers: Mapping[str, str]
+) -> "PromptSnapshot":
+    """Compare a prompt with its file in ``__snapshots__``, or write that: ``--snapshot-update``.
+
+    ``prompt_snapshot(rendered)`` fails with all that changed. ``name=`` is for several prompts in
+    one test, ``scrub=`` for what differs in each run.
+    """
+    if not request.config.pluginmanager.hasplugin("syrupy"):
+        pytest.fail(NO_SYRUPY, pytrace=False)
+    from promptdsl.testing.snapshot import PromptSnapshot, SnapshotFiles
+
+    return PromptSnapshot(SnapshotFiles(request), prompt_scrubbers)
+
+
+def _fixtures(node: pytest.Item | pytest.Collector) -> Sequence[str]:
+    return getattr(node, "fixturenames", ())
+
+
+def _has_prompts(collector: pytest.Collector) -> bool:
+    """Tell whether there are snapshots of a file that could not be collected, or was skipped."""
+    folder = collector.path.parent / collector.config.option.snapshot_dirname
+    return any((folder / collector.path.stem).glob("*.prompt.txt"))

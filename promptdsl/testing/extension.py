@@ -1,0 +1,84 @@
+"""How syrupy stores snapshots of prompts: a file for each, named after its test."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from syrupy.data import SnapshotCollections
+from syrupy.extensions.single_file import SingleFileSnapshotExtension
+from syrupy.location import PyTestLocation
+from syrupy.types import SerializableData, SnapshotIndex
+
+from promptdsl.testing.names import stem_of, stems_in, test_name
+from promptdsl.testing.plugin import run_of
+
+
+class PromptLocation(PyTestLocation):
+    """The test that a snapshot is written for: every name that we make is one of its names."""
+
+    def matches_snapshot_name(self, snapshot_name: str) -> bool:
+        """Return true: the name may be shortened, so syrupy would warn."""
+        return True
+
+    def matches_snapshot_location(self, snapshot_location: str) -> bool:
+        """Return true, as for the name."""
+        return True
+
+
+class PromptExtension(SingleFileSnapshotExtension):
+    """The snapshots of prompts: ``<test>.prompt.txt``."""
+
+    file_extension = "txt"
+    ending: ClassVar[str] = ".prompt"
+    """What the names end in: they are those that another format of syrupy would give the files."""
+
+    @classmethod
+    def get_snapshot_name(
+        cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0
+    ) -> str:
+        """Return the name of the file without its extension."""
+        item = test_location.item
+        suffix = index if isinstance(index, str) else ""
+        return f"{run_of(item.config).stem(item)}{suffix}{cls.ending}"
+
+    def matches(
+        self, *, serialized_data: SerializableData, snapshot_data: SerializableData
+    ) -> bool:
+        """Tell whether the bytes are the same, when git may have changed the ends of lines."""
+        return lines_of(serialized_data) == lines_of(snapshot_data)
+
+    def discover_snapshots(
+        self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
+    ) -> SnapshotCollections:
+        """Return the files beside a test; at the end of a run without those that it needs."""
+        run = run_of(test_location.item.config)
+        folder = Path(self.discovery_dirname(test_location=test_location))
+        found = SnapshotCollections()
+        for path in sorted(folder.glob(f"*/*{self.ending}.{self.file_extension}")):
+            if run.may_be_unused(path):
+                found.add(self.read_snapshot_collection(snapshot_location=str(path)))
+        return found
+
+    @classmethod
+    def matches_test_location(
+        cls, *, test_location: PyTestLocation, snapshot_location: str
+    ) -> bool:
+        """Tell whether a file belongs to a test: its folder does, and its name begins so."""
+        path = Path(snapshot_location)
+        test = test_name(test_location.nodeid, test_location.item.name)
+        stems = stems_in(path.name.removesuffix(f"{cls.ending}.{cls.file_extension}"))
+        return path.parent == Path(cls.dirname(test_location=test_location)) and (
+            stem_of(test) in stems or stem_of(test, alone=False) in stems
+        )
+
+
+class PayloadExtension(PromptExtension):
+    """The payloads beside them: ``<test>.payload.json``."""
+
+    file_extension = "json"
+    ending = ".payload"
+
+
+def lines_of(data: str | bytes) -> str:
+    """Return the text of a snapshot; bytes that are no text show where they are."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
+    return text.replace("\r\n", "\n")

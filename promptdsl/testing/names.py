@@ -1,0 +1,67 @@
+"""The names of snapshot files: safe on every system, and different for different tests."""
+
+import re
+from hashlib import sha256
+
+LONGEST = 110
+"""The most characters of the name of a test in the name of a file, the hash included."""
+LONGEST_NAME = 40
+"""The same of a name given with ``name=``."""
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
+_PLAIN_TEST = re.compile(r"[\w.]+(\[[\w.,=+@-]+])?", re.ASCII)
+_PLAIN_NAME = re.compile(r"[a-z0-9_.,=+@-]+")
+_ODD = re.compile(r"[^\w.,=+@-]+", re.ASCII)
+
+
+def test_name(nodeid: str, name: str) -> str:
+    """Return the name of a test in its file, after its classes: ``TestRefund.test_plan[free]``.
+
+    ``name`` is that of the last node; it may hold ``::``.
+    """
+    classes = nodeid[: -len(f"::{name}")].split("::")[1:]
+    return ".".join([*classes, name])
+
+
+def stem_of(test: str, *, alone: bool = True) -> str:
+    """Return how the files of a test begin: its name, or a part of it and a short hash.
+
+    The hash is there when a character was replaced, the name is too long or is taken on Windows,
+    and when the test is not ``alone``: the name of another one differs from its in case only.
+
+    >>> stem_of("TestRefund.test_plan[free]")
+    'TestRefund.test_plan[free]'
+    >>> stem_of("test_model[openai/gpt-5]")
+    'test_model[openai-gpt-5]-c37c3e0e'
+    """
+    reserved = _RESERVED.match(test)
+    if alone and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):
+        return test
+    head, bracket, params = test.partition("[")
+    inner = _ODD.sub("-", params[:-1]).strip("-")
+    slug = _ODD.sub("-", head) + (f"[{inner}]" if bracket else "")
+    return _hashed("_" * bool(reserved) + slug, test, LONGEST)
+
+
+def suffix_of(name: str | None, number: int) -> str:
+    """Return what follows the stem for a prompt with a name, or for the n-th one without.
+
+    >>> suffix_of("second", 2), suffix_of(None, 1), suffix_of(None, 2)
+    ('[second]', '', '.2')
+    """
+    if name is None:
+        return f".{number}" if number > 1 else ""
+    if len(name) <= LONGEST_NAME and _PLAIN_NAME.fullmatch(name):
+        return f"[{name}]"
+    return f"[{_hashed(_ODD.sub('-', name), name, LONGEST_NAME)}]"
+
+
+def stems_in(file_stem: str) -> list[str]:
+    """Return the stems of tests that a file may belong to: it, and what is before each suffix."""
+    cuts = [match.start() for match in re.finditer(r"[.\[]", file_stem)]
+    return [file_stem, *(file_stem[:cut] for cut in reversed(cuts))]
+
+
+def _hashed(slug: str, whole: str, longest: int) -> str:
+    digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{slug[: longest - 9].rstrip('-. ')}-{digest}".lstrip("-.")

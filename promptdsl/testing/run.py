@@ -1,0 +1,102 @@
+"""What a run of pytest knows of the tests with snapshots: which there are, and which passed."""
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+
+from promptdsl.testing.names import stem_of, stems_in, test_name
+
+TYPE_CHECKING = False  # typing has it too, and costs more than all of this
+if TYPE_CHECKING:
+    from promptdsl.testing.snapshot import SnapshotFiles
+
+
+class PromptRun:
+    """A plug-in that follows one run: it is registered with the first test that has the fixture.
+
+    A file may be unused only if its test passed, or if there is no such test any more: a test that
+    failed, was skipped or did not run has not used what it needs.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._tests: dict[Path, dict[str, str]] = {}
+        self._not_alone: set[str] = set()
+        self._not_collected: set[Path] = set()
+        self._passed: set[str] = set()
+        self._failed: set[str] = set()
+        self._at_end = False
+        self.written: dict[str, tuple[str, SnapshotFiles, bytes]] = {}
+
+    def collected(
+        self, collector: pytest.Collector, nodes: Sequence[pytest.Item | pytest.Collector]
+    ) -> None:
+        """Note the tests and classes of a file, or those of a class."""
+        counts = Counter(node.name.casefold() for node in nodes)
+        self._not_alone |= {it.nodeid for it in nodes if counts[it.name.casefold()] > 1}
+        tests = self._tests.setdefault(folder_of(collector), {})
+        tests.update({self.stem(it): it.nodeid for it in nodes if isinstance(it, pytest.Item)})
+
+    def not_collected(self, collector: pytest.Collector) -> None:
+        """Note a file that could not be read, or was skipped: its tests are not known."""
+        self._not_collected.add(folder_of(collector))
+
+    def stem(self, item: pytest.Item) -> str:
+        """Return how the names of the files of a test begin."""
+        alone = self._not_alone.isdisjoint(node.nodeid for node in item.listchain())
+        return stem_of(test_name(item.nodeid, item.name), alone=alone)
+
+    def is_orphan(self, path: Path) -> bool:
+        """Tell whether a file belongs to no test: each test of its file is known."""
+        folder = path.parent.parent.parent / path.parent.name
+        known = folder in self._tests or not folder.with_suffix(".py").exists()
+        return known and folder not in self._not_collected and self._test_of(path) is None
+
+    def may_be_unused(self, path: Path) -> bool:
+        """Tell whether a file belongs to no test, or to one that passed; before the end any may."""
+        if not self._at_end:
+            return True
+        test = self._test_of(path)
+        if test is None:
+            return path.parent.parent.parent / path.parent.name not in self._not_collected
+        return test in self._passed and test not in self._failed
+
+    def _test_of(self, path: Path) -> str | None:
+        tests = self._tests.get(path.parent.parent.parent / path.parent.name, {})
+        stem = path.name.removesuffix(".prompt.txt").removesuffix(".payload.json")
+        return next((tests[it] for it in stems_in(stem) if it in tests), None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Note whether a test passed, from its setup to its teardown."""
+        report = yield
+        if not report.passed:
+            self._failed.add(item.nodeid)
+        elif report.when == "call":
+            self._passed.add(item.nodeid)
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """Before syrupy looks for unused files, keep its other formats off those that are needed."""
+        self._at_end = True
+        options = self._config.option
+        options.include_snapshot_details |= not options.update_snapshots
+        files = [path for folder in self._folders() for path in folder.iterdir()]
+        needed = [path for path in files if not self.may_be_unused(path)]
+        options.ignore_file_extensions += {path.suffix[1:] for path in needed}
+        return (yield)
+
+    def _folders(self) -> list[Path]:
+        name = self._config.option.snapshot_dirname
+        folders = [it.parent / name / it.name for it in (*self._tests, *self._not_collected)]
+        return [folder for folder in folders if folder.is_dir()]
+
+
+def folder_of(collector: pytest.Collector) -> Path:
+    """Return the path of a test file without its extension: what its folder is named after."""
+    return collector.path.parent / collector.path.stem

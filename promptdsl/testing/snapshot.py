@@ -1,0 +1,223 @@
+"""The value of the fixture: it compares prompts with the files of a test, or writes these."""
+
+import dataclasses
+import difflib
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from promptdsl import Rendered, render
+from promptdsl.foundation.errors import OptionError
+from promptdsl.testing.canonical import Scrubber, prompt_file
+from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
+from promptdsl.testing.names import suffix_of
+from promptdsl.testing.payload import Matcher, payload_text
+from promptdsl.testing.plugin import run_of
+from promptdsl.testing.provisional import failure_text
+from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
+
+
+class SnapshotFiles:
+    """The files of one test, which syrupy reads and writes."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._test: pytest.Item = request.node
+        self._run = run_of(request.config)
+        self._root = request.config.rootpath
+        self._called_from = request.config.invocation_params.dir
+        # Not the fixture `snapshot`: pytest-insta has one of that name.
+        any_snapshot: SnapshotAssertion = request.getfixturevalue("_promptdsl_syrupy")
+        self._syrupy = dataclasses.replace(
+            any_snapshot, extension_class=PromptExtension, test_location=PromptLocation(self._test)
+        )
+
+    def differs(self, extension: type[PromptExtension], text: str, suffix: str) -> "Difference | None":
+        """Return how a text differs from its file; write it if snapshots are being updated."""
+        assertion = dataclasses.replace(self._syrupy, extension_class=extension)
+        index = suffix or 0
+        path = Path(extension.get_location(test_location=assertion.test_location, index=index))
+        content = text.encode()
+        if assertion.update_snapshots:
+            self._refuse_another(path, content)
+        if assertion(name=index) == content:
+            return None
+        (result,) = assertion.executions.values()
+        if result.exception is not None:
+            raise result.exception
+        stored = result.recalled_data
+        return Difference(path, None if stored is None else lines_of(stored), self)
+
+    def shown(self, path: Path) -> str:
+        """Return a path as messages name it: from the root of the project."""
+        return _from(self._root, path)
+
+    @property
+    def update(self) -> str:
+        """The command that writes the snapshots of this test."""
+        _, *names = self._test.nodeid.split("::")
+        test = "::".join([_from(self._called_from, self._test.path), *names])
+        return f"pytest {shlex.quote(test)} --snapshot-update"
+
+    def orphans(self, path: Path, text: str) -> list[Path]:
+        """Return the files of no test with a text that has no file yet: its test was renamed."""
+        folders = path.parent.parent
+        files = sorted(folders.glob(f"*/*{''.join(path.suffixes[-2:])}"))
+        return [it for it in files if self._run.is_orphan(it) and lines_of(it.read_bytes()) == text]
+
+    def _refuse_another(self, path: Path, content: bytes) -> None:
+        """Raise an error when this run wrote another prompt to a file."""
+        written = self._run.written
+        key = str(path).casefold()
+        test, files, before = written.setdefault(key, (self._test.nodeid, self, content))
+        if before == content:
+            return
+        if test == self._test.nodeid and files is not self:  # the test is run once more
+            written[key] = (test, self, content)
+            return
+        here = "this test" if test == self._test.nodeid else test
+        raise AssertionError(
+            f"{self.shown(path)} holds the prompt that {here} gave before, and would be lost\n"
+            "  give each prompt a name of its own: prompt_snapshot(..., name=...)"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """A file that does not hold what it should, or that there is not."""
+
+    path: Path
+    stored: str | None
+    files: SnapshotFiles
+
+    def missing(self, text: str) -> str:
+        """Return the message for a file that there is not yet."""
+        shown = self.files.shown
+        lines = [
+            f"there is no snapshot yet: {shown(self.path)}",
+            f"  look at the prompt, then write it: {self.files.update}",
+        ]
+        lines += [
+            f"  {shown(orphan)} has this content and no test any more - if its test was renamed: "
+            f"git mv {shlex.quote(shown(orphan))} {shlex.quote(shown(self.path))}"
+            for orphan in self.files.orphans(self.path, text)
+        ]
+        return "\n".join(lines)
+
+    def changed(self, changes: str) -> str:
+        """Return the message for a file with other content."""
+        return (
+            f"the prompt is not that of {self.files.shown(self.path)}\n\n{changes.strip()}\n\n"
+            f"  if the change is right: {self.files.update}"
+        )
+
+
+class PromptSnapshot:
+    """The fixture ``prompt_snapshot`` of one test: call it with a prompt.
+
+    A prompt without a name is the first, second, ... of its test, in the order of the calls.
+    """
+
+    def __init__(self, files: SnapshotFiles, scrubbers: Mapping[str, Scrubber]) -> None:
+        self._files = files
+        self._scrubbers = scrubbers
+        self._calls = 0
+
+    def __call__(
+        self,
+        prompt: Any,  # Any: whatever render() takes, or what it returned
+        *,
+        name: str | None = None,
+        scrub: Mapping[str, Scrubber] | None = None,
+    ) -> "ComparedPrompt":
+        """Raise an ``AssertionError`` with all changes unless a prompt is that of its file.
+
+        A tree is rendered for no model. ``name`` tells the prompts of one test apart; without one
+        the second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
+        """
+        __tracebackhide__ = True
+        if name is None:
+            self._calls += 1
+        elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError(f"name={name!r} names no snapshot", fix="give it a text: name='first'")
+        rendered = prompt if isinstance(prompt, Rendered) else render(prompt)
+        compared = ComparedPrompt(
+            self._files, rendered, suffix_of(name, self._calls), {**self._scrubbers, **(scrub or {})}
+        )
+        compared.compare()
+        return compared
+
+    def __eq__(self, prompt: object) -> bool:
+        """Return true, or raise what a call raises: pytest would cut what ``==`` tells."""
+        __tracebackhide__ = True
+        self(prompt)
+        return True
+
+    def __ne__(self, prompt: object) -> bool:
+        """Raise an error: a prompt that may be anything else is no claim."""
+        raise OptionError("a snapshot cannot be compared with !=", fix="call prompt_snapshot(...)")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparedPrompt:
+    """A prompt that is that of its file; ``payload`` compares what is sent of it as well."""
+
+    _files: SnapshotFiles
+    rendered: Rendered
+    _suffix: str
+    _scrubbers: Mapping[str, Scrubber]
+
+    def compare(self) -> None:
+        """Raise an ``AssertionError`` unless the prompt is that of its file."""
+        __tracebackhide__ = True
+        actual = prompt_file(self.rendered, scrubbers=self._scrubbers)
+        text = serialise(actual)
+        difference = self._files.differs(PromptExtension, text, self._suffix)
+        if difference is None:
+            return
+        if difference.stored is None:
+            raise AssertionError(difference.missing(text))
+        raise AssertionError(difference.changed(_changes(difference.stored, actual)))
+
+    def payload(self, provider: str | None = None, *, matcher: Matcher | None = None) -> None:
+        """Compare the payload with a file beside that of the prompt: JSON, as it is sent.
+
+        Without a target, name a ``provider``. Volatile and scrubbed values have signs; a
+        ``matcher`` of syrupy, such as ``path_type``, replaces more by its path.
+        """
+        __tracebackhide__ = True
+        rendered = self.rendered
+        if provider not in (None, rendered.facts.provider):
+            rendered = rendered.for_target(provider)
+        text = payload_text(rendered, self._scrubbers, matcher)
+        suffix = f"{self._suffix}.{provider}" if provider else self._suffix
+        difference = self._files.differs(PayloadExtension, text, suffix)
+        if difference is None:
+            return
+        if difference.stored is None:
+            raise AssertionError(difference.missing(text))
+        lines = difflib.unified_diff(
+            difference.stored.splitlines(), text.splitlines(), "stored", "now", lineterm=""
+        )
+        raise AssertionError(difference.changed("\n".join(lines)))
+
+
+def _changes(stored: str, actual: PromptFile) -> str:
+    try:
+        expected = parse(stored)
+    except SnapshotFormatError as error:
+        return f"It cannot be read: {error}"
+    return failure_text(expected, actual)
+
+
+def _from(folder: Path, path: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive of Windows
+        return path.as_posix()
