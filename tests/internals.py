@@ -166,6 +166,7 @@ from promptdsl.templates.folders import TemplateFile, read_template, registered,
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
+from promptdsl.testing.skeleton import skeleton
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
@@ -418,6 +419,7 @@ __all__ = [
     "shared_by",
     "shared_tokens",
     "signature_of",
+    "skeleton",
     "sniff",
     "spelled",
     "table_text",

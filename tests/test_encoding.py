@@ -39,11 +39,11 @@ from tests.internals import (
     json_text,
     minimal_body,
     one_line,
+    skeleton,
     text_of,
     title,
     whole,
 )
-from tests.markdown_reader import skeleton
 from tests.searching import examples, with_each
 from tests.tolerant_reader import UNSEEN, is_of_name, plain, ranges, tags_in
 

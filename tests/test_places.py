@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from promptdsl import Developer, List, Text, Timeline, Value, decode, render
 from tests.hostile import FENCES, HOSTILE, LARGEST_REFERENCE, VALUES
-from tests.internals import whole
-from tests.markdown_reader import skeleton
+from tests.internals import skeleton, whole
 from tests.searching import examples
 from tests.tolerant_reader import OWN, literals_in, tags_in
 from tests.value_places import (

@@ -1,3 +1,40 @@
 """Tools for the tests of prompts: snapshots that a person can review, and assertions."""
 
-__all__: list[str] = []
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from promptdsl.testing.assertions import (
+        assert_fits,
+        assert_no_losses,
+        assert_no_section,
+        assert_prefix_stable,
+        assert_same_prompt,
+        assert_section,
+    )
+    from promptdsl.testing.hostile import HOSTILE, HostileText
+    from promptdsl.testing.injection import assert_injection_safe
+else:
+    from promptdsl.foundation.lazy_names import lazy_names
+
+    __getattr__, __dir__ = lazy_names(
+        globals(),
+        {
+            "assertions": (
+                "assert_fits assert_no_losses assert_no_section assert_prefix_stable "
+                "assert_same_prompt assert_section"
+            ),
+            "hostile": "HOSTILE HostileText",
+            "injection": "assert_injection_safe",
+        },
+    )
+
+__all__ = [
+    "HOSTILE",
+    "HostileText",
+    "assert_fits",
+    "assert_injection_safe",
+    "assert_no_losses",
+    "assert_no_section",
+    "assert_prefix_stable",
+    "assert_same_prompt",
+    "assert_section",
+]

@@ -43,7 +43,7 @@ from promptdsl import (
     render,
 )
 from tests.hostile import HOSTILE
-from tests.markdown_reader import skeleton
+from tests.internals import skeleton
 from tests.renders import timeline_of
 from tests.tolerant_reader import OWN, tags_in
 from tests.value_places import FORMS, HOLDERS, WORD, place_of

@@ -1,4 +1,4 @@
-"""A reader of Markdown of its own: line by line, more tolerant than any real one."""
+"""The headings, rules and code fences of a text, as a tolerant reader of Markdown sees them."""
 
 import re
 

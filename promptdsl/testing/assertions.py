@@ -1,0 +1,308 @@
+"""Assertions on rendered prompts: each failure says what there is, and the line that wrote it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby, zip_longest
+
+from promptdsl import (
+    ContentError,
+    OptionError,
+    PendingToolCalls,
+    Rendered,
+    Source,
+    Span,
+    decode,
+    prefix_report,
+)
+from promptdsl.foundation.errors import nearest, with_article
+from promptdsl.foundation.source import author, door
+from promptdsl.foundation.unicode import on_one_line, visible
+
+LARGEST = 5
+"""How many parts, or losses, a failure names."""
+KINDS = ("content", "role", "hint")
+
+
+def assert_fits(rendered: Rendered, *, tokens: int) -> None:
+    """Fail if a prompt has more than so many tokens; the failure names its largest parts.
+
+    Tokens are counted as in ``rendered.tokens``, for the model of the target. Raises
+    :class:`ContentError` for anything but a result of :func:`render`, as do all assertions.
+
+    >>> from promptdsl import System, Timeline, User, render
+    >>> from promptdsl.testing import assert_fits
+    >>> rendered = render(Timeline(System("Be brief."), User("Hi.")), model="gpt-5")
+    >>> assert_fits(rendered, tokens=100)
+    """
+    __tracebackhide__ = True
+    _check("assert_fits", rendered)
+    total = rendered.tokens.total
+    if total > tokens:
+        over = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
+        raise AssertionError("\n".join([over + rendered.tokens.label, *_largest(rendered)]))
+
+
+def assert_section(
+    rendered: Rendered,
+    address: str,
+    *,
+    contains: str | Iterable[str] = (),
+    before: str | None = None,
+) -> None:
+    """Fail if a prompt has no section or turn with this address, such as ``rules/tone``.
+
+    ``contains`` is text that it has, or several, as sent: a value is encoded there. ``before`` is
+    the address of a later section or turn.
+
+    >>> from promptdsl import Section, System, Value, render
+    >>> from promptdsl.testing import assert_section
+    >>> role = Section("role", "You help ", Value("<Ann>"), ".")
+    >>> rendered = render(System(role, Section("rules", "Obey.")))
+    >>> assert_section(rendered, "role", contains="You help", before="rules")
+    """
+    __tracebackhide__ = True
+    _check("assert_section", rendered)
+    spans = _spans_of(rendered, address)
+    text = _text(spans)
+    for wanted in [contains] if isinstance(contains, str) else contains:
+        if wanted not in text:
+            raise AssertionError(_lacking(address, spans, wanted))
+    if before is not None:
+        later = _spans_of(rendered, before)
+        if _place(spans[0]) >= _place(later[0]):
+            raise AssertionError(
+                f"{address!r} does not come before {before!r}, but after it\n"
+                f"  {_line(later)}: {before}\n  {_line(spans)}: {address}"
+            )
+
+
+def assert_no_section(rendered: Rendered, address: str) -> None:
+    """Fail if a prompt has a section or turn with this address; the failure shows its text.
+
+    >>> from promptdsl import Section, System, render
+    >>> from promptdsl.testing import assert_no_section
+    >>> assert_no_section(render(System(Section("role", "You help."))), "upsell")
+    """
+    __tracebackhide__ = True
+    _check("assert_no_section", rendered)
+    spans = [span for span in rendered.spans() if _is_at(span, address)]
+    if spans:
+        raise AssertionError(f"the prompt has {address!r}\n{_shown(spans)}")
+
+
+def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "role")) -> None:
+    """Fail if the target cannot express a part of a prompt; the failure lists each with its line.
+
+    ``kinds`` are ``content``, ``role`` and ``hint``, as in :class:`Loss`. Raises
+    :class:`OptionError` for another kind.
+
+    >>> from promptdsl import User, render
+    >>> from promptdsl.testing import assert_no_losses
+    >>> assert_no_losses(render(User("Hi.", name="Ada"), model="claude-opus-4-5"))
+    """
+    __tracebackhide__ = True
+    _check("assert_no_losses", rendered)
+    wanted = _checked_kinds(kinds)
+    losses = [loss for loss in rendered.losses if loss.kind in wanted]
+    if losses:
+        count = "1 loss" if len(losses) == 1 else f"{len(losses):,} losses"
+        target = rendered.facts.model or rendered.facts.provider or "no target"
+        raise AssertionError("\n".join([f"{count} for {target}", *(f"  {it}" for it in losses)]))
+
+
+def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float = 1.0) -> None:
+    """Fail if a prompt cache can serve too little of an earlier prompt for a later one.
+
+    ``min_share`` is the least share of the earlier prompt's tokens that the later one begins with,
+    from 0 to 1; 1 is all of it: the later prompt only continues the earlier one. Raises
+    :class:`TargetError` for two targets, which share no cache.
+
+    >>> from promptdsl import Assistant, System, Timeline, User, render
+    >>> from promptdsl.testing import assert_prefix_stable
+    >>> turns = System("Be brief."), User("Hi.")
+    >>> first = render(Timeline(*turns), model="gpt-5")
+    >>> second = render(Timeline(*turns, Assistant("Hello."), User("Why?")), model="gpt-5")
+    >>> assert_prefix_stable(first, second)
+    """
+    __tracebackhide__ = True
+    _check("assert_prefix_stable", before, after)
+    if not 0 <= min_share <= 1:
+        raise OptionError(
+            f"min_share is {min_share!r}",
+            fix="give a share from 0 to 1, such as 0.9",
+            at=(author(),),
+        )
+    report = prefix_report(before, after)
+    share = report.shared / report.before if report.before else 1.0
+    if report.extends or share >= min_share:
+        return
+    raise AssertionError(
+        f"{report.shared:,} of {report.before:,} tokens of the earlier prompt are shared "
+        f"({share:.1%}), at least {min_share:.0%} was asked for\n"
+        f"  the shared prefix ends where {report.first}\n"
+        f"  {report.behind:,} of {report.after:,} tokens of the later prompt are read anew"
+    )
+
+
+def assert_same_prompt(a: Rendered, b: Rendered) -> None:
+    r"""Fail if two prompts do not send the same; the failure shows the first difference.
+
+    Compared are messages, tools and the form of the answer, and the payloads if both are for one
+    target. The lines that wrote them, ids and metadata make no difference.
+
+    >>> from promptdsl import Section, System, render
+    >>> from promptdsl.testing import assert_same_prompt
+    >>> parts = Section("role", "You help."), Section("rules", "Be brief.")
+    >>> assert_same_prompt(render(System(*parts)), render(System("You help.\n\nBe brief.")))
+    """
+    __tracebackhide__ = True
+    _check("assert_same_prompt", a, b)
+    is_target = a.facts.provider is not None and a.facts.provider == b.facts.provider
+    if _sent(a, for_target=is_target) != _sent(b, for_target=is_target):
+        raise AssertionError(_difference(a, b))
+
+
+@door
+def _check(assertion: str, *given: object) -> None:
+    """Raise an error for what is no result of rendering: its tokens depend on the model."""
+    for rendered in given:
+        if not isinstance(rendered, Rendered):
+            raise ContentError(
+                f"{assertion}() takes the result of render(), not "
+                f"{with_article(type(rendered).__name__)}",
+                fix=f"render it first: {assertion}(render(prompt, model=...), ...)",
+                at=(author(),),
+            )
+
+
+@door
+def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
+    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in wanted:
+        if kind not in KINDS:
+            raise OptionError(
+                f"there are no losses of the kind {kind!r}",
+                fix=nearest(kind, KINDS),
+                at=(author(),),
+            )
+    return wanted
+
+
+def _largest(rendered: Rendered) -> Iterator[str]:
+    """Yield the tokens of the largest sections and turns, each with the line that wrote it."""
+    tokens: Counter[str] = Counter({"tools": rendered.tokens.tools})
+    lines: dict[str, Source | None] = {}
+    for span, count in zip(rendered.spans(), rendered.tokens.spans, strict=True):
+        tokens[span.address] += count
+        lines.setdefault(span.address, span.source)
+    largest = [(address, count) for address, count in tokens.most_common(LARGEST) if count]
+    for address, count in largest:
+        line = lines.get(address)
+        yield f"  {count:,} {address}" + (f": {line}" if line else "")
+    rest = rendered.tokens.total - sum(count for _, count in largest)
+    yield f"  {rest:,} in other parts and in frames"
+
+
+# Sections.
+
+
+def _is_at(span: Span, address: str) -> bool:
+    return span.address == address or span.address.startswith(f"{address}/")
+
+
+def _spans_of(rendered: Rendered, address: str) -> list[Span]:
+    """Return the spans of a section and of the sections in it; fail if there are none."""
+    __tracebackhide__ = True
+    spans = rendered.spans()
+    found = [span for span in spans if _is_at(span, address)]
+    if not found:
+        known = dict.fromkeys(span.address for span in spans)
+        gone = [f"\n  dropped: {it.what}, {it.why}: {it.source}" for it in rendered.dropped]
+        raise AssertionError(
+            f"the prompt has no section or turn {address!r}: {nearest(address, known)}"
+            + "".join(gone[:LARGEST])
+        )
+    return found
+
+
+def _place(span: Span) -> tuple[int, int, int, int]:
+    return span.message, span.block, span.inner or 0, span.start
+
+
+def _text(spans: Sequence[Span]) -> str:
+    """Return the text of spans: a blank line is between blocks."""
+    blocks = groupby(spans, key=lambda span: (span.message, span.block, span.inner))
+    return "\n\n".join("".join(span.text for span in block) for _, block in blocks)
+
+
+def _lacking(address: str, spans: Sequence[Span], wanted: str) -> str:
+    """Return the failure of a section without a text; it may be there encoded."""
+    advice = ""
+    if wanted in decode(_text(spans)):
+        value = next((it for it in spans if wanted in decode(it.text)), None)
+        sent = f": {_quoted(value.text)}" if value else ""
+        advice = f"\n  it is there as a value, which is sent encoded{sent}"
+    return f"{address!r} does not contain {_quoted(wanted)}{advice}\n{_shown(spans)}"
+
+
+def _shown(spans: Sequence[Span]) -> str:
+    lines = "".join(f"\n  | {line}" for line in visible(_text(spans)).split("\n"))
+    return f"  {_line(spans)}:{lines}"
+
+
+def _line(spans: Sequence[Span]) -> Source | str:
+    """Return the line that wrote a section: that of what is around its parts, or the first."""
+    return next((span.source for span in spans if span.source), "an unknown line")
+
+
+def _quoted(text: str) -> str:
+    return f"'{on_one_line(text)}'" if "'" not in text else repr(text)
+
+
+# The same prompt.
+
+
+def _sent(rendered: Rendered, *, for_target: bool) -> object:
+    """Return what is sent: the payload, or messages and tools for two targets and for none."""
+    if for_target:
+        with suppress(PendingToolCalls):
+            return rendered.payload()
+    messages = [(message.role, message.name, message.content) for message in rendered.messages]
+    return messages, rendered.tools, rendered.tool_choice, rendered.output
+
+
+def _difference(a: Rendered, b: Rendered) -> str:
+    """Return the first place where two prompts differ, with both lines and both texts there."""
+    for index, messages in enumerate(zip_longest(a.messages, b.messages)):
+        roles = [message.role if message else "none" for message in messages]
+        texts = [_text(_of_message(rendered, index)) for rendered in (a, b)]
+        if roles[0] != roles[1] or texts[0] != texts[1]:
+            pairs = enumerate(zip(*texts, strict=False))
+            offset = next((at for at, (x, y) in pairs if x != y), min(map(len, texts)))
+            lines = [f"the prompts differ first in message {index}, {' and '.join(_once(roles))}:"]
+            for sign, rendered, text in zip("-+", (a, b), texts, strict=True):
+                start = text.rfind("\n", 0, offset) + 1
+                shown = visible(text[start:].partition("\n")[0], one_line=True)
+                lines.append(f"  {sign} {shown}{_written_at(rendered, index, offset)}")
+            return "\n".join(lines)
+    return "the prompts differ in tools, names, cache marks or attachments"
+
+
+def _of_message(rendered: Rendered, index: int) -> list[Span]:
+    return [span for span in rendered.spans() if span.message == index]
+
+
+def _written_at(rendered: Rendered, index: int, offset: int) -> str:
+    """Return the address and the line of a character in a message; of the last one after it."""
+    last, position, block = None, 0, 0
+    for last in _of_message(rendered, index):
+        position += len(last.text) + 2 * (last.block > block)  # a blank line is between blocks
+        block = last.block
+        if position > offset:
+            break
+    return f"\n    {last.address}: {last.source}" if last else ""
+
+
+def _once(words: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(words))
