@@ -31,12 +31,12 @@ def tone(language: str) -> None:
 def escalation(team: str) -> None:
     """Say when a person takes over."""
     with Section("escalation", title="Escalation"):
-        Text("Hand the ticket to the ", team, " team")
+        Text("Hand the ticket to the ", team, " team:")
         List("when the customer asks for a person,", "when a charge is older than a year.")
 
 
 @component
 def tools_guide() -> None:
     """Say which tool to use when; the tools describe themselves."""
-    with Section("tools", title="Tools"):
+    with Section("tool_use", title="Tools"):
         Text("Call find_charges before you name an amount, and open_case at most once.")

@@ -1,7 +1,6 @@
 """What must be true of the prompts, whatever their words are."""
 
 from datetime import date
-from functools import partial
 
 import pytest
 
@@ -26,7 +25,7 @@ def answer_ann(question: str, plan: str = "Pro") -> Timeline:
 @pytest.mark.parametrize("model", MODELS)
 def test_no_text_is_lost(model: str) -> None:
     """Every model gets the whole prompt; only cache marks and roles may differ."""
-    assert_no_losses(render(answer_ann("Hi."), model=model), kinds=("content", "role"))
+    assert_no_losses(render(answer_ann("Hi."), model=model))
 
 
 def test_it_stays_small() -> None:
@@ -43,9 +42,9 @@ def test_the_rules_come_before_the_escalation() -> None:
 @pytest.mark.parametrize("argument", ["question", "plan"])
 def test_no_customer_changes_the_prompt(argument: str) -> None:
     """What a customer writes or chooses stays in its place."""
-    assert_injection_safe(partial(answer_ann, question="Hi."), argument=argument)
+    assert_injection_safe(answer_ann, argument, question="Hi.")
 
 
 def test_no_team_changes_the_summary() -> None:
     """The name of a team is a value, wherever it comes from."""
-    assert_injection_safe(partial(hand_over, history=[]), argument="team")
+    assert_injection_safe(hand_over, "team", history=[])
