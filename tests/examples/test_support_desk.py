@@ -18,10 +18,15 @@ NEW_RULE = """\
 """
 
 
-def test_its_tests_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("files", "passed"),
+    [("tests/test_prompts.py", 4), pytest.param("", 12, marks=pytest.mark.slow)],
+    ids=["snapshots", "all"],
+)
+def test_its_tests_pass(files: str, passed: int, tmp_path: Path) -> None:
     """Every snapshot of the project is used and matches, and nothing warns."""
-    code, printed = run(copy_of_desk(tmp_path), "pytest -q -W error")
-    assert (0, ["9 snapshots passed.", "11 passed"]) == (code, printed.splitlines()[-2:])
+    code, printed = run(copy_of_desk(tmp_path), f"pytest -q -W error {files}")
+    assert (0, ["5 snapshots passed.", f"{passed} passed"]) == (code, printed.splitlines()[-2:])
 
 
 @pytest.mark.slow
