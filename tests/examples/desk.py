@@ -65,6 +65,6 @@ def page_today(folder: Path) -> str:
             return match[0]
         command = text.split("\n", 1)[0]
         _, printed = run(desk, command.removeprefix("$ "))
-        return f"```console\n{command}\n{printed.strip()}\n```\n"
+        return f"```console\n{command}\n{printed.rstrip()}\n```\n"
 
     return STEP.sub(step, PAGE.read_text("utf-8"))
