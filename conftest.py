@@ -22,6 +22,8 @@ from tests.searching import register_profiles
 
 register_profiles()
 
+pytest_plugins = ("pytester",)
+
 USES = re.compile(r"^<!-- uses: (.+) -->\n\Z", re.MULTILINE)
 
 SDKS = {

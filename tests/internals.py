@@ -166,6 +166,9 @@ from promptdsl.templates.folders import TemplateFile, read_template, registered,
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
+from promptdsl.testing.changes import failure_text
+from promptdsl.testing.differ import changes
+from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, parse
 from promptdsl.testing.skeleton import skeleton
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
@@ -241,6 +244,8 @@ __all__ = [
     "Delimiters",
     "EventBlockNode",
     "Facts",
+    "FileEntry",
+    "FilePart",
     "FirstFitNode",
     "FrozenDict",
     "FrozenList",
@@ -254,6 +259,7 @@ __all__ = [
     "Memory",
     "Page",
     "Piece",
+    "PromptFile",
     "Recall",
     "RecordedNode",
     "Recording",
@@ -296,6 +302,7 @@ __all__ = [
     "canonical",
     "cell",
     "certain",
+    "changes",
     "check_delimiter",
     "check_kind",
     "check_name",
@@ -327,6 +334,7 @@ __all__ = [
     "errors_module",
     "event_pieces",
     "facts_for",
+    "failure_text",
     "field",
     "files_module",
     "fill",
@@ -384,6 +392,7 @@ __all__ = [
     "output_tokens",
     "packed_file",
     "pair",
+    "parse",
     "pieces",
     "pixels",
     "plain_data",

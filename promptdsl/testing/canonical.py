@@ -29,15 +29,17 @@ from promptdsl import (
     VideoBlock,
     decode,
 )
+from promptdsl.foundation.unicode import is_blank
 from promptdsl.testing.escapes import alias, ended, shown
 from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile
 from promptdsl.testing.schemas import schema_text
-from promptdsl.testing.sent import SentBlock, has_open_calls, sent_blocks
+from promptdsl.testing.sent import SentBlock, has_open_calls, sent_prompt
 
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
 
-CHANGED = ", changed by the target"
+OPEN_MARKS = ("─⚑", "─■ failed", "─■ result")
+"""The beginnings of marks after which a text needs no mark of its own."""
 
 
 def prompt_file(
@@ -160,6 +162,10 @@ class _FileWriter:
     """The name of the tool of the last call with each id."""
     parts: list[FilePart] = attrs.field(factory=list)
     """The parts of the entry that is written."""
+    turn: _Turn = attrs.field(factory=lambda: _Turn("", ""))
+    """The turn that is written."""
+    lost: Container[tuple[int, ...]] = ()
+    """The places of the blocks that are not sent."""
 
     def file(self) -> PromptFile:
         """Return the whole file."""
@@ -232,26 +238,32 @@ class _FileWriter:
 
     def messages(self) -> Iterator[FileEntry]:
         """Yield the turns of all messages; those of a merged message each for itself."""
-        sent = sent_blocks(self.rendered)
-        lost = {loss.at for loss in self.rendered.losses if loss.kind == "content"}
+        sent = sent_prompt(self.rendered)
+        self.lost = {loss.at for loss in self.rendered.losses if loss.kind == "content"}
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             for turn in turns:
-                self.parts = []
+                self.parts, self.turn = [], turn
                 title = self.title(message, turn)
-                places = sent[index] if sent else ()
-                wire = next((places[n] for n in turn.blocks if sent and places[n].role), None)
+                places = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
+                wire = next((place for place in places.values() if place.role), None)
                 if wire:
                     title += f" as {wire.role}" * (wire.role != turn.word)
                     title += ", same message" * (wire.number == before)
                     before = wire.number
-                elif places and turn.blocks and all((index, n) in lost for n in turn.blocks):
+                elif places and all((index, number) in self.lost for number in places):
                     title += ", not sent"
                 for number, spans in turn.blocks.items():
-                    block = message.content[number]
-                    place = places[number] if sent else None
-                    self.block(block, spans, turn, place, lost, (index, number))
+                    place = places.get(number)
+                    yield from self.added(place.turns if place else ())
+                    self.block(message.content[number], spans, place, (index, number))
                 yield FileEntry(title, tuple(self.parts))
+        yield from self.added(sent.tail if sent else ())
+
+    def added(self, turns: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:
+        """Yield messages that nobody wrote: the target asks for them."""
+        for role, text in turns:
+            yield FileEntry(f"{role}, added for the target", (FilePart("", self.texts.text(text)),))
 
     def title(self, message: Message, turn: _Turn) -> str:
         """Return the kind of a turn, with its id and the name of its speaker, or of its tool."""
@@ -265,61 +277,57 @@ class _FileWriter:
         return self.texts.line(" ".join(words))
 
     def block(
-        self,
-        block: Block,
-        spans: Sequence[Span],
-        turn: _Turn,
-        sent: SentBlock | None,
-        lost: Container[tuple[int, ...]],
-        at: tuple[int, ...],
+        self, block: Block, spans: Sequence[Span], sent: SentBlock | None, at: tuple[int, ...]
     ) -> None:
-        """Write a block, with what the target added, and its cache mark."""
-        for text in sent.before if sent else ():
-            self.parts.append(FilePart("─■ added by the target", self.texts.text(text)))
-        not_sent = ", not sent" if at in lost else ""
-        if sent and sent.number is None and not not_sent:
-            is_text = isinstance(block, TextBlock)
-            is_blank = is_text and not block.text.strip()
-            not_sent = "" if is_blank else CHANGED if is_text else ", not sent"
-        if isinstance(block, TextBlock):
-            self.text(spans, turn, not_sent)
+        """Write a block, with what is added for the target, and its cache mark."""
+        self.write(*(("─■ added for the target", text) for text in (sent.before if sent else ())))
+        note = ", not sent" if at in self.lost else ""
+        is_text = isinstance(block, TextBlock)
+        if sent and sent.number is None and not note and not (is_text and is_blank(block.text)):
+            note = ", changed for the target" if is_text else ", not sent"
+        if is_text:
+            self.text(spans, note)
         elif isinstance(block, ToolResultBlock):
-            self.result(block, spans, turn, lost, at)
+            self.result(block, spans, at)
         else:
-            self.other(block, not_sent, sent)
+            self.other(block, note, sent)
         extra = getattr(block, "extra", None)
-        if extra:
-            self.parts.append(FilePart("─■ with", self.texts.text(_json(extra))))
-        for text in sent.after if sent else ():
-            self.parts.append(FilePart("─■ added by the target", self.texts.text(text)))
+        self.write(*([("─■ with", _json(extra))] if extra else ()))
+        self.write(*(("─■ added for the target", text) for text in (sent.after if sent else ())))
         own = getattr(block, "cache", None) or (spans[-1].cache if spans else None)
         cache = sent.cache if sent else own
         if cache:
-            path = _sections(spans[-1].address, turn) if spans else ()
-            self.parts.append(self.mark(cache, "/".join((turn.word, *path))))
+            path = _sections(spans[-1].address, self.turn) if spans else ()
+            self.parts.append(self.mark(cache, "/".join((self.turn.word, *path))))
         elif own:
             self.parts.append(FilePart(f"{_mark(own)}, not sent"))
 
-    def text(self, spans: Sequence[Span], turn: _Turn, note: str = "") -> None:
-        """Write a text; a part begins where a section begins or ends."""
-        parts = list(self.pieces(spans, turn))
-        last, first = self.parts[-1:], parts[0]
-        if last and last[0].mark.startswith("─⚑") and not (last[0].text or note or first.mark):
-            self.parts[-1] = attrs.evolve(last[0], text=first.text)
-            del parts[0]
-        elif last and last[0].mark.startswith("─⚑") and not (last[0].text or note):
-            pass
-        elif last or note or (not first.mark and not first.text):
-            text = "" if first.mark else first.text
-            self.parts.append(FilePart(f"─■ text{note}", text))
-            del parts[: not first.mark]
-        self.parts += parts
+    def write(self, *parts: tuple[str, str]) -> None:
+        """Write marks, each with a text after it."""
+        self.parts += [
+            FilePart(self.texts.line(mark), self.texts.text(text)) for mark, text in parts
+        ]
 
-    def pieces(self, spans: Sequence[Span], turn: _Turn) -> Iterator[FilePart]:
+    def text(self, spans: Sequence[Span], note: str = "") -> None:
+        """Write a text; a part begins where a section begins or ends."""
+        first, *more = self.pieces(spans)
+        last = self.parts[-1] if self.parts else None
+        is_open = last is not None and last.mark.startswith(OPEN_MARKS) and not last.text
+        if note or (last and not is_open) or not (first.mark or first.text):
+            # A text of its own.
+            self.parts.append(FilePart(f"─■ text{note}", "" if first.mark else first.text))
+            self.parts += [first, *more] if first.mark else more
+        elif last and not first.mark:
+            self.parts[-1] = attrs.evolve(last, text=first.text)
+            self.parts += more
+        else:
+            self.parts += [first, *more]
+
+    def pieces(self, spans: Sequence[Span]) -> Iterator[FilePart]:
         """Yield the text of a block: from the beginning of a section to that of another one."""
         mark, here, pieces = "", (), list[tuple[str, Span]]()
         for span in spans:
-            text, path = span.text, _sections(span.address, turn)
+            text, path = span.text, _sections(span.address, self.turn)
             if path != here and text.strip():
                 body = text.lstrip("\n")
                 if body != text:
@@ -331,23 +339,14 @@ class _FileWriter:
             pieces.append((text, span))
         yield FilePart(mark, self.texts.of_spans(pieces))
 
-    def result(
-        self,
-        block: ToolResultBlock,
-        spans: Sequence[Span],
-        turn: _Turn,
-        lost: Container[tuple[int, ...]],
-        at: tuple[int, ...],
-    ) -> None:
+    def result(self, block: ToolResultBlock, spans: Sequence[Span], at: tuple[int, ...]) -> None:
         """Write the result of a tool."""
         if self.parts:
-            self.parts.append(FilePart(self.texts.line(f"─■ result {_word(block.tool_use_id)}")))
+            self.write((f"─■ result {_word(block.tool_use_id)}", ""))
         if block.is_error:
-            kind = f": {_word(block.error_type)}" if block.error_type else ""
-            self.parts.append(FilePart(self.texts.line(f"─■ failed{kind}")))
-        for inner, run in groupby(spans, lambda span: span.inner):
-            part = block.content[inner or 0]
-            self.block(part, list(run), turn, None, lost, (*at, inner or 0))
+            self.write((f"─■ failed {_word(block.error_type or '')}".removesuffix(' ""'), ""))
+        for inner, run in groupby(spans, lambda span: span.inner or 0):
+            self.block(block.content[inner], list(run), None, (*at, inner))
 
     def other(self, block: Block, note: str, sent: SentBlock | None) -> None:
         """Write a block other than text or a result."""
@@ -365,7 +364,7 @@ class _FileWriter:
                 words, text = f"block{of}", _json(block.data)
             case _:
                 words, text = block.type, _json(block.to_dict())
-        self.parts.append(FilePart(self.texts.line(f"─■ {words}{note}"), self.texts.text(text)))
+        self.write((f"─■ {words}{note}", text))
 
 
 def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
@@ -400,7 +399,7 @@ def _turn(address: str, message: Message, words: Mapping[str, str]) -> _Turn:
 
 
 def _words(rendered: Rendered) -> dict[str, str]:
-    """Return the kind of each turn that has an id, by its address; empty for a conversation turn."""
+    """Return the kind of each turn with an id, by its address; empty in the conversation."""
     words: dict[str, str] = {}
     for node in dict(rendered.stages())["narrate"].content:
         if isinstance(node, Node) and node.options.id is not None:

@@ -37,11 +37,11 @@ def escape(character: str) -> str:
 
 
 def shown(text: str, *, one_line: bool = False) -> str:
-    """Return text with its unseen characters in the alphabet, except for blanks at line ends.
+    r"""Return text with its unseen characters in the alphabet, except for blanks at line ends.
 
     Joiners and selectors that are part of a spelling, as in emoji, are kept.
 
-    >>> shown("a\\rb\\u200b ⟦date⟧")
+    >>> shown("a\rb\u200b ⟦date⟧")
     'a⟦CR⟧b⟦ZWSP⟧ ⟦⟦⟧date⟧'
     """
     if one_line and ("\n" in text or "\t" in text):
@@ -57,10 +57,10 @@ def shown(text: str, *, one_line: bool = False) -> str:
 
 
 def ended(text: str) -> str:
-    """Return text with the blanks at the end of each line in the alphabet.
+    r"""Return text with the blanks at the end of each line in the alphabet.
 
-    >>> ended("a  \\nb")
-    'a⟦SP⟧⟦SP⟧\\nb'
+    >>> ended("a  \nb")
+    'a⟦SP⟧⟦SP⟧\nb'
     """
     return _TRAILING.sub(lambda match: "".join(map(escape, match[0])), text)
 

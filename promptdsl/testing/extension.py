@@ -8,7 +8,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SerializableData, SnapshotIndex
 
-from promptdsl.testing.names import stem_of, stems_in, test_name
+from promptdsl.testing.names import stem_of, stems_in, name_of
 from promptdsl.testing.plugin import run_of
 
 
@@ -64,7 +64,7 @@ class PromptExtension(SingleFileSnapshotExtension):
     ) -> bool:
         """Tell whether a file belongs to a test: its folder does, and its name begins so."""
         path = Path(snapshot_location)
-        test = test_name(test_location.nodeid, test_location.item.name)
+        test = name_of(test_location.nodeid, test_location.item.name)
         stems = stems_in(path.name.removesuffix(f"{cls.ending}.{cls.file_extension}"))
         return path.parent == Path(cls.dirname(test_location=test_location)) and (
             stem_of(test) in stems or stem_of(test, alone=False) in stems

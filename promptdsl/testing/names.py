@@ -9,12 +9,12 @@ LONGEST_NAME = 40
 """The same of a name given with ``name=``."""
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
-_PLAIN_TEST = re.compile(r"[\w.]+(\[[\w.,=+@-]+])?", re.ASCII)
+_PLAIN_TEST = re.compile(r"\w+(\.\w+)*(\[[\w.,=+@-]+])?", re.ASCII)
 _PLAIN_NAME = re.compile(r"[a-z0-9_.,=+@-]+")
 _ODD = re.compile(r"[^\w.,=+@-]+", re.ASCII)
 
 
-def test_name(nodeid: str, name: str) -> str:
+def name_of(nodeid: str, name: str) -> str:
     """Return the name of a test in its file, after its classes: ``TestRefund.test_plan[free]``.
 
     ``name`` is that of the last node; it may hold ``::``.
@@ -32,7 +32,7 @@ def stem_of(test: str, *, alone: bool = True) -> str:
     >>> stem_of("TestRefund.test_plan[free]")
     'TestRefund.test_plan[free]'
     >>> stem_of("test_model[openai/gpt-5]")
-    'test_model[openai-gpt-5]-c37c3e0e'
+    'test_model[openai-gpt-5]-ce18db3f'
     """
     reserved = _RESERVED.match(test)
     if alone and not reserved and len(test) <= LONGEST and _PLAIN_TEST.fullmatch(test):

@@ -1,6 +1,7 @@
 """The pytest plug-in: every run of pytest loads it, so it imports nothing before it is used."""
 
 from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -30,6 +31,11 @@ def pytest_configure(config: pytest.Config) -> None:
         # A list that is there from the start: syrupy sees what a run adds to it at the end.
         ignored: list[str] | None = config.option.ignore_file_extensions
         config.option.ignore_file_extensions = [*(ignored or ())]
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Pass over snapshots: pytest takes ``test*.txt`` for doctests, and would run what they say."""
+    return True if collection_path.name.endswith(".prompt.txt") else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl.testing.names import stem_of, stems_in, test_name
+from promptdsl.testing.names import stem_of, stems_in, name_of
 
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class PromptRun:
     def stem(self, item: pytest.Item) -> str:
         """Return how the names of the files of a test begin."""
         alone = self._not_alone.isdisjoint(node.nodeid for node in item.listchain())
-        return stem_of(test_name(item.nodeid, item.name), alone=alone)
+        return stem_of(name_of(item.nodeid, item.name), alone=alone)
 
     def is_orphan(self, path: Path) -> bool:
         """Tell whether a file belongs to no test: each test of its file is known."""

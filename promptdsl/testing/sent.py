@@ -4,6 +4,7 @@ The payload is read back, and its blocks are found again in order; each list is 
 block is looked for in a window of the next ones.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -44,6 +45,15 @@ class SentBlock:
     id: str | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    turns: tuple[tuple[str, str], ...] = ()
+    """The messages before it that nobody wrote: role and text."""
+
+
+class SentPrompt(NamedTuple):
+    """What became of each block of each message, and the messages at the end that nobody wrote."""
+
+    blocks: list[list[SentBlock]]
+    tail: tuple[tuple[str, str], ...]
 
 
 class _WireBlock(NamedTuple):
@@ -52,8 +62,8 @@ class _WireBlock(NamedTuple):
     block: Block
 
 
-def sent_blocks(rendered: Rendered) -> list[list[SentBlock]] | None:
-    """Return what became of each block of each message; ``None`` without a target.
+def sent_prompt(rendered: Rendered) -> SentPrompt | None:
+    """Return what became of a prompt; ``None`` without a target.
 
     Also ``None`` when the last calls have no results yet: such a prompt cannot be sent.
     """
@@ -69,8 +79,7 @@ def sent_blocks(rendered: Rendered) -> list[list[SentBlock]] | None:
         ]
         for index, message in enumerate(rendered.messages)
     ]
-    alignment.end()
-    return found
+    return SentPrompt(found, alignment.end())
 
 
 def has_open_calls(messages: Sequence[Message]) -> bool:
@@ -90,18 +99,22 @@ class _Alignment:
     def __init__(self, wire: Sequence[Message]) -> None:
         self.wire: dict[str, list[_WireBlock]] = {}
         self.next: dict[str, int] = {}
-        lead, rest = _Texts(), _Texts()
+        self.results: dict[str, deque[SentBlock]] = {}
+        """The results on the wire by id; they may be in another order."""
+        self.ids: dict[str, str] = {}
+        """The id as sent of the last call with each id."""
+        lead, rest = self.lead, self.rest = _Texts(), _Texts()
         for number, message in enumerate(wire):
             texts = rest if rest.texts or message.role not in INSTRUCTIONS else lead
             for block in message.content:
                 if isinstance(block, TextBlock):
                     texts.texts.append((number, message.role, block))
+                elif isinstance(block, ToolResultBlock):
+                    sent = SentBlock(number, message.role, block.cache)
+                    self.results.setdefault(block.tool_use_id, deque()).append(sent)
                 else:
                     blocks = self.wire.setdefault(block.type, [])
                     blocks.append(_WireBlock(number, message.role, block))
-        self.lead, self.rest = lead, rest
-        self.ids: dict[str, str] = {}
-        """The id as sent of the last call with each id."""
 
     def find(self, role: str, block: Block) -> SentBlock:
         """Return what became of the next block, which is in a message of this role."""
@@ -111,6 +124,9 @@ class _Alignment:
             if role in INSTRUCTIONS:
                 first, second = second, first
             return first.find(block.text) or second.find(block.text) or SentBlock()
+        if isinstance(block, ToolResultBlock):
+            results = self.results.get(self.ids.get(block.tool_use_id, ""))
+            return results.popleft() if results else SentBlock()
         start = self.next.get(block.type, 0)
         ahead = self.wire.get(block.type, ())[start : start + WINDOW]
         for index, wire in enumerate(ahead, start + 1):
@@ -123,8 +139,6 @@ class _Alignment:
         return SentBlock()
 
     def _is_same(self, block: Block, wire: Block) -> bool:
-        if isinstance(block, ToolResultBlock) and isinstance(wire, ToolResultBlock):
-            return self.ids.get(block.tool_use_id) == wire.tool_use_id
         if isinstance(block, ReasoningBlock) and isinstance(wire, ReasoningBlock):
             return block.text == wire.text
         if isinstance(block, MEDIA) and isinstance(wire, MEDIA):
@@ -133,10 +147,10 @@ class _Alignment:
             return source.value == other.value or source.kind != other.kind
         return True  # calls are neither left out nor moved
 
-    def end(self) -> None:
-        """Note the texts after the last one that was found."""
-        for texts in (self.lead, self.rest):
-            texts.skip_to(len(texts.texts))
+    def end(self) -> tuple[tuple[str, str], ...]:
+        """Note the texts after the last one that was found; return those of other messages."""
+        rest = [*self.lead.skip_to(len(self.lead.texts)), *self.rest.skip_to(len(self.rest.texts))]
+        return tuple((role, text) for _, role, text in rest)
 
 
 class _Texts:
@@ -156,30 +170,33 @@ class _Texts:
             number, role, block = self.texts[index]
             start = block.text.find(text, self.offset if index == self.next else 0)
             if start >= 0:
-                before = self.skip_to(index)
+                skipped = self.skip_to(index)
+                before = [text for other, _, text in skipped if other == number]
+                turns = [(role, text) for other, role, text in skipped if other != number]
                 before += _said(block.text[self.offset : start])
                 self.offset = start + len(text)
                 cache = block.cache if self.offset == len(block.text) else None
-                self.last = SentBlock(number, role, cache, before=before)
+                self.last = SentBlock(number, role, cache, None, tuple(before), (), tuple(turns))
                 return self.last
         return None
 
-    def skip_to(self, index: int) -> tuple[str, ...]:
+    def skip_to(self, index: int) -> list[tuple[int, str, str]]:
         """Go on to a block; return the texts before it that the adapter added.
 
-        Those in the message of the last text that was found are put after that text.
+        Each with the number and role of its message. Those in the message of the last text that was
+        found are put after that text.
         """
-        before: tuple[str, ...] = ()
-        for number, _, block in self.texts[self.next : index]:
+        skipped: list[tuple[int, str, str]] = []
+        for number, role, block in self.texts[self.next : index]:
             rest = _said(block.text[self.offset :])
             if self.last and self.last.number == number:
                 self.last.after += rest
                 self.last.cache = self.last.cache or block.cache
             else:
-                before += rest
+                skipped += [(number, role, text) for text in rest]
             self.offset = 0
         self.next = index
-        return before
+        return skipped
 
 
 def _said(text: str) -> tuple[str, ...]:

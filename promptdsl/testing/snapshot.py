@@ -14,11 +14,11 @@ from syrupy.assertion import SnapshotAssertion
 from promptdsl import Rendered, render
 from promptdsl.foundation.errors import OptionError
 from promptdsl.testing.canonical import Scrubber, prompt_file
+from promptdsl.testing.changes import failure_text
 from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
 from promptdsl.testing.names import suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
 from promptdsl.testing.plugin import run_of
-from promptdsl.testing.provisional import failure_text
 from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
 
 
@@ -110,8 +110,9 @@ class Difference:
 
     def changed(self, changes: str) -> str:
         """Return the message for a file with other content."""
+        what = "payload" if self.path.suffix == ".json" else "prompt"
         return (
-            f"the prompt is not that of {self.files.shown(self.path)}\n\n{changes.strip()}\n\n"
+            f"the {what} is not that of {self.files.shown(self.path)}\n\n{changes.strip()}\n\n"
             f"  if the change is right: {self.files.update}"
         )
 
@@ -183,7 +184,8 @@ class ComparedPrompt:
             return
         if difference.stored is None:
             raise AssertionError(difference.missing(text))
-        raise AssertionError(difference.changed(_changes(difference.stored, actual)))
+        changes = _changes(difference.stored, actual, self.rendered.tokens.total)
+        raise AssertionError(difference.changed(changes))
 
     def payload(self, provider: str | None = None, *, matcher: Matcher | None = None) -> None:
         """Compare the payload with a file beside that of the prompt: JSON, as it is sent.
@@ -208,12 +210,13 @@ class ComparedPrompt:
         raise AssertionError(difference.changed("\n".join(lines)))
 
 
-def _changes(stored: str, actual: PromptFile) -> str:
+def _changes(stored: str, actual: PromptFile, tokens: int) -> str:
     try:
         expected = parse(stored)
     except SnapshotFormatError as error:
         return f"It cannot be read: {error}"
-    return failure_text(expected, actual)
+    changes = failure_text(expected, actual, exact=tokens)
+    return changes or "It was edited: it says the same, but not as a snapshot is written."
 
 
 def _from(folder: Path, path: Path) -> str:

@@ -1,0 +1,207 @@
+"""Alignment: which items of two sequences belong together, in time that grows with their length.
+
+No step compares everything with everything: items that are there once come first, then what is
+between them. Where nothing is there once, the first of an item belongs to the first, the second to
+the second. Only small groups, of up to ``SMALL`` possible pairs, are compared one by one.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
+
+Pairs: TypeAlias = list[tuple[int, int]]
+"""The indices of items that belong together: in the first sequence, and in the second."""
+
+Item = TypeVar("Item")
+
+
+SMALL = 400
+"""The most pairs of items that are compared one by one."""
+DEEPEST = 8
+"""How often what is between two anchors is searched for anchors of its own."""
+
+
+class Hunk(NamedTuple):
+    """Items that are equal in two sequences, then those only in the first and in the second."""
+
+    equal: Sequence[str]
+    removed: Sequence[str]
+    added: Sequence[str]
+
+
+def in_order(before: Sequence[Hashable], after: Sequence[Hashable]) -> Pairs:
+    """Return pairs of equal items whose order is the same in both sequences."""
+    numbers: dict[Hashable, int] = {}
+    first = [numbers.setdefault(item, len(numbers)) for item in before]
+    second = [numbers.setdefault(item, len(numbers)) for item in after]
+    pairs: Pairs = []
+    gaps = [(0, len(first), 0, len(second), 0)]
+    while gaps:
+        start, end, other, other_end, depth = gaps.pop()
+        while start < end and other < other_end and first[start] == second[other]:
+            pairs.append((start, other))
+            start, other = start + 1, other + 1
+        while start < end and other < other_end and first[end - 1] == second[other_end - 1]:
+            end, other_end = end - 1, other_end - 1
+            pairs.append((end, other_end))
+        if start == end or other == other_end or depth > DEEPEST:
+            continue
+        found = _anchors(first[start:end], second[other:other_end], once=depth < DEEPEST)
+        for left, right in [(start + left, other + right) for left, right in found]:
+            pairs.append((left, right))
+            gaps.append((start, left, other, right, depth + 1))
+            start, other = left + 1, right + 1
+        if found:
+            gaps.append((start, end, other, other_end, depth + 1))
+    return sorted(pairs)
+
+
+def _anchors(before: Sequence[int], after: Sequence[int], *, once: bool) -> Pairs:
+    """Return pairs of items that are there once; without any, those of the same occurrence."""
+    counts, other_counts = Counter(before), Counter(after)
+    places = {item: index for index, item in enumerate(after) if other_counts[item] == 1}
+    pairs = [
+        (index, places[item])
+        for index, item in enumerate(before)
+        if counts[item] == 1 and item in places
+    ]
+    return increasing(pairs if pairs and once else by_occurrence(before, after))
+
+
+def hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[Hunk]:
+    """Yield the items that are equal, each time with those removed and added after them."""
+    start = other = 0
+    equal: list[str] = []
+    for left, right in [*in_order(before, after), (len(before), len(after))]:
+        if (start, other) != (left, right):
+            yield Hunk(equal, before[start:left], after[other:right])
+            equal = []
+        equal.extend(before[left : left + 1])
+        start, other = left + 1, right + 1
+    if equal:
+        yield Hunk(equal, (), ())
+
+
+def by_occurrence(before: Iterable[Hashable], after: Iterable[Hashable]) -> Pairs:
+    """Return pairs of equal items in any order: the first with the first, and so on."""
+    places: dict[Hashable, list[int]] = defaultdict(list)
+    for index, item in enumerate(after):
+        places[item].append(index)
+    waiting = {item: iter(indices) for item, indices in places.items()}
+    pairs = ((index, next(waiting.get(item, iter(())), -1)) for index, item in enumerate(before))
+    return [pair for pair in pairs if pair[1] >= 0]
+
+
+def increasing(pairs: Pairs) -> Pairs:
+    """Return the most pairs whose order is the same in both sequences; the first are in order."""
+    ends: list[int] = []
+    """The smallest last index of a row of each length, and the pair that ends it."""
+    last: list[int] = []
+    earlier: list[int] = []
+    for number, (_, right) in enumerate(pairs):
+        length = bisect_left(ends, right)
+        earlier.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [right]
+        last[length : length + 1] = [number]
+    row: Pairs = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        row.append(pairs[number])
+        number = earlier[number]
+    return row[::-1]
+
+
+def likeness(text: str, other: str) -> float:
+    """Return how many of their words two texts share, from 0 to 1."""
+    words, others = (Counter(re.findall(r"\w+", it[:2000])) for it in (text, other))
+    total = words.total() + others.total()
+    return 2 * (words & others).total() / total if total else 0.0
+
+
+def most_alike(before: Sequence[str], after: Sequence[str], *, least: float = 0.0) -> Pairs:
+    """Return pairs of the texts that share the most words; many texts are paired as they come."""
+    if len(before) * len(after) > SMALL:
+        return list(zip(range(len(before)), range(len(after)), strict=False))
+    scores = sorted(
+        (-likeness(text, other), abs(left - right), left, right)
+        for left, text in enumerate(before)
+        for right, other in enumerate(after)
+    )
+    pairs: dict[int, int] = {}
+    for score, _, left, right in scores:
+        if -score >= least and left not in pairs and right not in pairs.values():
+            pairs[left] = right
+    return sorted(pairs.items())
+
+
+class Step(NamedTuple):
+    """One row of an alignment: the index on each side, ``None`` where the item is missing."""
+
+    before: int | None
+    after: int | None
+    moved: bool = False
+
+
+def aligned(
+    before: Sequence[Item],
+    after: Sequence[Item],
+    keys: Sequence[Callable[[Item], Hashable]],
+    *,
+    group: Callable[[Item], Hashable],
+    text: Callable[[Item], str],
+    near: float = 0.0,
+    far: float = 0.5,
+) -> list[Step]:
+    """Return which items belong together, in the order of ``after``.
+
+    Those that are equal by the first of ``keys``, then those left by the next (``None`` equals
+    nothing), then the most alike of one ``group``: at the same place if they share ``near`` of
+    their words, anywhere if they share ``far``.
+    """
+    pairs: dict[int, int] = {}
+
+    def left() -> tuple[list[int], list[int]]:
+        used = {*pairs.values()}
+        rights = [index for index in range(len(after)) if index not in used]
+        return [index for index in range(len(before)) if index not in pairs], rights
+
+    for key in keys:
+        for pair in (in_order, by_occurrence):
+            lefts, rights = left()
+            found = [key(before[it]) for it in lefts], [key(after[it]) for it in rights]
+            matches = [match for match in pair(*found) if found[0][match[0]] is not None]
+            pairs.update((lefts[one], rights[other]) for one, other in matches)
+    for anywhere in (False, True):
+        kept = increasing(sorted(pairs.items()))
+        groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for side, (items, indices) in enumerate(zip((before, after), left(), strict=True)):
+            borders = [pair[side] for pair in kept]
+            for index in indices:
+                gap = None if anywhere else bisect_left(borders, index)
+                groups[group(items[index]), gap][side].append(index)
+        for lefts, rights in groups.values():
+            texts = [text(before[it]) for it in lefts], [text(after[it]) for it in rights]
+            if anywhere and len(lefts) * len(rights) > SMALL:
+                continue
+            matches = most_alike(*texts, least=far if anywhere else near)
+            pairs.update((lefts[one], rights[other]) for one, other in matches)
+    return _steps(sorted(pairs.items()), len(before), len(after))
+
+
+def _steps(pairs: Pairs, count: int, other_count: int) -> list[Step]:
+    """Return the rows of pairs; what is missing in the second follows what was before it."""
+    kept, partners = dict(increasing(pairs)), dict(pairs)
+    rows: list[tuple[int, int, Step]] = []
+    last = -1
+    for index in range(count):
+        if index in partners:
+            last = kept.get(index, last)
+            moved = index not in kept
+            rows.append((partners[index], 0, Step(index, partners[index], moved)))
+        else:
+            rows.append((last, index + 1, Step(index, None)))
+    added = {*range(other_count)} - {*partners.values()}
+    rows += [(index, 0, Step(None, index)) for index in added]
+    return [step for _, _, step in sorted(rows, key=lambda row: row[:2])]

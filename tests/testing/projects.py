@@ -1,0 +1,56 @@
+"""Small projects with tests of prompts, and runs of pytest in them."""
+
+import re
+
+import pytest
+
+class Project:
+    """A folder with tests; a run of pytest in it returns what it tells."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.folder = pytester.path
+        self.ini("")
+
+    def ini(self, lines: str) -> None:
+        """Write the configuration of pytest."""
+        self.folder.joinpath("pytest.ini").write_text(f"[pytest]\n{lines}\n")
+
+    def write(self, **files: str) -> None:
+        """Write files of Python, each of them as one that imports promptdsl and pytest."""
+        for name, body in files.items():
+            head = "import pytest\nfrom promptdsl import *\n"
+            self.folder.joinpath(f"{name}.py").write_text(head + body)
+
+    def run(self, *options: str, apart: bool = False) -> str:
+        """Return what a run tells, without times; ``apart`` is in a process of its own."""
+        pytester = self.pytester
+        runs = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
+        lines = runs("-q", "-W", "error", "-p", "no:cacheprovider", *options).outlines
+        return re.sub(r" in [\d.]+s", "", "\n".join(lines))
+
+    def update(self, *options: str, apart: bool = False) -> str:
+        """Return what a run tells that updates the snapshots."""
+        return self.run("--snapshot-update", *options, apart=apart)
+
+    def error(self, *options: str, apart: bool = False) -> str:
+        """Return the errors of a run, as pytest prints them."""
+        return self.errors_in(self.run(*options, apart=apart))
+
+    @staticmethod
+    def errors_in(told: str) -> str:
+        """Return the lines of errors in what a run tells."""
+        return "\n".join(line for line in told.split("\n") if line.startswith("E "))
+
+    def files(self) -> dict[str, bytes]:
+        """Return what is in each snapshot, by path."""
+        paths = [it for it in self.folder.rglob("__snapshots__/*/*") if it.is_file()]
+        return {
+            it.relative_to(self.folder).as_posix(): it.read_bytes() for it in sorted(paths)
+        }
+
+
+def summary(told: str) -> str:
+    """Return the last lines of a run: what became of the snapshots and of the tests."""
+    lines = told[told.rindex("snapshot report summary") :].split("\n")[1:]
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,109 @@
+"""The text of a failing snapshot names every change at its place."""
+
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from tests.internals import FileEntry, FilePart, PromptFile, changes, failure_text, parse
+from tests.searching import examples
+from tests.testing.any_file import files, lines_in_file, pairs
+
+HERE = Path(__file__).parent
+BEFORE = (HERE / "changes.prompt.txt").read_text("utf-8")
+CASES = (HERE / "changes.md").read_text("utf-8").split("\n## ")[1:]
+
+
+def blocks(case: str) -> list[str]:
+    """Return the blocks of a case: its edits, and the text that a test prints."""
+    return re.findall(r"^```(?:text)?\n(.*?)\n```$", case, re.MULTILINE | re.DOTALL)
+
+
+def edited(case: str) -> str:
+    """Return the snapshot after the edits of a case."""
+    after = BEFORE
+    for edit in blocks(case)[:-1]:
+        old, new = f"{edit}\n".split("\n=>\n")
+        assert old in after
+        after = after.replace(old, new.removesuffix("\n"), 1)
+    return after
+
+
+def one_text(*texts: str) -> PromptFile:
+    """Return a file of user turns."""
+    return PromptFile((), tuple(FileEntry("user", (FilePart("", text),)) for text in texts))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.split("\n")[0] for case in CASES])
+def test_every_case_prints_what_a_reviewer_would_write(case: str) -> None:
+    """The page says for each edit what a failing test prints, whole."""
+    assert blocks(case)[-1] == failure_text(parse(BEFORE), parse(edited(case)))
+
+
+@given(files)
+def test_equal_files_have_no_text(file: PromptFile) -> None:
+    """Nothing changed, nothing is said."""
+    assert failure_text(file, file) == ""
+
+
+@examples(300)
+@given(pairs())
+def test_every_changed_line_is_in_the_text(two: tuple[PromptFile, PromptFile]) -> None:
+    """A line of one file alone has its sign before it, whatever the files hold."""
+    before, after = two
+    lines = {*failure_text(before, after).split("\n")}
+    gone, come = (
+        lines_in_file(before) - lines_in_file(after),
+        lines_in_file(after) - lines_in_file(before),
+    )
+    assert {f"- {line}" for line in gone} | {f"+ {line}" for line in come} <= lines
+
+
+@examples(300)
+@given(pairs())
+def test_different_files_have_a_difference(two: tuple[PromptFile, PromptFile]) -> None:
+    """Two files differ when there is a change, and the first line of the text is a sentence."""
+    before, after = two
+    first = failure_text(before, after).split("\n")[0]
+    assert (before != after) == bool(changes(before, after)) == bool(first)
+
+
+def test_the_exact_tokens_are_in_the_first_line() -> None:
+    """The file has rounded figures; the text has the exact one."""
+    text = failure_text(one_text("Hi"), one_text("Hello"), exact=8)
+    assert text.split("\n")[0] == "`user` changed: 1 line; 8 tokens now"
+
+
+def test_a_section_that_went_to_another_message_has_moved() -> None:
+    """A part that is equal but elsewhere is not told as removed and added."""
+    rules, more = FilePart("─▷ rules", "Be brief."), FilePart("─▷ role", "Help.")
+    before = PromptFile((), (FileEntry("system", (more, rules)), FileEntry("user", (more,))))
+    after = PromptFile((), (FileEntry("system", (more,)), FileEntry("user", (more, rules))))
+    assert failure_text(before, after) == (
+        "`rules` moved\n\nuser > rules\n(moved: it was in `system`, now it is in `user`)"
+    )
+
+
+PICK = random.Random(1)
+LINES = [" ".join(PICK.choices("abcdefghij", k=14)) for _ in range(4000)]
+OTHERS = {
+    "each line has changed": [line.replace("a", "o") for line in LINES],
+    "other lines": [" ".join(PICK.choices("abcdefghij", k=14)) for _ in LINES],
+    "lines that are there often": PICK.choices(LINES[:50], k=4000),
+    "two lines, again and again": PICK.choices("ab", k=4000),
+    "the other way round": LINES[::-1],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", OTHERS.values(), ids=[*OTHERS])
+def test_long_files_take_little_time(others: list[str]) -> None:
+    """Four thousand lines, four thousand messages, a line of four thousand: seconds at most."""
+    start = time.process_time()
+    failure_text(one_text("\n".join(LINES)), one_text("\n".join(others)))
+    failure_text(one_text(*LINES), one_text(*others))
+    failure_text(one_text(" ".join(LINES)), one_text(" ".join(others)))
+    assert time.process_time() - start < 10

@@ -1,0 +1,191 @@
+"""The fixture ``prompt_snapshot``: what it writes, and what it tells when a prompt changes."""
+
+import re
+
+import pytest
+
+from tests.testing.projects import Project, summary
+
+ONE = """
+def test_role(prompt_snapshot):
+    prompt_snapshot(System(Section("role", "Be kind.")))
+"""
+ROLE = b"""\
+---
+promptdsl-snapshot: 1
+model: none
+tokens: ~10 (o200k_base)
+cache: no mark
+---
+
+\xe2\x94\x80\xe2\x94\x80\xe2\x96\xb6 system
+\xe2\x94\x80\xe2\x96\xb7 role
+Be kind.
+"""
+THREE = """
+def test_three(prompt_snapshot):
+    prompt_snapshot(User("one"))
+    prompt_snapshot(User("two"))
+    prompt_snapshot(User("three"), name="third")
+"""
+THREE_FILES = [
+    "__snapshots__/test_a/test_three.2.prompt.txt",
+    "__snapshots__/test_a/test_three.prompt.txt",
+    "__snapshots__/test_a/test_three[third].prompt.txt",
+]
+OTHER = """
+def test_other(prompt_snapshot):
+    prompt_snapshot(User("other"))
+"""
+
+
+def test_a_prompt_without_a_file_fails(project: Project) -> None:
+    """The first run fails: it tells the file that there is not, and how it is written."""
+    project.write(test_a=ONE)
+    expected = """\
+E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_role.prompt.txt
+E         look at the prompt, then write it: pytest test_a.py::test_role --snapshot-update"""
+    assert expected == project.error()
+    assert {} == project.files()
+
+
+def test_an_update_writes_the_prompt(project: Project) -> None:
+    """An update writes one file for the test, and the next run finds the same prompt in it."""
+    project.write(test_a=ONE)
+    assert "1 snapshot generated.\n1 passed" == summary(project.update())
+    assert {"__snapshots__/test_a/test_role.prompt.txt": ROLE} == project.files()
+    assert "1 snapshot passed.\n1 passed" == summary(project.run())
+
+
+def test_a_changed_prompt_fails_with_all_that_changed(project: Project) -> None:
+    """The text of a failure is whole, and ends with the command that accepts the change."""
+    project.write(test_a=ONE)
+    project.update()
+    project.write(test_a=ONE.replace("kind", "brief"))
+    expected = """\
+E       AssertionError: the prompt is not that of __snapshots__/test_a/test_role.prompt.txt
+E       
+E       `role` changed: 1 line; 10 tokens now
+E       
+E       system > role
+E       - Be kind.
+E       + Be brief.
+E       
+E         if the change is right: pytest test_a.py::test_role --snapshot-update"""
+    assert expected == project.error()
+    assert {"__snapshots__/test_a/test_role.prompt.txt": ROLE} == project.files()
+
+
+def test_an_update_writes_the_change(project: Project) -> None:
+    """An update takes the changed prompt, and the next run finds it."""
+    project.write(test_a=ONE)
+    project.update()
+    project.write(test_a=ONE.replace("kind", "calm"))
+    assert "1 snapshot updated.\n1 passed" == summary(project.update())
+    assert [ROLE.replace(b"kind", b"calm")] == [*project.files().values()]
+
+
+def test_several_prompts_of_a_test(project: Project) -> None:
+    """The second prompt without a name has a number, one with a name has that."""
+    project.write(test_a=THREE)
+    project.update()
+    assert THREE_FILES == [*project.files()]
+
+
+def test_a_test_that_fails_needs_its_snapshots(project: Project) -> None:
+    """When the first of three prompts changed, the other two are neither unused nor deleted."""
+    project.write(test_a=THREE + OTHER)
+    project.update()
+    project.write(test_a=THREE.replace("one", "1") + OTHER)
+    assert "1 snapshot failed. 1 snapshot passed." == summary(project.run()).split("\n")[0]
+    project.write(test_a="def test_three(prompt_snapshot):\n    assert 0" + OTHER)
+    assert "1 snapshot passed." == summary(project.update()).split("\n")[0]
+    assert 4 == len(project.files())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "@pytest.mark.skip\ndef test_three(prompt_snapshot): ...",
+        "def test_three(prompt_snapshot): pytest.skip()",
+        "@pytest.mark.xfail\ndef test_three(prompt_snapshot): assert 0",
+        "@pytest.fixture\ndef broken(): assert 0\ndef test_three(broken, prompt_snapshot): ...",
+        "@pytest.fixture\ndef late():\n    yield\n    assert 0\n"
+        "def test_three(late, prompt_snapshot): ...",
+        "pytest.skip(allow_module_level=True)",
+        "import nothing_of_this_name",
+        "def syntax error",
+    ],
+)
+@pytest.mark.parametrize("other", [OTHER, "def test_plain(): ...", "def test_it(snapshot): ..."])
+def test_a_test_that_did_not_pass_needs_its_snapshots(
+    project: Project, body: str, other: str
+) -> None:
+    """An update deletes no snapshot of a test that was skipped, failed or could not be read."""
+    project.write(test_a=THREE.replace('name="third")', 'name="third").payload("openai")'))
+    project.update()
+    project.write(test_a=body, test_b=other)
+    told = project.update("--continue-on-collection-errors")
+    assert "deleted" not in told
+    assert 4 == len([it for it in project.files() if "test_a" in it])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-k", "test_other"),
+        ("-m", "not slow"),
+        ("--deselect", "test_a.py::test_three"),
+        ("test_a.py::test_other",),
+        ("--ignore", "test_a.py"),
+        ("test_b.py",),
+        ("-x",),
+    ],
+)
+def test_a_test_that_did_not_run_needs_its_snapshots(
+    project: Project, options: tuple[str, ...]
+) -> None:
+    """An update of some tests deletes no snapshot of the others."""
+    slow = "\n@pytest.mark.filterwarnings\n" + THREE[1:]
+    project.write(test_a=OTHER + slow, test_b=OTHER)
+    project.update()
+    fails = "\ndef test_before(): assert 0\n"
+    project.write(test_a=fails + OTHER + slow)
+    assert "deleted" not in project.update(*options)
+    assert 5 == len(project.files())
+
+
+def test_a_renamed_test_is_told_its_old_file(project: Project) -> None:
+    """The failure of a renamed test names the file with its prompt that belongs to no test."""
+    project.write(test_a=ONE + OTHER)
+    project.update()
+    project.write(test_a=ONE.replace("test_role", "test_tone") + OTHER)
+    expected = """\
+E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_tone.prompt.txt
+E         look at the prompt, then write it: pytest test_a.py::test_tone --snapshot-update
+E         __snapshots__/test_a/test_role.prompt.txt has this content and no test any more - \
+if its test was renamed: git mv __snapshots__/test_a/test_role.prompt.txt \
+__snapshots__/test_a/test_tone.prompt.txt"""
+    told = project.run()
+    assert expected == project.errors_in(told)
+    assert """\
+1 snapshot failed. 1 snapshot passed. 1 snapshot unused.
+Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)
+Re-run pytest with --snapshot-update to delete unused snapshots.""" in summary(told)
+    assert "Deleted test_role.prompt" in project.update()
+    assert [
+        "__snapshots__/test_a/test_other.prompt.txt",
+        "__snapshots__/test_a/test_tone.prompt.txt",
+    ] == [*project.files()]
+
+
+def test_a_renamed_file_is_told_its_old_folder(project: Project) -> None:
+    """After a file of tests was renamed, its snapshots are named, and an update moves them."""
+    project.write(test_a=ONE)
+    project.update()
+    project.folder.joinpath("test_a.py").rename(project.folder / "test_b.py")
+    told = project.run()
+    assert "git mv __snapshots__/test_a/test_role.prompt.txt" in project.errors_in(told)
+    assert "Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)" in told
+    project.update()
+    assert ["__snapshots__/test_b/test_role.prompt.txt"] == [*project.files()]

@@ -1,0 +1,292 @@
+"""The files of snapshots: names that do not collide, files that git or somebody changed, syrupy."""
+
+import sys
+
+import pytest
+
+from tests.testing.projects import Project, summary
+
+ONE = """
+def test_role(prompt_snapshot):
+    prompt_snapshot(System(Section("role", "Be kind.")))
+"""
+PATH = "__snapshots__/test_a/test_role.prompt.txt"
+COLLIDING = """
+@pytest.mark.parametrize("id", ["openai/gpt-5", "openaigpt-5", "A", "a", "::", "x[y", "con"])
+def test_id(prompt_snapshot, id):
+    prompt_snapshot(User(id))
+
+def test_case(prompt_snapshot):
+    prompt_snapshot(User("lower"))
+
+def Test_Case(prompt_snapshot):
+    prompt_snapshot(User("upper"))
+
+class TestA:
+    def test_it(self, prompt_snapshot):
+        prompt_snapshot(User("in a class"))
+
+class Testa:
+    def test_it(self, prompt_snapshot):
+        prompt_snapshot(User("in another"))
+"""
+
+
+def test_names_that_collide_are_files_of_their_own(project: Project) -> None:
+    """Names that are equal on some disk, or safe on none, have files that differ in a hash."""
+    project.ini("python_functions = test_* Test_*\npython_classes = Test")
+    project.write(test_a=COLLIDING)
+    assert "11 snapshots generated.\n11 passed" == summary(project.update())
+    assert [
+        "TestA.test_it-31664849.prompt.txt",
+        "Test_Case-3957e0f1.prompt.txt",
+        "Testa.test_it-1fe6e07a.prompt.txt",
+        "test_case-f01d7c45.prompt.txt",
+        "test_id[A]-45a23ba6.prompt.txt",
+        "test_id[]-964f8a61.prompt.txt",
+        "test_id[a]-9a67722b.prompt.txt",
+        "test_id[con].prompt.txt",
+        "test_id[openai-gpt-5]-60d35cea.prompt.txt",
+        "test_id[openaigpt-5].prompt.txt",
+        "test_id[x-y]-d9e02ed6.prompt.txt",
+    ] == [path.rpartition("/")[2] for path in project.files()]
+    assert "11 snapshots passed.\n11 passed" == summary(project.run())
+    assert "1 snapshot passed.\n1 passed" == summary(project.run("test_a.py::Test_Case"))
+    assert "1 snapshot passed.\n1 passed" == summary(project.run("test_a.py::TestA::test_it"))
+    assert "1 snapshot passed.\n1 passed" == summary(project.run("test_a.py::test_id[A]"))
+
+
+DOCTEST = """
+def test_doctest(prompt_snapshot):
+    prompt_snapshot(System(">>> open('run', 'w')", Text("\\n>>> 1 / 0")))
+"""
+
+
+def test_a_prompt_is_no_doctest(project: Project) -> None:
+    """The examples in a prompt are not run, though pytest takes ``test*.txt`` for doctests."""
+    project.write(test_a=DOCTEST)
+    project.update()
+    assert "1 snapshot passed.\n1 passed" == summary(project.run())
+    assert not project.folder.joinpath("run").exists()
+
+
+TWICE = """
+def test_loop(prompt_snapshot):
+    for text in ("one", "two"):
+        prompt_snapshot(User(text), name="it")
+"""
+
+
+def test_an_update_refuses_two_prompts_for_a_file(project: Project) -> None:
+    """An update fails where a second prompt would take the place of the first, which stays."""
+    project.write(test_a=TWICE)
+    expected = """\
+E       AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt holds the prompt that this \
+test gave before, and would be lost
+E         give each prompt a name of its own: prompt_snapshot(..., name=...)"""
+    assert expected == project.errors_in(project.update())
+    assert [b"one"] == [it.split(b"\n")[-2] for it in project.files().values()]
+
+
+def test_a_name_may_be_given_to_the_same_prompt_twice(project: Project) -> None:
+    """Two ways to write a prompt have one name where they come to the same."""
+    project.write(test_a=TWICE.replace('"two"', '"one"'))
+    project.update()
+    assert "2 snapshots passed" in project.run() or "1 snapshot passed" in project.run()
+
+
+def test_lines_that_git_ends_with_crlf(project: Project) -> None:
+    """A file with the line ends of Windows is the same, and an update leaves it as it is."""
+    project.write(test_a=ONE)
+    project.update()
+    path = project.folder / PATH
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert "1 snapshot passed.\n1 passed" == summary(project.update())
+    assert b"\r\n" in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "line 1 of the snapshot is not '---'"),
+        (b"\xff\xfe", "line 1 of the snapshot is not '---'"),
+        (b"---\npromptdsl-snapshot: 2\n---\n", "line 2 of the snapshot is not"),
+    ],
+)
+def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: str) -> None:
+    """A damaged file, or one of a newer version, fails with its line; an update writes it anew."""
+    project.write(test_a=ONE)
+    project.update()
+    path = project.folder / PATH
+    path.write_bytes(content)
+    told = project.error()
+    assert f"the prompt is not that of {PATH}" in told
+    assert problem in told
+    assert content == path.read_bytes()
+    assert "1 snapshot updated.\n1 passed" == summary(project.update())
+
+
+def test_a_snapshot_beside_those_of_syrupy(project: Project) -> None:
+    """Snapshots of syrupy in the same folder, JSON and single files of text too, are as ever."""
+    project.write(
+        test_a='''
+from syrupy.extensions.json import JSONSnapshotExtension
+from syrupy.extensions.single_file import SingleFileSnapshotExtension
+
+class TextExtension(SingleFileSnapshotExtension):
+    file_extension = "txt"
+
+def test_mixed(prompt_snapshot, snapshot):
+    prompt_snapshot(User("Hi.")).payload("openai")
+    assert snapshot == 1
+    assert snapshot(extension_class=JSONSnapshotExtension) == 1
+    assert snapshot.use_extension(TextExtension) == b"1"
+    assert snapshot.use_extension(JSONSnapshotExtension) == 1
+'''
+    )
+    assert "unused" not in project.update()
+    before = project.files()
+    assert 5 == len(before)
+    assert "unused" not in project.run()
+    assert "deleted" not in project.update()
+    assert before == project.files()
+
+
+CASES = """
+import asyncio
+
+@pytest.fixture
+def compared(prompt_snapshot):
+    return prompt_snapshot(User("in a fixture"))
+
+def test_fixture(compared, prompt_snapshot):
+    prompt_snapshot(User("second"))
+
+def test_async(prompt_snapshot):
+    async def run():
+        prompt_snapshot(User("async"))
+    asyncio.run(run())
+
+def test_loop(prompt_snapshot):
+    for text in "abc":
+        prompt_snapshot(User(text))
+
+def test_raises(prompt_snapshot):
+    with pytest.raises(AssertionError, match="the prompt is not that of"):
+        prompt_snapshot(User(__file__[-1:] if EXPECTED else "changed"))
+
+def test_equal(prompt_snapshot):
+    assert prompt_snapshot == User("Hi.")
+    assert render(User("again")) == prompt_snapshot
+"""
+
+
+def test_wherever_a_prompt_is_compared(project: Project) -> None:
+    """A prompt is compared in a fixture, in a loop, in a coroutine and with ``==``."""
+    project.write(test_a=CASES.partition("def test_raises")[0])
+    project.update()
+    assert "6 snapshots passed.\n3 passed" == summary(project.run())
+
+
+def test_an_equals_sign_raises(project: Project) -> None:
+    """A comparison that fails raises the whole text, and ``!=`` is an error."""
+    project.write(test_a='''
+def test_equal(prompt_snapshot):
+    assert prompt_snapshot == User("Hi.") or True
+
+def test_not_equal(prompt_snapshot):
+    assert prompt_snapshot != User("Hi.")
+''')
+    assert """\
+E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_equal.prompt.txt
+E         look at the prompt, then write it: pytest test_a.py::test_equal --snapshot-update
+E       promptdsl.foundation.errors.OptionError: a snapshot cannot be compared with !=
+E         call prompt_snapshot(...)""" == project.error()
+
+
+SCRUBBED = '''
+@pytest.fixture
+def prompt_scrubbers():
+    return {"ticket": r"T-[0-9]+"}
+
+def test_values(prompt_snapshot):
+    told = System("Now: ", Volatile("T-11", "now"), ".")
+    asked = User("T-11 T-22 T-11, room 33")
+    prompt_snapshot(Timeline(told, asked), scrub={"room": r"(?<=room )[0-9]+"}).payload("openai")
+'''
+
+
+def test_values_that_change_have_signs(project: Project) -> None:
+    """Volatile and scrubbed values are signs in both files: an equal value has an equal sign."""
+    project.write(test_a=SCRUBBED)
+    project.update()
+    payload, prompt = project.files().values()
+    said = "⟦ticket-1⟧ ⟦ticket-2⟧ ⟦ticket-1⟧, room ⟦room-1⟧"
+    assert f"Now: ⟦now⟧.\n\n──▶ user\n{said}\n" in prompt.decode()
+    assert '"Now: ⟦now⟧."' in payload.decode()
+    assert f'"{said}"' in payload.decode()
+    project.write(test_a=SCRUBBED.replace("11", "44").replace("22", "55").replace("33", "66"))
+    assert "2 snapshots passed.\n1 passed" == summary(project.run())
+
+
+def test_a_matcher_of_syrupy_replaces_by_path(project: Project) -> None:
+    """A matcher replaces a value of the payload by its path, and the keys keep their order."""
+    project.write(test_a='''
+from syrupy.matchers import path_type
+
+def test_payload(prompt_snapshot):
+    compared = prompt_snapshot(render(User("Hi."), model="gpt-5"))
+    compared.payload(matcher=path_type({"messages.0.content": (str,)}))
+''')
+    project.update()
+    payload = project.files()["__snapshots__/test_a/test_payload.payload.json"]
+    expected = b'{\n  "messages": [\n    {\n      "role": "user",\n      "content": "str"\n    }\n  ]\n}\n'
+    assert expected == payload
+
+
+def test_a_folder_has_scrubbers(project: Project) -> None:
+    """A conftest.py sets the scrubbers of its folder."""
+    project.write(
+        conftest="@pytest.fixture\ndef prompt_scrubbers(): return {'word': 'kind'}\n", test_a=ONE
+    )
+    project.update()
+    assert b"Be \xe2\x9f\xa6word-1\xe2\x9f\xa7.\n" in project.files()[PATH]
+
+
+def test_a_changed_payload(project: Project) -> None:
+    """A payload that changed fails with the lines that did."""
+    body = 'def test_p(prompt_snapshot):\n    prompt_snapshot(User("Hi.")).payload("openai")\n'
+    project.write(test_a=body)
+    project.update()
+    path = project.folder / "__snapshots__/test_a/test_p.openai.payload.json"
+    path.write_text(path.read_text().replace("Hi.", "Ho."))
+    assert """\
+E       AssertionError: the payload is not that of \
+__snapshots__/test_a/test_p.openai.payload.json
+E       
+E       --- stored
+E       +++ now
+E       @@ -2,7 +2,7 @@
+E          "messages": [
+E            {
+E              "role": "user",
+E       -      "content": "Ho."
+E       +      "content": "Hi."
+E            }
+E          ]
+E        }
+E       
+E         if the change is right: pytest test_a.py::test_p --snapshot-update""" == project.error()
+
+
+def test_paths_begin_at_the_root(project: Project) -> None:
+    """Messages name files from the root, and the command where pytest was called."""
+    folder = project.folder / "tests" / "deep"
+    folder.mkdir(parents=True)
+    project.write(**{"tests/deep/test_a": ONE})
+    project.pytester.chdir()
+    assert """\
+E       AssertionError: there is no snapshot yet: \
+deep/__snapshots__/test_a/test_role.prompt.txt
+E         look at the prompt, then write it: pytest tests/deep/test_a.py::test_role \
+--snapshot-update""" == project.error("--rootdir", "tests", "-c", "pytest.ini")
