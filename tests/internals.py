@@ -166,9 +166,18 @@ from promptdsl.templates.folders import TemplateFile, read_template, registered,
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
+from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, parse
+from promptdsl.testing.matrix import BASE_LINE, applied, difference
+from promptdsl.testing.prompt_file import (
+    FileEntry,
+    FilePart,
+    PromptFile,
+    SnapshotFormatError,
+    parse,
+    serialise,
+)
 from promptdsl.testing.skeleton import skeleton
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
@@ -196,6 +205,7 @@ from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 __all__ = [
     "ABSENT",
     "ASSUMED",
+    "BASE_LINE",
     "CACHE",
     "CACHES",
     "CLASSES",
@@ -271,6 +281,7 @@ __all__ = [
     "Rope",
     "SectionNode",
     "Signature",
+    "SnapshotFormatError",
     "Tally",
     "TemplateFile",
     "TemplateSource",
@@ -286,6 +297,7 @@ __all__ = [
     "all_visible",
     "answers_in",
     "answers_of",
+    "applied",
     "as_explanation",
     "as_json",
     "as_messages",
@@ -321,6 +333,7 @@ __all__ = [
     "dedent_parts",
     "deeper",
     "described",
+    "difference",
     "dissolved",
     "dissolved_in_turn",
     "encoder",
@@ -397,6 +410,7 @@ __all__ = [
     "pixels",
     "plain_data",
     "probed",
+    "prompt_file",
     "read_anthropic",
     "read_arguments",
     "read_bedrock",
@@ -425,6 +439,7 @@ __all__ = [
     "replace",
     "request",
     "resolve",
+    "serialise",
     "shared_by",
     "shared_tokens",
     "signature_of",

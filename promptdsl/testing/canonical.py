@@ -38,6 +38,8 @@ from promptdsl.testing.sent import SentBlock, has_open_calls, sent_prompt
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
 
+NAMED = 3
+"""The most places that a line of the header names."""
 OPEN_MARKS = ("─⚑", "─■ failed", "─■ result")
 """The beginnings of marks after which a text needs no mark of its own."""
 
@@ -122,8 +124,9 @@ class _Texts:
         yield False, text[start:]
 
     def line(self, text: str) -> str:
-        """Return text on one line."""
-        return ended(self.scrubbed(text, one_line=True))
+        """Return text on one line; the sign of a mark at its beginning is kept."""
+        sign = text[:3] if text.startswith("─") else ""
+        return sign + ended(self.scrubbed(text[len(sign) :], one_line=True))
 
     def text(self, text: str) -> str:
         """Return text as the file shows it."""
@@ -164,6 +167,8 @@ class _FileWriter:
     """The parts of the entry that is written."""
     turn: _Turn = attrs.field(factory=lambda: _Turn("", ""))
     """The turn that is written."""
+    here: tuple[str, ...] = ()
+    """The sections around the last text."""
     lost: Container[tuple[int, ...]] = ()
     """The places of the blocks that are not sent."""
 
@@ -181,7 +186,7 @@ class _FileWriter:
         yield "model", line(" ".join(filter(None, names)) or "none")
         yield "tokens", f"~{_rounded(rendered.tokens.total)} ({_tokenizer(rendered)})"
         count = len(self.marked)
-        places = ", ".join(self.marked)
+        places = " and ".join(self.marked)
         yield "cache", f"{count} mark{'s' * (count > 1)}, after {places}" if count else "no mark"
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
@@ -193,11 +198,13 @@ class _FileWriter:
             name = "hint" if loss.kind == "hint" else "loss"
             losses.setdefault((name, said), {})[loss.path] = None
         for (name, said), paths in losses.items():
-            places = ", ".join(filter(None, paths))
+            names = [path for path in paths if path]
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            places = ", ".join(names[:NAMED]) + more
             yield name, line(f"{places}: {said}" if places else said)
         for part in rendered.dropped:
             place = part.path or part.what
-            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens")
+            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens: {part.why}")
 
     # Tools and the form of the answer.
 
@@ -243,13 +250,13 @@ class _FileWriter:
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             for turn in turns:
-                self.parts, self.turn = [], turn
+                self.parts, self.turn, self.here = [], turn, ()
                 title = self.title(message, turn)
                 places = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
                 wire = next((place for place in places.values() if place.role), None)
                 if wire:
                     title += f" as {wire.role}" * (wire.role != turn.word)
-                    title += ", same message" * (wire.number == before)
+                    title += ", in the message above" * (wire.number == before)
                     before = wire.number
                 elif places and all((index, number) in self.lost for number in places):
                     title += ", not sent"
@@ -325,23 +332,23 @@ class _FileWriter:
 
     def pieces(self, spans: Sequence[Span]) -> Iterator[FilePart]:
         """Yield the text of a block: from the beginning of a section to that of another one."""
-        mark, here, pieces = "", (), list[tuple[str, Span]]()
+        mark, pieces = "", list[tuple[str, Span]]()
         for span in spans:
             text, path = span.text, _sections(span.address, self.turn)
-            if path != here and text.strip():
+            if path != self.here and text.strip():
                 body = text.lstrip("\n")
                 if body != text:
                     pieces.append((text[: -len(body)], span))
                 if mark or pieces:
                     yield FilePart(mark, self.texts.of_spans(pieces))
-                mark = self.texts.line(_boundary(here, path))
-                here, text, pieces = path, body, []
+                mark = self.texts.line(_boundary(self.here, path))
+                self.here, text, pieces = path, body, []
             pieces.append((text, span))
         yield FilePart(mark, self.texts.of_spans(pieces))
 
     def result(self, block: ToolResultBlock, spans: Sequence[Span], at: tuple[int, ...]) -> None:
         """Write the result of a tool."""
-        if self.parts:
+        if len(self.turn.blocks) > 1:
             self.write((f"─■ result {_word(block.tool_use_id)}", ""))
         if block.is_error:
             self.write((f"─■ failed {_word(block.error_type or '')}".removesuffix(' ""'), ""))

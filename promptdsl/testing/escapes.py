@@ -13,7 +13,7 @@ OPEN, CLOSE = "⟦", "⟧"
 GOES_ON = "⟦+⟧"
 """At the end of a line before a mark: the text goes on without a line end."""
 
-_NAMES = {
+NAMES = {
     "⟦": "⟦", "\r": "CR", "\n": "LF", "\t": "TAB", " ": "SP", "\xa0": "NBSP", "\0": "NUL",
     "\x1b": "ESC", "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\ufeff": "BOM",
     "\u2028": "LS", "\u2029": "PS",
@@ -33,7 +33,7 @@ _NUMBERED = re.compile(r"-[0-9]+\Z")
 
 def escape(character: str) -> str:
     """Return one character in the alphabet: ``⟦CR⟧``, ``⟦U+202E⟧``."""
-    return f"⟦{_NAMES.get(character) or f'U+{ord(character):04X}'}⟧"
+    return f"⟦{NAMES.get(character) or f'U+{ord(character):04X}'}⟧"
 
 
 def shown(text: str, *, one_line: bool = False) -> str:

@@ -103,9 +103,9 @@ def parse(text: str) -> PromptFile:
     :class:`SnapshotFormatError` for any other text.
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-    header, start = _read_header(lines)
     if lines.pop() != "":
-        raise _wrong(len(lines), "has no line end")
+        raise _wrong(len(lines) + 1, "has no line end")
+    header, start = _read_header(lines)
     entries: list[FileEntry] = []
     for number, line in enumerate(lines[start:], start):
         if line.startswith(TITLE):
@@ -126,9 +126,9 @@ def parse(text: str) -> PromptFile:
 
 def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
     """Return the pairs of the header, and the number of lines up to its end."""
-    if lines[0] != "---":
+    if lines[:1] != ["---"]:
         raise _wrong(1, "is not '---'")
-    if len(lines) == 1 or lines[1] != VERSION:
+    if lines[1:2] != [VERSION]:
         raise _wrong(2, f"is not {VERSION!r}", fix="a newer promptdsl may have written it")
     pairs: list[tuple[str, str]] = []
     for number, line in enumerate(lines[2:], 3):

@@ -99,7 +99,7 @@ class _Alignment:
     def __init__(self, wire: Sequence[Message]) -> None:
         self.wire: dict[str, list[_WireBlock]] = {}
         self.next: dict[str, int] = {}
-        self.results: dict[str, deque[SentBlock]] = {}
+        self.results: dict[str, deque[_WireBlock]] = {}
         """The results on the wire by id; they may be in another order."""
         self.ids: dict[str, str] = {}
         """The id as sent of the last call with each id."""
@@ -110,8 +110,9 @@ class _Alignment:
                 if isinstance(block, TextBlock):
                     texts.texts.append((number, message.role, block))
                 elif isinstance(block, ToolResultBlock):
-                    sent = SentBlock(number, message.role, block.cache)
-                    self.results.setdefault(block.tool_use_id, deque()).append(sent)
+                    self.results.setdefault(block.tool_use_id, deque()).append(
+                        _WireBlock(number, message.role, block)
+                    )
                 else:
                     blocks = self.wire.setdefault(block.type, [])
                     blocks.append(_WireBlock(number, message.role, block))
@@ -126,7 +127,7 @@ class _Alignment:
             return first.find(block.text) or second.find(block.text) or SentBlock()
         if isinstance(block, ToolResultBlock):
             results = self.results.get(self.ids.get(block.tool_use_id, ""))
-            return results.popleft() if results else SentBlock()
+            return _sent_result(block, results.popleft()) if results else SentBlock()
         start = self.next.get(block.type, 0)
         ahead = self.wire.get(block.type, ())[start : start + WINDOW]
         for index, wire in enumerate(ahead, start + 1):
@@ -168,7 +169,7 @@ class _Texts:
             return SentBlock(self.last.number) if self.last else None
         for index in range(self.next, min(self.next + WINDOW, len(self.texts))):
             number, role, block = self.texts[index]
-            start = block.text.find(text, self.offset if index == self.next else 0)
+            start = _place_of(text, block.text, self.offset if index == self.next else 0)
             if start >= 0:
                 skipped = self.skip_to(index)
                 before = [text for other, _, text in skipped if other == number]
@@ -197,6 +198,41 @@ class _Texts:
             self.offset = 0
         self.next = index
         return skipped
+
+
+def _place_of(text: str, whole: str, offset: int) -> int:
+    """Return where a text is in a joined one, -1 if it is not: after the last one, or on lines."""
+    if whole.startswith(text, offset):
+        return offset
+    for _ in range(WINDOW):
+        offset = whole.find(text, offset)
+        end = offset + len(text)
+        if offset < 0 or (whole[offset - 1 : offset] in "\n" and whole[end : end + 1] in "\n"):
+            break
+        offset += 1
+    else:
+        return -1
+    return offset
+
+
+def _sent_result(result: ToolResultBlock, wire: _WireBlock) -> SentBlock:
+    """Return what became of a tool result; adapters may write an error as a word before it."""
+    text, said = (_first_text(block) for block in (result, wire.block))
+    added = said.removesuffix(text) if said.endswith(text) else said.partition(text)[0]
+    return SentBlock(
+        wire.number,
+        wire.role,
+        getattr(wire.block, "cache", None),
+        None,
+        _said(added if text else said),
+    )
+
+
+def _first_text(block: Block) -> str:
+    """Return the first text in a tool result that is not blank."""
+    inner = block.content if isinstance(block, ToolResultBlock) else ()
+    texts = (part.text for part in inner if isinstance(part, TextBlock))
+    return next((text for text in texts if text.strip()), "")
 
 
 def _said(text: str) -> tuple[str, ...]:

@@ -1,0 +1,379 @@
+"""What a snapshot keeps of a prompt: all that is sent, and nothing that cannot be seen."""
+
+import json
+import re
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    Block,
+    Developer,
+    Event,
+    Grounding,
+    History,
+    ImageBlock,
+    MediaSource,
+    Message,
+    PromptError,
+    ReasoningBlock,
+    Rendered,
+    Section,
+    System,
+    Table,
+    Text,
+    TextBlock,
+    Timeline,
+    Tool,
+    ToolMessage,
+    ToolUse,
+    ToolUseBlock,
+    User,
+    UserAction,
+    Volatile,
+    render,
+)
+from promptdsl.foundation.unicode import controls, invisible
+from promptdsl.testing.canonical import prompt_file
+from promptdsl.testing.escapes import NAMES, alias, shown
+from promptdsl.testing.prompt_file import FileEntry, FilePart, parse, serialise
+from promptdsl.testing.schemas import schema_text
+from tests.hostile import HOSTILE
+from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
+from tests.searching import examples, with_each
+from tests.testing.reviewed import FOLDER, files
+from tests.testing.test_prompt_file import TEXTS
+
+TARGETS: tuple[dict[str, Any], ...] = (
+    {},
+    {"model": "gpt-5"},
+    {"model": "o1-mini"},
+    {"model": "claude-sonnet-4-5"},
+    {"model": "claude-opus-5-5"},
+    {"model": "gemini-2.5-pro"},
+    {"provider": "openai_responses"},
+    {"provider": "openai_compatible"},
+    {"provider": "bedrock"},
+    {"provider": "chat_template"},
+)
+PNG = MediaSource("base64", "R0lGODlhAwAFAAAAACw=", "image/gif")
+
+
+def body(rendered: Rendered, **options: Any) -> str:
+    """Return the file of a prompt without its header."""
+    return serialise(attrs.evolve(prompt_file(rendered, **options), header=()))
+
+
+def said(*content: Any, **options: Any) -> str:
+    """Return the text of the first message in the file of a prompt."""
+    return prompt_file(render(Timeline(*content)), **options).entries[0].parts[0].text
+
+
+def recorded(*content: Block) -> Rendered:
+    """Return the prompt of one recorded message of a user, or of an assistant where it calls."""
+    calls = any(isinstance(block, ToolUseBlock | ReasoningBlock) for block in content)
+    ids = [block.id for block in content if isinstance(block, ToolUseBlock)]
+    assume(len(ids) == len({*ids}))
+    return render(Timeline(History([Message("assistant" if calls else "user", content)])))
+
+
+def hidden(text: str) -> str:
+    """Return what a text in the alphabet of snapshots stands for."""
+    characters = {name: character for character, name in NAMES.items()}
+
+    def character(match: re.Match[str]) -> str:
+        name = match[1]
+        return characters[name] if name in characters else chr(int(name.removeprefix("U+"), 16))
+
+    return re.sub("⟦(⟦|[^⟧]+)⟧", character, text)
+
+
+@examples(300, fast=20)
+@given(ANY_PROMPTS, TRANSFORMATIONS, st.sampled_from(TARGETS), st.sampled_from([None, "auto"]))
+def test_any_prompt_comes_back(tree: Any, transformation: Any, target: Any, cache: Any) -> None:
+    """Of any prompt for any target, the file comes back and has nothing that cannot be seen."""
+    try:
+        rendered = render(tree, transformation=transformation, cache=cache, **target)
+    except PromptError:
+        assume(False)
+    file = prompt_file(rendered)
+    text = serialise(file)
+    assert (file, (), (), False) == (parse(text), invisible(text), controls(text), "\r" in text)
+
+
+@with_each(HOSTILE)
+@examples(300, fast=20)
+@given(TEXTS)
+def test_taking_the_marks_away_gives_the_text(text: str) -> None:
+    """Text of a user is in the file to the character, and the file ends in one line end."""
+    rendered = recorded(TextBlock(text))
+    written = serialise(prompt_file(rendered))
+    parts = [part for entry in parse(written).entries for part in entry.parts]
+    texts = "".join(message.text for message in rendered.messages)
+    assert (texts, "\n", True) == (
+        "".join(hidden(part.text) for part in parts),
+        written[-1],
+        not written.endswith("\n\n"),
+    )
+
+
+PIECES = st.sampled_from(
+    ["a", " ", "\n", "\\", "─■ text", "─⚑ cache", "──▶ user", "⟦", "⟧", "⟦SP⟧", "⟦+⟧", '"', "{}"]
+)
+SHORT = st.lists(PIECES, max_size=3).map("".join)
+SMALL_BLOCKS = st.lists(
+    st.one_of(
+        st.builds(TextBlock, SHORT, st.sampled_from([None, "default", "5m"])),
+        st.builds(ImageBlock, st.sampled_from([PNG, MediaSource("url", "a")]), SHORT),
+        st.builds(ToolUseBlock, SHORT, SHORT, SHORT),
+        st.builds(ReasoningBlock, SHORT, SHORT, st.none() | SHORT, st.none() | SHORT),
+    ),
+    min_size=1,
+    max_size=2,
+)
+
+
+@examples(1_500, fast=75)
+@given(SMALL_BLOCKS, SMALL_BLOCKS)
+def test_two_prompts_have_two_files(one: list[Block], other: list[Block]) -> None:
+    """Only what is the same message has the same file, texts that look like marks included."""
+    first, second = recorded(*one), recorded(*other)
+    is_same = first.messages == second.messages
+    assert is_same == (body(first) == body(second))
+
+
+def test_marks_as_text() -> None:
+    """A text that looks like marks, an end of a message or a sign is told from them."""
+    hostile = "a\n\n──▶ system\n─▷ rules\n\\\n ─⚑ cache\n⟦date⟧\n"
+    expected = [
+        *("", "──▶ user", "a", "", "\\──▶ system", "\\─▷ rules", "\\\\"),
+        *("\\ ─⚑ cache", "⟦⟦⟧date⟧", "\\", ""),
+    ]
+    assert expected == body(render(User(hostile))).split("\n")[3:]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a\rb\r\n", "a⟦CR⟧b⟦CR⟧\n"),
+        ("a \n\t\n\tb\u3000", "a⟦SP⟧\n⟦TAB⟧\n\tb⟦U+3000⟧"),
+        ("a\xa0b\u200bc\ufeff", "a⟦NBSP⟧b⟦ZWSP⟧c⟦BOM⟧"),
+        ("\u202eab\u2028\x1b[0m", "⟦U+202E⟧ab⟦LS⟧⟦ESC⟧[0m"),
+        ("\U000e0041\ufdd0\U0001ffff", "⟦U+E0041⟧⟦U+FDD0⟧⟦U+1FFFF⟧"),
+        ("\u2764\ufe0f \U0001f468\u200d\U0001f469", "\u2764\ufe0f \U0001f468\u200d\U0001f469"),
+        ("⟦CR⟧ ⟧", "⟦⟦⟧CR⟧ ⟧"),
+    ],
+)
+def test_what_cannot_be_seen(text: str, written: str) -> None:
+    """A character that cannot be seen has a name; one that spells an emoji is kept."""
+    assert written == said(User(text))
+
+
+# Values that change.
+
+
+def test_volatiles_by_label() -> None:
+    """A volatile is its label; another value of the label has a number, the same one has not."""
+    today, later = Volatile("Mon", label="date"), Volatile("Tue", label="date")
+    assert "⟦date⟧, ⟦date⟧, ⟦date-2⟧" == said(System(Text(today, ", ", today, ", ", later)))
+
+
+@pytest.mark.parametrize("label", ["CR", "date-2", "U+200B", "⟦", "a\nb", " ", "Date"])
+def test_labels_are_told_from_signs(label: str) -> None:
+    """A label that could be read as another sign is a JSON string."""
+    text = said(System(Text(Volatile("x", label=label))))
+    assert (alias(label), True) == (text, text.startswith('⟦"'))
+
+
+def test_volatiles_anywhere() -> None:
+    """A volatile is its label in cells, titles, events and groundings, too."""
+    now = Volatile("12:00", label="now")
+    tree = Timeline(
+        System(Table([{"at": now}]), Section("s", "x", title=now)),
+        Event(UserAction("left", target=now)),
+        Grounding("g", "x", title=now),
+        User(Text(now)),
+    )
+    text = body(render(tree))
+    assert (5, False) == (text.count("⟦now⟧"), "12:00" in text)
+
+
+def test_scrubbers() -> None:
+    """What a scrubber names is one sign for each value: in texts, inputs, ids and titles."""
+    run, other = "run_1a", "run_2b"
+    tree = Timeline(
+        User(f"See {run} and {other}."),
+        Assistant(ToolUse("find", {"id": other}, id=run)),
+        ToolMessage(run, f"{run} is done."),
+    )
+    scrubbers = {"run": "run_[0-9][a-z]", "word": lambda text: ["done"] if "done" in text else []}
+    expected = [
+        *("", "──▶ user", "See ⟦run-1⟧ and ⟦run-2⟧.", ""),
+        *("──▶ assistant", "─■ call find ⟦run-1⟧", '{"id": "⟦run-2⟧"}', ""),
+        *("──▶ tool find ⟦run-1⟧", "⟦run-1⟧ is ⟦word-1⟧.", ""),
+    ]
+    assert expected == body(render(tree), scrubbers=scrubbers).split("\n")[3:]
+
+
+def test_scrubbers_break_no_mark() -> None:
+    """A scrubber that takes everything leaves the form of the file as it is."""
+    tree = Timeline(System(Section("s", "x\ny"), Section("t", "z")), User("q"))
+    file = prompt_file(render(tree), scrubbers={"all": r"(?s).+"})
+    assert file == parse(serialise(file))
+
+
+# Tools.
+
+WORDS = st.sampled_from(["a", "b", "string", "required", "any", ") (", "", "{}", "a\nb", "⟦LF⟧"])
+PROPERTIES = st.one_of(
+    st.dictionaries(st.sampled_from(["type", "description", "enum"]), WORDS, max_size=3),
+    st.builds(lambda *kinds: {"type": kinds}, WORDS, WORDS),
+    st.booleans(),
+)
+OBJECTS = st.builds(
+    lambda properties, more: {"type": "object", "properties": properties, **more},
+    st.dictionaries(WORDS, PROPERTIES, max_size=2),
+    st.fixed_dictionaries(
+        {}, optional={"required": st.lists(WORDS, max_size=2), "a": PROPERTIES, "title": WORDS}
+    ),
+)
+
+
+@examples(1_500, fast=75)
+@given(OBJECTS, OBJECTS)
+def test_two_schemas_have_two_texts(one: Any, other: Any) -> None:
+    """Nothing of a schema is lost: its text differs where its data or its order does."""
+    texts = [
+        schema_text(schema, lambda text: shown(text, one_line=True)) for schema in (one, other)
+    ]
+    data = [
+        (list(schema["properties"]), json.dumps(schema, sort_keys=True)) for schema in (one, other)
+    ]
+    assert (data[0] == data[1]) == (texts[0] == texts[1])
+
+
+def test_a_tool() -> None:
+    """A tool is its description, and a line for each property; what has no short form is JSON."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "invoice": {"type": "integer", "description": "Its number."},
+            "state": {"type": "string", "enum": ["open", "paid"]},
+            "note": {"type": ["string", "null"], "description": "Why.\nIn words."},
+            "a b": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "free": {},
+        },
+        "required": ["invoice", "state"],
+        "additionalProperties": False,
+    }
+    tree = Timeline(Tool(name="lookup", description="Look\nup.", input_schema=schema), User("q"))
+    expected = (
+        FilePart("─■ tool lookup", "Look\nup."),
+        FilePart(
+            "─■ takes",
+            "invoice (integer, required): Its number.\n"
+            'state (string, required) {"enum": ["open", "paid"]}\n'
+            "note (string or null): Why.⟦LF⟧In words.\n"
+            '"a b" (any) {"anyOf": [{"type": "string"}, {"type": "integer"}]}\n'
+            "free (any)\n"
+            '{"additionalProperties": false}',
+        ),
+    )
+    assert expected == prompt_file(render(tree)).entries[0].parts
+
+
+# What is sent.
+
+
+def titles(tree: Timeline, **target: Any) -> list[str]:
+    """Return the titles of the messages of a prompt."""
+    return [entry.title for entry in prompt_file(render(tree, **target)).entries]
+
+
+HAPPENED = Timeline(
+    System("s"),
+    User("q"),
+    Assistant("a"),
+    Event(UserAction("left")),
+    Grounding("account", "x"),
+    User("q"),
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ({}, ["event", "grounding account", "user"]),
+        ({"model": "gpt-5"}, ["event as developer", "grounding account as developer", "user"]),
+        (
+            {"model": "claude-sonnet-4-5"},
+            [
+                "event as user",
+                "grounding account as user, in the message above",
+                "user, in the message above",
+            ],
+        ),
+    ],
+)
+def test_the_role_that_is_sent(target: Any, expected: list[str]) -> None:
+    """A turn has its own kind, and the role that it is sent in."""
+    assert ["system", "user", "assistant", *expected] == titles(HAPPENED, **target)
+
+
+def test_what_is_added_for_a_target() -> None:
+    """What nobody wrote is shown, and told from what somebody did."""
+    tree = Timeline(Assistant("Hi."), User("q"), Developer("Be brief."), User("r"))
+    expected = [
+        FileEntry("user, added for the target", (FilePart("", "."),)),
+        FileEntry("assistant", (FilePart("", "Hi."),)),
+        FileEntry("user", (FilePart("", "q"),)),
+        FileEntry(
+            "developer as user, in the message above",
+            (
+                FilePart("─■ added for the target", "<developer>"),
+                FilePart("─■ text", "Be brief."),
+                FilePart("─■ added for the target", "</developer>"),
+            ),
+        ),
+        FileEntry("user, in the message above", (FilePart("", "r"),)),
+    ]
+    assert expected == [*prompt_file(render(tree, model="claude-sonnet-4-5")).entries]
+
+
+def test_what_is_not_sent() -> None:
+    """An attachment and a cache mark that a target does not take are shown as not sent."""
+    video = {"type": "video", "source": {"type": "base64", "data": "AAAA"}}
+    tree = Timeline(System("s", cache=True), User("q", video))
+    entries = prompt_file(render(tree, model="gpt-5")).entries
+    assert ["─⚑ cache, not sent", "─■ video 3 B sha256:709e80c88487, not sent"] == [
+        entry.parts[-1].mark for entry in entries
+    ]
+
+
+def test_ids_as_sent() -> None:
+    """A call whose id a target changes shows both."""
+    tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="fc.1")), ToolMessage("fc.1", "x"))
+    marks = [
+        entry.parts[0].mark for entry in prompt_file(render(tree, provider="anthropic")).entries
+    ]
+    assert ["", "─■ call f fc.1, sent as fc_1", ""] == marks
+
+
+def test_calls_without_results() -> None:
+    """A prompt that waits for its tools has a file, which says so."""
+    tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="1")))
+    header = dict(prompt_file(render(tree, model="gpt-5")).header)
+    assert "the last calls have no results yet, so nothing can be sent" == header["waiting"]
+
+
+# Whole files.
+
+
+@pytest.mark.parametrize(("name", "text"), files())
+def test_files_of_real_prompts(name: str, text: str) -> None:
+    """The prompts of ``reviewed.py`` have the files that were read by a reviewer."""
+    assert (FOLDER / name).read_bytes().decode() == text
