@@ -9,19 +9,21 @@ from pathlib import Path
 import pytest
 
 import promptdsl
+from promptdsl import testing
 
 PACKAGE = Path(promptdsl.__file__).parent
-PUBLIC = sorted(
-    name
-    for name in promptdsl.__all__
-    if inspect.isclass(getattr(promptdsl, name)) or inspect.isfunction(getattr(promptdsl, name))
-)
+PUBLIC = {
+    name: getattr(module, name)
+    for module in (promptdsl, testing)
+    for name in sorted(module.__all__)
+    if inspect.isclass(getattr(module, name)) or inspect.isfunction(getattr(module, name))
+}
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_the_example_of_a_public_name_runs(name: str) -> None:
     """Every public class and function has an example in its docstring, with the true output."""
-    public = getattr(promptdsl, name)
+    public = PUBLIC[name]
     examples = doctest.DocTestFinder(recurse=False).find(public, name, globs={})
     assert any(test.examples for test in examples), f"{name} has no example"
     report: list[str] = []

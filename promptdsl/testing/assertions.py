@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import groupby, zip_longest
+from itertools import groupby
+
+import attrs
 
 from promptdsl import (
     ContentError,
@@ -18,6 +20,8 @@ from promptdsl import (
 from promptdsl.foundation.errors import nearest, with_article
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import on_one_line, visible
+from promptdsl.testing.canonical import prompt_file
+from promptdsl.testing.changes import failure_text
 
 LARGEST = 5
 """How many parts, or losses, a failure names."""
@@ -37,6 +41,7 @@ def assert_fits(rendered: Rendered, *, tokens: int) -> None:
     """
     __tracebackhide__ = True
     _check("assert_fits", rendered)
+    _require(type(tokens) is int, f"tokens is {tokens!r}", "give a number, such as 8_000")
     total = rendered.tokens.total
     if total > tokens:
         over = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
@@ -66,6 +71,8 @@ def assert_section(
     spans = _spans_of(rendered, address)
     text = _text(spans)
     for wanted in [contains] if isinstance(contains, str) else contains:
+        is_text = isinstance(wanted, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        _require(is_text, f"contains is {wanted!r}", "give a text, or several")
         if wanted not in text:
             raise AssertionError(_lacking(address, spans, wanted))
     if before is not None:
@@ -103,7 +110,9 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     """
     __tracebackhide__ = True
     _check("assert_no_losses", rendered)
-    wanted = _checked_kinds(kinds)
+    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in wanted:
+        _require(kind in KINDS, f"no loss is of the kind {kind!r}", nearest(kind, KINDS))
     losses = [loss for loss in rendered.losses if loss.kind in wanted]
     if losses:
         count = "1 loss" if len(losses) == 1 else f"{len(losses):,} losses"
@@ -127,12 +136,7 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
     """
     __tracebackhide__ = True
     _check("assert_prefix_stable", before, after)
-    if not 0 <= min_share <= 1:
-        raise OptionError(
-            f"min_share is {min_share!r}",
-            fix="give a share from 0 to 1, such as 0.9",
-            at=(author(),),
-        )
+    _require(0 <= min_share <= 1, f"min_share is {min_share!r}", "give a share, such as 0.9")
     report = prefix_report(before, after)
     share = report.shared / report.before if report.before else 1.0
     if report.extends or share >= min_share:
@@ -146,7 +150,7 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
 
 
 def assert_same_prompt(a: Rendered, b: Rendered) -> None:
-    r"""Fail if two prompts do not send the same; the failure shows the first difference.
+    r"""Fail if two prompts do not send the same; the failure shows all that changed.
 
     Compared are messages, tools and the form of the answer, and the payloads if both are for one
     target. The lines that wrote them, ids and metadata make no difference.
@@ -160,7 +164,9 @@ def assert_same_prompt(a: Rendered, b: Rendered) -> None:
     _check("assert_same_prompt", a, b)
     is_target = a.facts.provider is not None and a.facts.provider == b.facts.provider
     if _sent(a, for_target=is_target) != _sent(b, for_target=is_target):
-        raise AssertionError(_difference(a, b))
+        files = [attrs.evolve(prompt_file(rendered), header=()) for rendered in (a, b)]
+        changed = failure_text(*files) or "only what a snapshot does not keep, such as a volatile"
+        raise AssertionError(f"{_first_lines(a, b)}{changed}")
 
 
 @door
@@ -177,16 +183,9 @@ def _check(assertion: str, *given: object) -> None:
 
 
 @door
-def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
-    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    for kind in wanted:
-        if kind not in KINDS:
-            raise OptionError(
-                f"there are no losses of the kind {kind!r}",
-                fix=nearest(kind, KINDS),
-                at=(author(),),
-            )
-    return wanted
+def _require(is_right: bool, what: str, fix: str) -> None:
+    if not is_right:
+        raise OptionError(what, fix=fix, at=(author(),))
 
 
 def _largest(rendered: Rendered) -> Iterator[str]:
@@ -272,21 +271,16 @@ def _sent(rendered: Rendered, *, for_target: bool) -> object:
     return messages, rendered.tools, rendered.tool_choice, rendered.output
 
 
-def _difference(a: Rendered, b: Rendered) -> str:
-    """Return the first place where two prompts differ, with both lines and both texts there."""
-    for index, messages in enumerate(zip_longest(a.messages, b.messages)):
-        roles = [message.role if message else "none" for message in messages]
+def _first_lines(a: Rendered, b: Rendered) -> str:
+    """Return the lines that wrote the first texts in which two prompts differ, if any differ."""
+    for index in range(max(len(a.messages), len(b.messages))):
         texts = [_text(_of_message(rendered, index)) for rendered in (a, b)]
-        if roles[0] != roles[1] or texts[0] != texts[1]:
+        if texts[0] != texts[1]:
             pairs = enumerate(zip(*texts, strict=False))
             offset = next((at for at, (x, y) in pairs if x != y), min(map(len, texts)))
-            lines = [f"the prompts differ first in message {index}, {' and '.join(_once(roles))}:"]
-            for sign, rendered, text in zip("-+", (a, b), texts, strict=True):
-                start = text.rfind("\n", 0, offset) + 1
-                shown = visible(text[start:].partition("\n")[0], one_line=True)
-                lines.append(f"  {sign} {shown}{_written_at(rendered, index, offset)}")
-            return "\n".join(lines)
-    return "the prompts differ in tools, names, cache marks or attachments"
+            places = [_written_at(rendered, index, offset) for rendered in (a, b)]
+            return f"the prompts differ first in\n  - {places[0]}\n  + {places[1]}\n\n"
+    return ""
 
 
 def _of_message(rendered: Rendered, index: int) -> list[Span]:
@@ -301,8 +295,4 @@ def _written_at(rendered: Rendered, index: int, offset: int) -> str:
         block = last.block
         if position > offset:
             break
-    return f"\n    {last.address}: {last.source}" if last else ""
-
-
-def _once(words: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(words))
+    return f"{last.address}: {last.source}" if last else f"no message {index}"

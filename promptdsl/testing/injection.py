@@ -14,6 +14,7 @@ import attrs
 
 from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, decode, render
 from promptdsl.foundation.guards import guard, holds, tag_names
+from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import whole
 from promptdsl.testing.hostile import HOSTILE, HostileText, shortened
@@ -22,7 +23,10 @@ from promptdsl.testing.skeleton import skeleton
 PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
 WORD = "Wxyzq"
 """A harmless text that no prompt holds."""
-PROBE = f"  {WORD} <b>\n\n\t{WORD}{' x' * 2_000} "
+PROBE = (
+    f"  {WORD} <b>\n\n\t{WORD}</event> & &lt; # ` | {{{{ 1 }}}} \r\n\x00\x1b\u200b\u202e\ud800\xe9"
+    f"{' x' * 2_000} "
+)
 """A text that shows what is done to the argument: is it cut, stripped, indented, encoded?"""
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 BACKTICKS = re.compile("`{3,}")
@@ -79,14 +83,15 @@ def _writer(
     prompt_function: Callable[..., Prompt], argument: str, others: Mapping[str, object]
 ) -> Callable[[str], Prompt]:
     """Return the prompt function of one text."""
-    if iscoroutinefunction(prompt_function):
+    if not callable(prompt_function) or iscoroutinefunction(prompt_function):
         raise OptionError(
-            "assert_injection_safe() takes no async function",
-            fix="test the plain function that builds the prompt",
+            "assert_injection_safe() takes a plain function that returns a prompt",
+            fix="give the function: assert_injection_safe(support, argument='plan')",
             at=(author(),),
         )
 
     def write(text: str) -> Prompt:
+        __tracebackhide__ = True
         try:
             return prompt_function(**{**others, argument: text})
         except Exception as error:
@@ -106,7 +111,7 @@ class InjectionPlace:
 
     ``prefix`` begins its further lines. ``names`` and ``literals`` are the tags and delimiters that
     it may not forge. ``strict``: it has no angle bracket. ``bare``: it is read as Markdown.
-    ``kept``: the prompt function passes its argument on unchanged.
+    ``spoken``: it is sent as it is. ``kept``: the function passes its argument on unchanged.
     """
 
     span: Span
@@ -117,6 +122,7 @@ class InjectionPlace:
     prefix: str
     strict: bool
     bare: bool
+    spoken: bool
     kept: bool
     around: tuple[str, str]
     """The two lines before, and the two after it."""
@@ -129,8 +135,6 @@ class InjectionPlace:
     def within(self, text: str) -> str | None:
         """Return what is in this place in another text of the span, ``None`` if that differs."""
         before, after = self.before, self.after
-        if self.span.kind == "section":
-            before, after, text = (BACKTICKS.sub("```", part) for part in (before, after, text))
         fits = len(text) >= len(before) + len(after)
         if not (fits and text.startswith(before) and text.endswith(after)):
             return None
@@ -141,7 +145,7 @@ class InjectionPlace:
         lines = self.unindented(piece)
         if self.names and guard(piece, self.names, self.literals) != piece and not self.strict:
             return "forges a tag or delimiter of the prompt"
-        if self.span.kind == "conversation":
+        if self.spoken:
             changed = self.kept and piece != whole(self.calm.replace(WORD, given))[0]
             return "is not sent as it is" if changed and not self.names else None
         if self.strict and ("<" in lines or ">" in lines):
@@ -239,9 +243,10 @@ class CalmPrompt:
         end = after + "".join(other.text for other in block if other.start > span.start)
         ours = [other.text for other in block if other.kind in ("section", "author")]
         probe = probed[len(before) : len(probed) - len(after)]
-        spoken = span.kind == "conversation"
+        # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
+        spoken = span.kind == "conversation" or ("<" in probe and all(map(_is_spoken, block)))
         guarded = not spoken or config.guard_conversation
-        names = config.tags | (frozenset() if spoken else tag_names("".join(ours)))
+        names = config.tags | tag_names("" if spoken else "".join(ours))
         literals = config.literals if spoken or holds("".join(ours), config.literals) else ()
         role = self.rendered.messages[span.message].role
         further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
@@ -252,18 +257,20 @@ class CalmPrompt:
             names=names if guarded else frozenset(),
             literals=frozenset(literals if guarded else ()),
             prefix=further[1] if further else "",
-            strict=not spoken and "<" not in probe,
+            strict=not spoken and WORD != probe and "<" not in probe,
             bare=(
                 not spoken
                 and role in ("system", "developer")
                 and config.format == "markdown"
                 and not _is_enclosed(start, end, config.literals)
             ),
+            spoken=spoken,
             kept=False,
             around=("".join(start.splitlines(True)[-2:]), "".join(end.splitlines(True)[:2])),
         )
         expected = place.calm.replace(WORD, PROBE)
-        kept = expected == probe if spoken else expected in readings(place.unindented(probe))
+        read = readings(place.unindented(probe))
+        kept = whole(expected)[0] == probe if spoken else expected in read
         return attrs.evolve(place, kept=kept)
 
     def shape_for(self, provider: str) -> object:
@@ -310,6 +317,10 @@ class CalmPrompt:
         return InjectionProblem("changes the payload", str(shape), provider=provider)
 
 
+def _is_spoken(span: Span) -> bool:
+    return span.kind in ("conversation", "volatile")
+
+
 def _block(span: Span) -> tuple[int, int, int | None]:
     return span.message, span.block, span.inner
 
@@ -318,9 +329,11 @@ def _frame(span: Span | None, place: InjectionPlace | None) -> tuple[object, ...
     """Return what stays the same of a span: its text too if the argument is not in it."""
     if span is None:
         return ()
-    # A code fence is longer than any in it.
-    text = BACKTICKS.sub("```", span.text) if span.kind == "section" else span.text
-    return *_block(span), span.kind, span.address, span.label, "" if place else text
+    text = "" if place else span.text
+    if span.kind == "section":
+        # A code fence is longer than any in it, and a mark before a blank line has no blank.
+        text = BACKTICKS.sub("```", text).rstrip(" ")
+    return *_block(span), span.kind, span.address, span.label, text
 
 
 def _roles(rendered: Rendered) -> list[str]:
@@ -353,9 +366,9 @@ def _shape_for(rendered: Rendered, provider: str) -> object:
     return None
 
 
-def _shape(data: object, key: str = "") -> object:
+def _shape(data: JsonValue, key: str = "") -> object:
     """Return data with the types of its texts in place of them, but roles and types as they are."""
-    if isinstance(data, Mapping) and key not in ("input", "args", "arguments"):
+    if isinstance(data, dict) and key not in ("input", "args", "arguments"):
         return {name: _shape(value, name) for name, value in data.items()}
     if isinstance(data, list):
         return [_shape(value, key) for value in data]
