@@ -182,8 +182,8 @@ class _FileWriter:
     def header(self) -> Iterator[tuple[str, str]]:
         rendered, line = self.rendered, self.texts.line
         facts = rendered.facts
-        names = [facts.model, facts.provider and f"({facts.provider})"]
-        yield "model", line(" ".join(filter(None, names)) or "none")
+        provider = f"({facts.provider})" if facts.provider else ""
+        yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
         yield "tokens", f"~{_rounded(rendered.tokens.total)} ({_tokenizer(rendered)})"
         count = len(self.marked)
         places = " and ".join(self.marked)
@@ -289,15 +289,14 @@ class _FileWriter:
         """Write a block, with what is added for the target, and its cache mark."""
         self.write(*(("─■ added for the target", text) for text in (sent.before if sent else ())))
         note = ", not sent" if at in self.lost else ""
-        is_text = isinstance(block, TextBlock)
-        if sent and sent.number is None and not note and not (is_text and is_blank(block.text)):
-            note = ", changed for the target" if is_text else ", not sent"
-        if is_text:
-            self.text(spans, note)
+        if isinstance(block, TextBlock):
+            is_changed = sent and sent.number is None and not note and not is_blank(block.text)
+            self.text(spans, ", changed for the target" if is_changed else note)
         elif isinstance(block, ToolResultBlock):
             self.result(block, spans, at)
         else:
-            self.other(block, note, sent)
+            is_left_out = sent and sent.number is None and not note
+            self.other(block, ", not sent" if is_left_out else note, sent)
         extra = getattr(block, "extra", None)
         self.write(*([("─■ with", _json(extra))] if extra else ()))
         self.write(*(("─■ added for the target", text) for text in (sent.after if sent else ())))
@@ -410,9 +409,10 @@ def _words(rendered: Rendered) -> dict[str, str]:
     words: dict[str, str] = {}
     for node in dict(rendered.stages())["narrate"].content:
         if isinstance(node, Node) and node.options.id is not None:
-            kind = {True: "grounding", False: "ephemeral"}.get(getattr(node, "grounding", None))
-            event = "event" if getattr(node, "kind", "") == "event" else ""
-            words[node.options.address] = kind or event
+            word = "event" if getattr(node, "kind", "") == "event" else ""
+            if hasattr(node, "grounding"):
+                word = "grounding" if node.grounding else "ephemeral"
+            words[node.options.address] = word
     return words
 
 

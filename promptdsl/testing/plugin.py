@@ -8,6 +8,8 @@ import pytest
 
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
+
     from promptdsl.testing.run import PromptRun
     from promptdsl.testing.snapshot import PromptSnapshot
 
@@ -44,13 +46,26 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Tell the run of the tests with the fixture, all of a file, before some are selected."""
     report = yield
-    if isinstance(collector, (pytest.Module, pytest.Class)):
+    known = isinstance(collector, (pytest.Module, pytest.Class))
+    if known and collector.config.pluginmanager.hasplugin("syrupy"):
         nodes = report.result or []
         if any("prompt_snapshot" in _fixtures(node) for node in nodes):
             run_of(collector.config).collected(collector, nodes)
         elif not report.passed and _has_prompts(collector):
             run_of(collector.config).not_collected(collector)
     return report
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: "WorkerController") -> None:
+    """Have syrupy name the unused snapshots when a worker of xdist had tests with the fixture."""
+    if RUN in getattr(node, "workeroutput", ()):
+        name_unused(node.config)
+
+
+def name_unused(config: pytest.Config) -> None:
+    """Have syrupy name the unused snapshots; an update names those that it deletes."""
+    config.option.include_snapshot_details |= not config.option.update_snapshots
 
 
 def run_of(config: pytest.Config) -> "PromptRun":

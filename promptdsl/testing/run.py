@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptdsl.testing.names import stem_of, stems_in, name_of
+from promptdsl.testing.plugin import RUN, name_unused
 
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class PromptRun:
         self._config = config
         self._tests: dict[Path, dict[str, str]] = {}
         self._not_alone: set[str] = set()
+        self._collected: set[Path] = set()
         self._not_collected: set[Path] = set()
         self._passed: set[str] = set()
         self._failed: set[str] = set()
@@ -43,24 +45,30 @@ class PromptRun:
         """Note a file that could not be read, or was skipped: its tests are not known."""
         self._not_collected.add(folder_of(collector))
 
+    def uses(self, item: pytest.Item) -> None:
+        """Note a test that asked for the fixture by its name, when it ran."""
+        self._tests.setdefault(folder_of(item), {}).setdefault(self.stem(item), item.nodeid)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the files with tests that are to run."""
+        self._collected = {folder_of(item) for item in session.items}
+
     def stem(self, item: pytest.Item) -> str:
         """Return how the names of the files of a test begin."""
         alone = self._not_alone.isdisjoint(node.nodeid for node in item.listchain())
         return stem_of(name_of(item.nodeid, item.name), alone=alone)
 
     def is_orphan(self, path: Path) -> bool:
-        """Tell whether a file belongs to no test: each test of its file is known."""
+        """Tell whether a file belongs to no test: those of its file of tests are known."""
         folder = path.parent.parent.parent / path.parent.name
-        known = folder in self._tests or not folder.with_suffix(".py").exists()
+        known = folder in {*self._tests, *self._collected} or not folder.with_suffix(".py").exists()
         return known and folder not in self._not_collected and self._test_of(path) is None
 
     def may_be_unused(self, path: Path) -> bool:
         """Tell whether a file belongs to no test, or to one that passed; before the end any may."""
-        if not self._at_end:
+        if not self._at_end or self.is_orphan(path):
             return True
         test = self._test_of(path)
-        if test is None:
-            return path.parent.parent.parent / path.parent.name not in self._not_collected
         return test in self._passed and test not in self._failed
 
     def _test_of(self, path: Path) -> str | None:
@@ -84,11 +92,11 @@ class PromptRun:
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
         """Before syrupy looks for unused files, keep its other formats off those that are needed."""
         self._at_end = True
-        options = self._config.option
-        options.include_snapshot_details |= not options.update_snapshots
+        getattr(self._config, "workeroutput", {})[RUN] = True
+        name_unused(self._config)
         files = [path for folder in self._folders() for path in folder.iterdir()]
         needed = [path for path in files if not self.may_be_unused(path)]
-        options.ignore_file_extensions += {path.suffix[1:] for path in needed}
+        self._config.option.ignore_file_extensions += {path.suffix[1:] for path in needed}
         return (yield)
 
     def _folders(self) -> list[Path]:
@@ -97,6 +105,6 @@ class PromptRun:
         return [folder for folder in folders if folder.is_dir()]
 
 
-def folder_of(collector: pytest.Collector) -> Path:
+def folder_of(node: pytest.Item | pytest.Collector) -> Path:
     """Return the path of a test file without its extension: what its folder is named after."""
-    return collector.path.parent / collector.path.stem
+    return node.path.parent / node.path.stem

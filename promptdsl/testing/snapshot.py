@@ -28,6 +28,7 @@ class SnapshotFiles:
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._test: pytest.Item = request.node
         self._run = run_of(request.config)
+        self._run.uses(self._test)
         self._root = request.config.rootpath
         self._called_from = request.config.invocation_params.dir
         # Not the fixture `snapshot`: pytest-insta has one of that name.

@@ -1,4 +1,4 @@
-"""Three prompts as a reviewer sees them; ``python -m tests.testing.reviewed`` writes their files."""
+"""Three prompts for a reviewer; ``python -m tests.testing.reviewed`` writes their files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,7 +101,7 @@ def retrieval() -> Timeline:
 
 
 def agent() -> Timeline:
-    """Return a loop of a coding agent, with reasoning, a call that failed, and a note at the end."""
+    """Return a loop of a coding agent: reasoning, a call that failed, and a note at the end."""
     path = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
     with Timeline() as timeline:
         Tool(name="read_file", description="Read a file.", input_schema=path)

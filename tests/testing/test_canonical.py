@@ -373,7 +373,7 @@ def test_calls_without_results() -> None:
 # Whole files.
 
 
-@pytest.mark.parametrize(("name", "text"), files())
+@pytest.mark.parametrize(("name", "text"), [*files()])
 def test_files_of_real_prompts(name: str, text: str) -> None:
     """The prompts of ``reviewed.py`` have the files that were read by a reviewer."""
     assert (FOLDER / name).read_bytes().decode() == text

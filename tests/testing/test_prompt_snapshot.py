@@ -189,3 +189,14 @@ def test_a_renamed_file_is_told_its_old_folder(project: Project) -> None:
     assert "Unused test_role.prompt (__snapshots__/test_a/test_role.prompt.txt)" in told
     project.update()
     assert ["__snapshots__/test_b/test_role.prompt.txt"] == [*project.files()]
+
+
+def test_a_fixture_that_is_asked_for_by_name(project: Project) -> None:
+    """A test that asks for the fixture when it runs has its snapshots, also when it fails."""
+    body = "\ndef test_late(request):\n    request.getfixturevalue('prompt_snapshot')(User('Hi.'))\n"
+    project.write(test_a=body + OTHER)
+    project.update()
+    project.write(test_a=body.replace("Hi.", "Ho.") + OTHER)
+    assert "1 snapshot failed. 1 snapshot passed." == summary(project.run()).split("\n")[0]
+    project.write(test_a="def test_late(request): pytest.skip()" + OTHER)
+    assert "deleted" not in project.update("test_a.py::test_late")
