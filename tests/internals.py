@@ -169,6 +169,7 @@ from promptdsl.templates.source import check_name
 from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
+from promptdsl.testing.escapes import NAMES, alias, ended, shown
 from promptdsl.testing.matrix import BASE_LINE, applied, difference
 from promptdsl.testing.prompt_file import (
     FileEntry,
@@ -178,6 +179,7 @@ from promptdsl.testing.prompt_file import (
     parse,
     serialise,
 )
+from promptdsl.testing.schemas import schema_text
 from promptdsl.testing.skeleton import skeleton
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
@@ -228,6 +230,7 @@ __all__ = [
     "MARKDOWN",
     "MAX_BYTES",
     "NAMED",
+    "NAMES",
     "NO_DELIMITER",
     "NO_DETAILS",
     "OPENED",
@@ -294,6 +297,7 @@ __all__ = [
     "Waiting",
     "Written",
     "adds_up",
+    "alias",
     "all_visible",
     "answers_in",
     "answers_of",
@@ -339,6 +343,7 @@ __all__ = [
     "encoder",
     "encoding_named",
     "encodings_module",
+    "ended",
     "entries_key",
     "entry",
     "entry_tokens",
@@ -439,9 +444,11 @@ __all__ = [
     "replace",
     "request",
     "resolve",
+    "schema_text",
     "serialise",
     "shared_by",
     "shared_tokens",
+    "shown",
     "signature_of",
     "skeleton",
     "sniff",

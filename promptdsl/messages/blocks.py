@@ -113,6 +113,18 @@ class _MediaBlock(AnyBlock):
 
         return told_type(self.source.value)
 
+    @property
+    def pixels(self) -> tuple[int, int] | None:
+        """The width and height of a picture in base64, ``None`` where they are not known.
+
+        >>> from promptdsl import ImageBlock, MediaSource
+        >>> ImageBlock(MediaSource("base64", "R0lGODlhAwAFAAAAACw=", "image/gif")).pixels
+        (3, 5)
+        """
+        from promptdsl.messages.media.image_size import size_of
+
+        return size_of(self.source)
+
 
 class ImageBlock(_MediaBlock):
     """A picture; ``detail`` is the provider's name for the resolution that the model sees.

@@ -17,7 +17,6 @@ from promptdsl import (
     ImageBlock,
     MediaSource,
     Message,
-    Node,
     ReasoningBlock,
     Rendered,
     Span,
@@ -68,10 +67,10 @@ def prompt_file(
     Ticket ⟦ticket-1⟧: be brief.
     <BLANKLINE>
     """
-    return _FileWriter(rendered, _Texts(scrubbers or {})).file()
+    return FileWriter(rendered, ShownTexts(scrubbers or {})).file()
 
 
-class _Texts:
+class ShownTexts:
     """Texts as the file shows them, with a sign for each value that changes."""
 
     def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
@@ -110,7 +109,7 @@ class _Texts:
         self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
     ) -> Iterator[tuple[bool, str]]:
         if not isinstance(scrubber, re.Pattern):
-            values = sorted(filter(None, set(scrubber(text))), key=len, reverse=True)
+            values = sorted({value for value in scrubber(text) if value}, key=len, reverse=True)
             if not values:
                 yield False, text
                 return
@@ -144,28 +143,28 @@ class _Texts:
 
 
 @attrs.define
-class _Turn:
+class FileTurn:
     """A turn, and its blocks by their number in the message, each with its spans."""
 
     address: str
     word: str
     id: str = ""
-    blocks: dict[int, list[Span]] = attrs.field(factory=dict)
+    blocks: dict[int, list[Span]] = attrs.field(factory=dict[int, list[Span]])
 
 
 @attrs.define
-class _FileWriter:
+class FileWriter:
     """Writes the parts of a file, one after the other."""
 
     rendered: Rendered
-    texts: _Texts
-    marked: list[str] = attrs.field(factory=list)
+    texts: ShownTexts
+    marked: list[str] = attrs.field(factory=list[str])
     """The places of the cache marks."""
-    calls: dict[str, str] = attrs.field(factory=dict)
+    calls: dict[str, str] = attrs.field(factory=dict[str, str])
     """The name of the tool of the last call with each id."""
-    parts: list[FilePart] = attrs.field(factory=list)
+    parts: list[FilePart] = attrs.field(factory=list[FilePart])
     """The parts of the entry that is written."""
-    turn: _Turn = attrs.field(factory=lambda: _Turn("", ""))
+    turn: FileTurn = attrs.field(factory=lambda: FileTurn("", ""))
     """The turn that is written."""
     here: tuple[str, ...] = ()
     """The sections around the last text."""
@@ -180,6 +179,7 @@ class _FileWriter:
     # The header.
 
     def header(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the header."""
         rendered, line = self.rendered, self.texts.line
         facts = rendered.facts
         provider = f"({facts.provider})" if facts.provider else ""
@@ -209,6 +209,7 @@ class _FileWriter:
     # Tools and the form of the answer.
 
     def equipment(self) -> Iterator[FileEntry]:
+        """Yield the tools, and the form of the answer."""
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
             yield FileEntry("tools", tuple(parts))
@@ -221,6 +222,7 @@ class _FileWriter:
             )
 
     def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
+        """Yield the parts of a tool."""
         name = self.texts.line(tool.name)
         if tool.raw is not None:
             yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.text(_json(tool.raw)))
@@ -238,6 +240,7 @@ class _FileWriter:
         yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts.line))
 
     def mark(self, cache: str, place: str) -> FilePart:
+        """Return a cache mark, and note its place."""
         self.marked.append(place)
         return FilePart(_mark(cache))
 
@@ -272,7 +275,7 @@ class _FileWriter:
         for role, text in turns:
             yield FileEntry(f"{role}, added for the target", (FilePart("", self.texts.text(text)),))
 
-    def title(self, message: Message, turn: _Turn) -> str:
+    def title(self, message: Message, turn: FileTurn) -> str:
         """Return the kind of a turn, with its id and the name of its speaker, or of its tool."""
         words = [turn.word, *([turn.id] if turn.id else ())]
         self.calls |= {call.id: call.name for call in message.calls}
@@ -373,7 +376,7 @@ class _FileWriter:
         self.write((f"─■ {words}{note}", text))
 
 
-def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
+def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
     """Yield each message with its turns."""
     words = _words(rendered)
     blocks: dict[tuple[int, int], list[Span]] = {}
@@ -383,7 +386,7 @@ def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
         addresses = [source.address for source in message.sources] or [""]
         if message.role == "system":
             addresses = [""]
-        turns: list[_Turn] = []
+        turns: list[FileTurn] = []
         place = 0
         for number in range(len(message.content)):
             spans = blocks.get((index, number), [])
@@ -396,22 +399,23 @@ def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[_Turn]]]:
         yield message, turns or [_turn(addresses[0], message, words)]
 
 
-def _turn(address: str, message: Message, words: Mapping[str, str]) -> _Turn:
+def _turn(address: str, message: Message, words: Mapping[str, str]) -> FileTurn:
     """Return a turn without its blocks yet."""
     if address in words:
-        return _Turn(address, words[address] or message.role, address)
+        return FileTurn(address, words[address] or message.role, address)
     head = address.partition("[")[0]
-    return _Turn(address, head if head in ("event", "ephemeral") else message.role)
+    return FileTurn(address, head if head in ("event", "ephemeral") else message.role)
 
 
 def _words(rendered: Rendered) -> dict[str, str]:
     """Return the kind of each turn with an id, by its address; empty in the conversation."""
     words: dict[str, str] = {}
     for node in dict(rendered.stages())["narrate"].content:
-        if isinstance(node, Node) and node.options.id is not None:
+        if not isinstance(node, str) and node.options.id is not None:
             word = "event" if getattr(node, "kind", "") == "event" else ""
-            if hasattr(node, "grounding"):
-                word = "grounding" if node.grounding else "ephemeral"
+            is_grounding: bool | None = getattr(node, "grounding", None)
+            if is_grounding is not None:
+                word = "grounding" if is_grounding else "ephemeral"
             words[node.options.address] = word
     return words
 
@@ -423,7 +427,7 @@ def _is_in(address: str, turn: str) -> bool:
     return address == turn or address.startswith(f"{turn}/")
 
 
-def _sections(address: str, turn: _Turn) -> tuple[str, ...]:
+def _sections(address: str, turn: FileTurn) -> tuple[str, ...]:
     """Return the ids of the sections around a text, from the outside."""
     if turn.address and _is_in(address, turn.address):
         address = address[len(turn.address) + 1 :]
@@ -448,7 +452,7 @@ def _attachment(block: ImageBlock | AudioBlock | DocumentBlock | VideoBlock) -> 
     if data is None:
         words += [source.kind, _word(source.value)]
     else:
-        size = source.pixels
+        size = block.pixels
         words += [f"{size[0]}x{size[1]}"] if size else []
         words += [f"{len(data):,} B", f"sha256:{_digest(data)}"]
     words += [f"titled {_word(block.title)}"] if block.title is not None else []

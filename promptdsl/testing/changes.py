@@ -16,8 +16,8 @@ AROUND = 24
 """The equal characters that are shown around a changed word."""
 MANY = 200_000
 """The characters up to which the words of two lines are compared."""
-SAME = ", same message"
-"""The end of the title of a message that is sent in one with that before it."""
+ABOVE, NOT_SENT = ", in the message above", ", not sent"
+"""The ends of the title of a message that is sent in one with that above it, or not at all."""
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
     "loss": ("loss", "losses", "added", "removed"),
@@ -51,8 +51,9 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     if not found:
         return ""
     sentence = "; ".join(_summary(found))
-    if exact is not None:
-        sentence += f"; {exact} tokens now"
+    # A small count is exact in the header.
+    if exact is not None and f"-> ~{exact:,}" not in sentence:
+        sentence += f"; {exact:,} tokens now"
     lines = [sentence]
     for place, group in groupby(found, key=_heading):
         lines += ("", place)
@@ -101,12 +102,16 @@ def _count(some: Iterable[Change]) -> str:
 
 
 def _sent(change: Change) -> str:
-    name = f"`{change.place[0]}` sent"
-    was, now = (role.removesuffix(SAME) for role in (change.was, change.now))
+    name = f"`{change.place[0]}`"
+    was, now = (role.removesuffix(ABOVE) for role in (change.was, change.now))
+    if now.endswith(NOT_SENT):
+        return f"{name} not sent any more"
+    if was.endswith(NOT_SENT):
+        return f"{name} sent now, as {now}"
     if was != now:
-        return f"{name} as {now}, was {was}"
-    is_joined = change.now.endswith(SAME)
-    return f"{name} {'in one message with that before it' if is_joined else 'in its own message'}"
+        return f"{name} sent as {now}, was {was}"
+    where = "the message above it" if change.now.endswith(ABOVE) else "its own message"
+    return f"{name} sent in {where}"
 
 
 def _cache(change: Change) -> str:

@@ -18,7 +18,7 @@ Kept: TypeAlias = dict[tuple[int, int], tuple[int, int]]
 HEADER = "header"
 SECTION, CACHE, TOOL = "─▷", "─⚑", "─■ tool "
 """The beginnings of the mark of a section, of a cache mark, and of a tool."""
-_ON_THE_WIRE = re.compile(r"(?: as \w+)?(?:, same message)?\Z")
+_ON_THE_WIRE = re.compile(r"(?: as \w+)?(?:, in the message above|, not sent)?\Z")
 
 
 @attrs.frozen
@@ -53,7 +53,7 @@ class NamedEntry:
     def __init__(self, entry: FileEntry, name: str) -> None:
         self.title, self.name = entry.title, name
         self.kind = kind_of(entry.title)
-        self.word = self.kind.split(" ")[0]
+        self.word = re.split("[ ,]", self.kind)[0]
         sent = entry.title[len(self.kind) :]
         self.role = sent.removeprefix(" as ") if sent.startswith(" as ") else self.word + sent
         self.parts: list[FilePart] = []
@@ -121,7 +121,7 @@ def _header_changes(
 def kind_of(title: str) -> str:
     """Return the title of a message without its role on the wire.
 
-    >>> kind_of("event left as user, same message")
+    >>> kind_of("event left as user, in the message above")
     'event left'
     """
     return _ON_THE_WIRE.sub("", title)

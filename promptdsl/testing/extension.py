@@ -8,8 +8,8 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SerializableData, SnapshotIndex
 
-from promptdsl.testing.names import stem_of, stems_in, name_of
-from promptdsl.testing.plugin import run_of
+from promptdsl.testing.names import name_of, stem_of, stems_in
+from promptdsl.testing.run import run_of
 
 
 class PromptLocation(PyTestLocation):
@@ -32,9 +32,7 @@ class PromptExtension(SingleFileSnapshotExtension):
     """What the names end in: they are those that another format of syrupy would give the files."""
 
     @classmethod
-    def get_snapshot_name(
-        cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0
-    ) -> str:
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
         """Return the name of the file without its extension."""
         item = test_location.item
         suffix = index if isinstance(index, str) else ""

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 from itertools import groupby
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from promptdsl import Rendered
 from promptdsl.testing.canonical import Scrubber
@@ -50,10 +51,12 @@ class _Payload:
             value = self.matcher(data=value, path=path)
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, Mapping):
-            return {key: self.value(it, (*path, (key, type(it)))) for key, it in value.items()}
+        if isinstance(value, dict):
+            items = cast("dict[str, Any]", value).items()  # a payload is JSON
+            return {key: self.value(it, (*path, (key, type(it)))) for key, it in items}
         if isinstance(value, list | tuple):
-            return [self.value(it, (*path, (n, type(it)))) for n, it in enumerate(value)]
+            values = cast("list[Any]", value)  # a payload is JSON
+            return [self.value(it, (*path, (n, type(it)))) for n, it in enumerate(values)]
         if isinstance(value, bytes):
             return f"{len(value)} bytes, sha256:{sha256(value).hexdigest()[:12]}"
         return value if isinstance(value, int | float | None) else repr(value)
@@ -62,15 +65,18 @@ class _Payload:
         for volatile, signed in self.texts.items():
             text = text.replace(volatile, signed)
         for name, scrubber in self.scrubbers.items():
-            if callable(scrubber):
-                values = sorted(filter(None, scrubber(text)), key=len, reverse=True)
-                scrubber = "|".join(map(re.escape, values)) or r"(?!)"
-            text = re.sub(scrubber, lambda match, name=name: self.sign(name, match[0]), text)
+            sign = partial(self.sign, name)
+            if isinstance(scrubber, str | re.Pattern):
+                text = re.sub(scrubber, sign, text)
+                continue
+            values = sorted(filter(None, scrubber(text)), key=len, reverse=True)
+            if values:
+                text = re.sub("|".join(map(re.escape, values)), sign, text)
         return text
 
-    def sign(self, name: str, value: str) -> str:
+    def sign(self, name: str, match: "re.Match[str]") -> str:
         numbers = self.numbers.setdefault(name, {})
-        return alias(name, numbers.setdefault(value, len(numbers) + 1)) if value else ""
+        return alias(name, numbers.setdefault(match[0], len(numbers) + 1)) if match[0] else ""
 
 
 def _without_volatiles(rendered: Rendered) -> dict[str, str]:

@@ -8,14 +8,13 @@ import pytest
 
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
-    from xdist.workermanage import WorkerController
+    from typing import Any
 
-    from promptdsl.testing.run import PromptRun
     from promptdsl.testing.snapshot import PromptSnapshot
 
-RUN = "promptdsl-run"
-"""The name of the plug-in that follows the tests of a run with snapshots of prompts."""
-MODELS = "prompt_models(*models): the models that the prompts of a test are compared for"
+MODELS = (
+    "prompt_models(*models, budget=None): the models that the prompts of a test are rendered for"
+)
 NO_SYRUPY = (
     "the fixture prompt_snapshot needs syrupy: run pip install 'promptdsl[testing]', "
     "and do not switch syrupy off"
@@ -50,33 +49,23 @@ def pytest_make_collect_report(
     if known and collector.config.pluginmanager.hasplugin("syrupy"):
         nodes = report.result or []
         if any("prompt_snapshot" in _fixtures(node) for node in nodes):
+            from promptdsl.testing.run import run_of
+
             run_of(collector.config).collected(collector, nodes)
         elif not report.passed and _has_prompts(collector):
+            from promptdsl.testing.run import run_of
+
             run_of(collector.config).not_collected(collector)
     return report
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: "WorkerController") -> None:
+def pytest_testnodedown(node: "Any") -> None:  # Any: xdist has no types
     """Have syrupy name the unused snapshots when a worker of xdist had tests with the fixture."""
-    if RUN in getattr(node, "workeroutput", ()):
+    if "promptdsl-run" in getattr(node, "workeroutput", ()):
+        from promptdsl.testing.run import name_unused
+
         name_unused(node.config)
-
-
-def name_unused(config: pytest.Config) -> None:
-    """Have syrupy name the unused snapshots; an update names those that it deletes."""
-    config.option.include_snapshot_details |= not config.option.update_snapshots
-
-
-def run_of(config: pytest.Config) -> "PromptRun":
-    """Return the plug-in that follows the tests of this run, registered at its first use."""
-    run: PromptRun | None = config.pluginmanager.get_plugin(RUN)
-    if run is None:
-        from promptdsl.testing.run import PromptRun
-
-        run = PromptRun(config)
-        config.pluginmanager.register(run, RUN)
-    return run
 
 
 @pytest.fixture

@@ -103,6 +103,8 @@ def parse(text: str) -> PromptFile:
     :class:`SnapshotFormatError` for any other text.
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    if lines[0] != "---":
+        raise _wrong(1, "is not '---'")
     if lines.pop() != "":
         raise _wrong(len(lines) + 1, "has no line end")
     header, start = _read_header(lines)
@@ -126,8 +128,6 @@ def parse(text: str) -> PromptFile:
 
 def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
     """Return the pairs of the header, and the number of lines up to its end."""
-    if lines[:1] != ["---"]:
-        raise _wrong(1, "is not '---'")
     if lines[1:2] != [VERSION]:
         raise _wrong(2, f"is not {VERSION!r}", fix="a newer promptdsl may have written it")
     pairs: list[tuple[str, str]] = []

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl.testing.names import stem_of, stems_in, name_of
-from promptdsl.testing.plugin import RUN, name_unused
+from promptdsl.testing.names import name_of, stem_of, stems_in
 
-TYPE_CHECKING = False  # typing has it too, and costs more than all of this
-if TYPE_CHECKING:
-    from promptdsl.testing.snapshot import SnapshotFiles
+RUN = "promptdsl-run"
+"""The name of the plug-in below, and of what a worker of xdist tells its controller."""
 
 
 class PromptRun:
@@ -30,7 +28,7 @@ class PromptRun:
         self._passed: set[str] = set()
         self._failed: set[str] = set()
         self._at_end = False
-        self.written: dict[str, tuple[str, SnapshotFiles, bytes]] = {}
+        self.written: dict[str, tuple[str, object, bytes]] = {}
 
     def collected(
         self, collector: pytest.Collector, nodes: Sequence[pytest.Item | pytest.Collector]
@@ -90,7 +88,7 @@ class PromptRun:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Before syrupy looks for unused files, keep its other formats off those that are needed."""
+        """Before syrupy looks for unused files, keep its other formats off the ones in use."""
         self._at_end = True
         getattr(self._config, "workeroutput", {})[RUN] = True
         name_unused(self._config)
@@ -108,3 +106,17 @@ class PromptRun:
 def folder_of(node: pytest.Item | pytest.Collector) -> Path:
     """Return the path of a test file without its extension: what its folder is named after."""
     return node.path.parent / node.path.stem
+
+
+def run_of(config: pytest.Config) -> PromptRun:
+    """Return the plug-in that follows the tests of this run, registered at its first use."""
+    run: PromptRun | None = config.pluginmanager.get_plugin(RUN)
+    if run is None:
+        run = PromptRun(config)
+        config.pluginmanager.register(run, RUN)
+    return run
+
+
+def name_unused(config: pytest.Config) -> None:
+    """Have syrupy name the unused snapshots; an update names those that it deletes."""
+    config.option.include_snapshot_details |= not config.option.update_snapshots

@@ -19,9 +19,10 @@ def schema_text(schema: object, line: Callable[[str], str]) -> str:
     'city (string): A city.\nBy name.'
     """
     data: dict[str, Any] = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
-    properties, required = data.get("properties"), data.get("required", [])
-    if not isinstance(properties, dict) or data.get("type") != "object":
+    if not isinstance(data.get("properties"), dict) or data.get("type") != "object":
         return line(_json(data))
+    properties = cast("Mapping[str, object]", data["properties"])
+    required: list[object] = data.get("required", [])
     needed = [name for name in properties if name in required]
     if "required" in data and (not needed or needed != list(required)):
         needed = []  # in an order of its own, or empty: it stays in the rest
@@ -37,9 +38,11 @@ def _property(name: str, schema: object, required: bool) -> str:
     name = name if _NAME.fullmatch(name) else _json(name)
     if not isinstance(schema, dict):
         return f"{name} ({', '.join(_words(None, required))}) {_json(schema)}"
-    rest = dict(schema)
-    described = isinstance(rest.get("description"), str)
-    description = rest.pop("description") if described else ""
+    rest = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
+    description = rest.get("description")
+    described = isinstance(description, str)
+    if described:
+        del rest["description"]
     kind = " or ".join(_types(rest.get("type")))
     if kind:
         del rest["type"]
@@ -57,7 +60,9 @@ def _words(kind: str | None, required: bool) -> Iterator[str]:
 def _types(kind: object) -> list[str]:
     """Return the names of types, none where they are not a name or a list of several."""
     if isinstance(kind, list):
-        return kind if len(kind) > 1 and all(name in _TYPES for name in kind) else []
+        kinds = cast("list[object]", kind)
+        names = [name for name in kinds if isinstance(name, str) and name in _TYPES]
+        return names if 1 < len(names) == len(kinds) else []
     return [kind] if isinstance(kind, str) and kind in _TYPES else []
 
 

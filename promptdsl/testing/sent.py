@@ -56,7 +56,9 @@ class SentPrompt(NamedTuple):
     tail: tuple[tuple[str, str], ...]
 
 
-class _WireBlock(NamedTuple):
+class WireBlock(NamedTuple):
+    """A block on the wire, with the number and the role of its message."""
+
     number: int
     role: str
     block: Block
@@ -71,7 +73,7 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         return None
     wire = read_payload(rendered.payload(), rendered.facts.provider).messages
     lost = {loss.at for loss in rendered.losses if loss.kind == "content"}
-    alignment = _Alignment(wire)
+    alignment = Alignment(wire)
     found = [
         [
             SentBlock() if (index, number) in lost else alignment.find(message.role, block)
@@ -93,17 +95,17 @@ def has_open_calls(messages: Sequence[Message]) -> bool:
     return False
 
 
-class _Alignment:
+class Alignment:
     """The blocks on the wire by type; those at the beginning are found already."""
 
     def __init__(self, wire: Sequence[Message]) -> None:
-        self.wire: dict[str, list[_WireBlock]] = {}
+        self.wire: dict[str, list[WireBlock]] = {}
         self.next: dict[str, int] = {}
-        self.results: dict[str, deque[_WireBlock]] = {}
+        self.results: dict[str, deque[WireBlock]] = {}
         """The results on the wire by id; they may be in another order."""
         self.ids: dict[str, str] = {}
         """The id as sent of the last call with each id."""
-        lead, rest = self.lead, self.rest = _Texts(), _Texts()
+        lead, rest = self.lead, self.rest = WireTexts(), WireTexts()
         for number, message in enumerate(wire):
             texts = rest if rest.texts or message.role not in INSTRUCTIONS else lead
             for block in message.content:
@@ -111,11 +113,11 @@ class _Alignment:
                     texts.texts.append((number, message.role, block))
                 elif isinstance(block, ToolResultBlock):
                     self.results.setdefault(block.tool_use_id, deque()).append(
-                        _WireBlock(number, message.role, block)
+                        WireBlock(number, message.role, block)
                     )
                 else:
                     blocks = self.wire.setdefault(block.type, [])
-                    blocks.append(_WireBlock(number, message.role, block))
+                    blocks.append(WireBlock(number, message.role, block))
 
     def find(self, role: str, block: Block) -> SentBlock:
         """Return what became of the next block, which is in a message of this role."""
@@ -154,7 +156,7 @@ class _Alignment:
         return tuple((role, text) for _, role, text in rest)
 
 
-class _Texts:
+class WireTexts:
     """Texts on the wire, read from the beginning: adapters join, fence and add some."""
 
     def __init__(self) -> None:
@@ -215,7 +217,7 @@ def _place_of(text: str, whole: str, offset: int) -> int:
     return offset
 
 
-def _sent_result(result: ToolResultBlock, wire: _WireBlock) -> SentBlock:
+def _sent_result(result: ToolResultBlock, wire: WireBlock) -> SentBlock:
     """Return what became of a tool result; adapters may write an error as a word before it."""
     text, said = (_first_text(block) for block in (result, wire.block))
     added = said.removesuffix(text) if said.endswith(text) else said.partition(text)[0]

@@ -5,6 +5,8 @@ import difflib
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +18,32 @@ from promptdsl.foundation.errors import OptionError
 from promptdsl.testing.canonical import Scrubber, prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
-from promptdsl.testing.names import suffix_of
+from promptdsl.testing.matrix import applied, difference
+from promptdsl.testing.models import models_of, refuse_rendered
+from promptdsl.testing.names import model_suffix, suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.plugin import run_of
 from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
+from promptdsl.testing.run import run_of
 
 
 class SnapshotFiles:
     """The files of one test, which syrupy reads and writes."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
-        self._test: pytest.Item = request.node
+        self.test: pytest.Item = request.node
         self._run = run_of(request.config)
-        self._run.uses(self._test)
+        self._run.uses(self.test)
         self._root = request.config.rootpath
         self._called_from = request.config.invocation_params.dir
         # Not the fixture `snapshot`: pytest-insta has one of that name.
         any_snapshot: SnapshotAssertion = request.getfixturevalue("_promptdsl_syrupy")
         self._syrupy = dataclasses.replace(
-            any_snapshot, extension_class=PromptExtension, test_location=PromptLocation(self._test)
+            any_snapshot, extension_class=PromptExtension, test_location=PromptLocation(self.test)
         )
 
-    def differs(self, extension: type[PromptExtension], text: str, suffix: str) -> "Difference | None":
+    def differs(
+        self, extension: type[PromptExtension], text: str, suffix: str
+    ) -> "Difference | None":
         """Return how a text differs from its file; write it if snapshots are being updated."""
         assertion = dataclasses.replace(self._syrupy, extension_class=extension)
         index = suffix or 0
@@ -60,8 +66,8 @@ class SnapshotFiles:
     @property
     def update(self) -> str:
         """The command that writes the snapshots of this test."""
-        _, *names = self._test.nodeid.split("::")
-        test = "::".join([_from(self._called_from, self._test.path), *names])
+        _, *names = self.test.nodeid.split("::")
+        test = "::".join([_from(self._called_from, self.test.path), *names])
         return f"pytest {shlex.quote(test)} --snapshot-update"
 
     def orphans(self, path: Path, text: str) -> list[Path]:
@@ -74,13 +80,13 @@ class SnapshotFiles:
         """Raise an error when this run wrote another prompt to a file."""
         written = self._run.written
         key = str(path).casefold()
-        test, files, before = written.setdefault(key, (self._test.nodeid, self, content))
+        test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
         if before == content:
             return
-        if test == self._test.nodeid and files is not self:  # the test is run once more
+        if test == self.test.nodeid and files is not self:  # the test is run once more
             written[key] = (test, self, content)
             return
-        here = "this test" if test == self._test.nodeid else test
+        here = "this test" if test == self.test.nodeid else test
         raise AssertionError(
             f"{self.shown(path)} holds the prompt that {here} gave before, and would be lost\n"
             "  give each prompt a name of its own: prompt_snapshot(..., name=...)"
@@ -138,20 +144,37 @@ class PromptSnapshot:
     ) -> "ComparedPrompt":
         """Raise an ``AssertionError`` with all changes unless a prompt is that of its file.
 
-        A tree is rendered for no model. ``name`` tells the prompts of one test apart; without one
-        the second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
+        A tree is rendered for no model; under ``@pytest.mark.prompt_models`` also for each model,
+        with a file for what differs. ``name`` tells the prompts of one test apart; without one the
+        second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
         """
         __tracebackhide__ = True
         if name is None:
             self._calls += 1
         elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(f"name={name!r} names no snapshot", fix="give it a text: name='first'")
+            raise OptionError(
+                f"name={name!r} names no snapshot", fix="give it a text: name='first'"
+            )
+        models = models_of(self._files.test)
+        refuse_rendered(prompt, models)
         rendered = prompt if isinstance(prompt, Rendered) else render(prompt)
-        compared = ComparedPrompt(
-            self._files, rendered, suffix_of(name, self._calls), {**self._scrubbers, **(scrub or {})}
-        )
-        compared.compare()
-        return compared
+        suffix, scrubbers = suffix_of(name, self._calls), {**self._scrubbers, **(scrub or {})}
+        base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
+        # All are rendered before the first file is written.
+        for_models = [
+            ComparedPrompt(
+                self._files,
+                it.rendered(prompt),
+                model_suffix(suffix, it.name),
+                scrubbers,
+                base.file,
+            )
+            for it in models
+        ]
+        failures = [*filter(None, (it.failure() for it in (base, *for_models)))]
+        if failures:
+            raise AssertionError("\n\n".join(failures))
+        return base
 
     def __eq__(self, prompt: object) -> bool:
         """Return true, or raise what a call raises: pytest would cut what ``==`` tells."""
@@ -174,19 +197,35 @@ class ComparedPrompt:
     rendered: Rendered
     _suffix: str
     _scrubbers: Mapping[str, Scrubber]
+    _base: PromptFile | None = None
 
-    def compare(self) -> None:
-        """Raise an ``AssertionError`` unless the prompt is that of its file."""
-        __tracebackhide__ = True
-        actual = prompt_file(self.rendered, scrubbers=self._scrubbers)
+    @cached_property
+    def file(self) -> PromptFile:
+        """What a snapshot keeps of the prompt."""
+        return prompt_file(self.rendered, scrubbers=self._scrubbers)
+
+    def failure(self) -> str | None:
+        """Return the message of the failed test, ``None`` if the prompt is that of its file."""
+        actual = self.file if self._base is None else difference(self._base, self.file)
         text = serialise(actual)
-        difference = self._files.differs(PromptExtension, text, self._suffix)
-        if difference is None:
-            return
-        if difference.stored is None:
-            raise AssertionError(difference.missing(text))
-        changes = _changes(difference.stored, actual, self.rendered.tokens.total)
-        raise AssertionError(difference.changed(changes))
+        found = self._files.differs(PromptExtension, text, self._suffix)
+        if found is None:
+            return None
+        return (
+            found.missing(text)
+            if found.stored is None
+            else found.changed(self._changes(found.stored, actual))
+        )
+
+    def _changes(self, stored: str, actual: PromptFile) -> str:
+        try:
+            expected = parse(stored)
+        except SnapshotFormatError as error:
+            return f"It cannot be read: {error}"
+        if self._base is not None:
+            with suppress(SnapshotFormatError):  # it names what the base has no more
+                expected, actual = applied(self._base, expected), self.file
+        return failure_text(expected, actual, exact=self.rendered.tokens.total)
 
     def payload(self, provider: str | None = None, *, matcher: Matcher | None = None) -> None:
         """Compare the payload with a file beside that of the prompt: JSON, as it is sent.
@@ -200,24 +239,15 @@ class ComparedPrompt:
             rendered = rendered.for_target(provider)
         text = payload_text(rendered, self._scrubbers, matcher)
         suffix = f"{self._suffix}.{provider}" if provider else self._suffix
-        difference = self._files.differs(PayloadExtension, text, suffix)
-        if difference is None:
+        found = self._files.differs(PayloadExtension, text, suffix)
+        if found is None:
             return
-        if difference.stored is None:
-            raise AssertionError(difference.missing(text))
+        if found.stored is None:
+            raise AssertionError(found.missing(text))
         lines = difflib.unified_diff(
-            difference.stored.splitlines(), text.splitlines(), "stored", "now", lineterm=""
+            found.stored.splitlines(), text.splitlines(), "stored", "now", lineterm=""
         )
-        raise AssertionError(difference.changed("\n".join(lines)))
-
-
-def _changes(stored: str, actual: PromptFile, tokens: int) -> str:
-    try:
-        expected = parse(stored)
-    except SnapshotFormatError as error:
-        return f"It cannot be read: {error}"
-    changes = failure_text(expected, actual, exact=tokens)
-    return changes or "It was edited: it says the same, but not as a snapshot is written."
+        raise AssertionError(found.changed("\n".join(lines)))
 
 
 def _from(folder: Path, path: Path) -> str:

@@ -16,8 +16,9 @@ MARKS = (
     "─■ text", "─■ tool lookup", "─■ takes", "─■ image image/png 1x1", "─■ call lookup call_1",
 )  # fmt: skip
 TITLES = (
-    "system", "tools", "user", "user, same message", "event as user", "event as developer",
-    "assistant", "event left as user, same message", "tool lookup call_1",
+    "system", "tools", "user", "user, in the message above", "event as user", "event as developer",
+    "assistant", "event left as user, in the message above", "event, not sent",
+    "tool lookup call_1",
 )  # fmt: skip
 NAMES = ("model", "tokens", "cache", "hint", "dropped")
 

@@ -6,7 +6,7 @@ from promptdsl import User, render
 from tests.testing.projects import Project
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def loaded() -> None:
     """Load what a run of pytest in this process needs: it would load it again each time."""
     import promptdsl.testing.snapshot as testing
@@ -15,6 +15,6 @@ def loaded() -> None:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester, loaded: None) -> Project:
+def project(pytester: pytest.Pytester) -> Project:
     """Return an empty project."""
     return Project(pytester)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+
 class Project:
     """A folder with tests; a run of pytest in it returns what it tells."""
 
@@ -40,14 +41,12 @@ class Project:
     @staticmethod
     def errors_in(told: str) -> str:
         """Return the lines of errors in what a run tells."""
-        return "\n".join(line for line in told.split("\n") if line.startswith("E "))
+        return "\n".join(line.rstrip() for line in told.split("\n") if line.startswith("E "))
 
     def files(self) -> dict[str, bytes]:
         """Return what is in each snapshot, by path."""
         paths = [it for it in self.folder.rglob("__snapshots__/*/*") if it.is_file()]
-        return {
-            it.relative_to(self.folder).as_posix(): it.read_bytes() for it in sorted(paths)
-        }
+        return {it.relative_to(self.folder).as_posix(): it.read_bytes() for it in sorted(paths)}
 
 
 def summary(told: str) -> str:

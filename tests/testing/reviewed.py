@@ -28,8 +28,7 @@ from promptdsl import (
     Volatile,
     render,
 )
-from promptdsl.testing.canonical import prompt_file
-from promptdsl.testing.prompt_file import serialise
+from tests.internals import prompt_file, serialise
 from tests.providers.conversations import PNG
 
 FOLDER = Path(__file__).with_name("files")

@@ -37,16 +37,24 @@ from promptdsl import (
     Volatile,
     render,
 )
-from promptdsl.foundation.unicode import controls, invisible
-from promptdsl.testing.canonical import prompt_file
-from promptdsl.testing.escapes import NAMES, alias, shown
-from promptdsl.testing.prompt_file import FileEntry, FilePart, parse, serialise
-from promptdsl.testing.schemas import schema_text
 from tests.hostile import HOSTILE
+from tests.internals import (
+    NAMES,
+    FileEntry,
+    FilePart,
+    alias,
+    controls,
+    invisible,
+    parse,
+    prompt_file,
+    schema_text,
+    serialise,
+    shown,
+)
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.searching import examples, with_each
 from tests.testing.reviewed import FOLDER, files
-from tests.testing.test_prompt_file import TEXTS
+from tests.testing.texts import TEXTS
 
 TARGETS: tuple[dict[str, Any], ...] = (
     {},
@@ -68,7 +76,7 @@ def body(rendered: Rendered, **options: Any) -> str:
     return serialise(attrs.evolve(prompt_file(rendered, **options), header=()))
 
 
-def said(*content: Any, **options: Any) -> str:
+def first_text(*content: Any, **options: Any) -> str:
     """Return the text of the first message in the file of a prompt."""
     return prompt_file(render(Timeline(*content)), **options).entries[0].parts[0].text
 
@@ -170,7 +178,7 @@ def test_marks_as_text() -> None:
 )
 def test_what_cannot_be_seen(text: str, written: str) -> None:
     """A character that cannot be seen has a name; one that spells an emoji is kept."""
-    assert written == said(User(text))
+    assert written == first_text(User(text))
 
 
 # Values that change.
@@ -179,13 +187,13 @@ def test_what_cannot_be_seen(text: str, written: str) -> None:
 def test_volatiles_by_label() -> None:
     """A volatile is its label; another value of the label has a number, the same one has not."""
     today, later = Volatile("Mon", label="date"), Volatile("Tue", label="date")
-    assert "⟦date⟧, ⟦date⟧, ⟦date-2⟧" == said(System(Text(today, ", ", today, ", ", later)))
+    assert "⟦date⟧, ⟦date⟧, ⟦date-2⟧" == first_text(System(Text(today, ", ", today, ", ", later)))
 
 
 @pytest.mark.parametrize("label", ["CR", "date-2", "U+200B", "⟦", "a\nb", " ", "Date"])
 def test_labels_are_told_from_signs(label: str) -> None:
     """A label that could be read as another sign is a JSON string."""
-    text = said(System(Text(Volatile("x", label=label))))
+    text = first_text(System(Text(Volatile("x", label=label))))
     assert (alias(label), True) == (text, text.startswith('⟦"'))
 
 

@@ -51,7 +51,9 @@ def test_a_hash_tells_that_a_name_was_changed(test: str, expected: str) -> None:
 
 def test_names_that_differ_in_case_have_hashes() -> None:
     """The names of two tests that differ in case alone differ on a disk that ignores it."""
-    assert ["test_a-6d557526", "test_A-96eb4201"] == [stem_of(it, alone=False) for it in ("test_a", "test_A")]
+    assert ["test_a-6d557526", "test_A-96eb4201"] == [
+        stem_of(it, alone=False) for it in ("test_a", "test_A")
+    ]
 
 
 @pytest.mark.parametrize(

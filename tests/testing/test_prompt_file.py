@@ -4,23 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.testing.escapes import ended, shown
-from promptdsl.testing.prompt_file import (
+from tests.internals import (
     FileEntry,
     FilePart,
     PromptFile,
     SnapshotFormatError,
+    ended,
     parse,
     serialise,
+    shown,
 )
 from tests.searching import examples
+from tests.testing.texts import ANY_TEXT, MARKS, TEXTS
 
-MARKS = ("─▷ x", "─◁ x", "─■ text", "─⚑ cache", "──▶ user", "---", "⟦+⟧", "⟦date⟧", "\\", "⟦", "⟧")
-ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=6)
-TEXTS = st.lists(
-    st.sampled_from([*MARKS, " ", "\t", "\n", "\n\n", "\r", "\r\n", "a", "\u200b", "—"]) | ANY_TEXT,
-    max_size=6,
-).map("".join)
 SHOWN = TEXTS.map(lambda text: ended(shown(text)))
 LINES = TEXTS.map(lambda text: ended(shown(text, one_line=True)))
 PARTS = st.lists(

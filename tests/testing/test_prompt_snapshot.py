@@ -1,7 +1,5 @@
 """The fixture ``prompt_snapshot``: what it writes, and what it tells when a prompt changes."""
 
-import re
-
 import pytest
 
 from tests.testing.projects import Project, summary
@@ -64,18 +62,19 @@ def test_a_changed_prompt_fails_with_all_that_changed(project: Project) -> None:
     project.write(test_a=ONE.replace("kind", "brief"))
     expected = """\
 E       AssertionError: the prompt is not that of __snapshots__/test_a/test_role.prompt.txt
-E       
+E
 E       `role` changed: 1 line; 10 tokens now
-E       
+E
 E       system > role
 E       - Be kind.
 E       + Be brief.
-E       
+E
 E         if the change is right: pytest test_a.py::test_role --snapshot-update"""
     assert expected == project.error()
     assert {"__snapshots__/test_a/test_role.prompt.txt": ROLE} == project.files()
 
 
+@pytest.mark.slow
 def test_an_update_writes_the_change(project: Project) -> None:
     """An update takes the changed prompt, and the next run finds it."""
     project.write(test_a=ONE)
@@ -85,6 +84,7 @@ def test_an_update_writes_the_change(project: Project) -> None:
     assert [ROLE.replace(b"kind", b"calm")] == [*project.files().values()]
 
 
+@pytest.mark.slow
 def test_several_prompts_of_a_test(project: Project) -> None:
     """The second prompt without a name has a number, one with a name has that."""
     project.write(test_a=THREE)
@@ -103,6 +103,7 @@ def test_a_test_that_fails_needs_its_snapshots(project: Project) -> None:
     assert 4 == len(project.files())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -142,6 +143,7 @@ def test_a_test_that_did_not_pass_needs_its_snapshots(
         ("-x",),
     ],
 )
+@pytest.mark.slow
 def test_a_test_that_did_not_run_needs_its_snapshots(
     project: Project, options: tuple[str, ...]
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_test_that_did_not_run_needs_its_snapshots(
     assert 5 == len(project.files())
 
 
+@pytest.mark.slow
 def test_a_renamed_test_is_told_its_old_file(project: Project) -> None:
     """The failure of a renamed test names the file with its prompt that belongs to no test."""
     project.write(test_a=ONE + OTHER)
@@ -179,6 +182,7 @@ Re-run pytest with --snapshot-update to delete unused snapshots.""" in summary(t
     ] == [*project.files()]
 
 
+@pytest.mark.slow
 def test_a_renamed_file_is_told_its_old_folder(project: Project) -> None:
     """After a file of tests was renamed, its snapshots are named, and an update moves them."""
     project.write(test_a=ONE)
@@ -191,9 +195,12 @@ def test_a_renamed_file_is_told_its_old_folder(project: Project) -> None:
     assert ["__snapshots__/test_b/test_role.prompt.txt"] == [*project.files()]
 
 
+@pytest.mark.slow
 def test_a_fixture_that_is_asked_for_by_name(project: Project) -> None:
     """A test that asks for the fixture when it runs has its snapshots, also when it fails."""
-    body = "\ndef test_late(request):\n    request.getfixturevalue('prompt_snapshot')(User('Hi.'))\n"
+    body = (
+        "\ndef test_late(request):\n    request.getfixturevalue('prompt_snapshot')(User('Hi.'))\n"
+    )
     project.write(test_a=body + OTHER)
     project.update()
     project.write(test_a=body.replace("Hi.", "Ho.") + OTHER)

@@ -1,7 +1,5 @@
 """The files of snapshots: names that do not collide, files that git or somebody changed, syrupy."""
 
-import sys
-
 import pytest
 
 from tests.testing.projects import Project, summary
@@ -32,6 +30,7 @@ class Testa:
 """
 
 
+@pytest.mark.slow
 def test_names_that_collide_are_files_of_their_own(project: Project) -> None:
     """Names that are equal on some disk, or safe on none, have files that differ in a hash."""
     project.ini("python_functions = test_* Test_*\npython_classes = Test")
@@ -88,6 +87,7 @@ E         give each prompt a name of its own: prompt_snapshot(..., name=...)"""
     assert [b"one"] == [it.split(b"\n")[-2] for it in project.files().values()]
 
 
+@pytest.mark.slow
 def test_a_name_may_be_given_to_the_same_prompt_twice(project: Project) -> None:
     """Two ways to write a prompt have one name where they come to the same."""
     project.write(test_a=TWICE.replace('"two"', '"one"'))
@@ -95,6 +95,7 @@ def test_a_name_may_be_given_to_the_same_prompt_twice(project: Project) -> None:
     assert "2 snapshots passed" in project.run() or "1 snapshot passed" in project.run()
 
 
+@pytest.mark.slow
 def test_lines_that_git_ends_with_crlf(project: Project) -> None:
     """A file with the line ends of Windows is the same, and an update leaves it as it is."""
     project.write(test_a=ONE)
@@ -105,6 +106,7 @@ def test_lines_that_git_ends_with_crlf(project: Project) -> None:
     assert b"\r\n" in path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -126,10 +128,11 @@ def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: s
     assert "1 snapshot updated.\n1 passed" == summary(project.update())
 
 
+@pytest.mark.slow
 def test_a_snapshot_beside_those_of_syrupy(project: Project) -> None:
     """Snapshots of syrupy in the same folder, JSON and single files of text too, are as ever."""
     project.write(
-        test_a='''
+        test_a="""
 from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
@@ -142,7 +145,7 @@ def test_mixed(prompt_snapshot, snapshot):
     assert snapshot(extension_class=JSONSnapshotExtension) == 1
     assert snapshot.use_extension(TextExtension) == b"1"
     assert snapshot.use_extension(JSONSnapshotExtension) == 1
-'''
+"""
     )
     assert "unused" not in project.update()
     before = project.files()
@@ -181,6 +184,7 @@ def test_equal(prompt_snapshot):
 """
 
 
+@pytest.mark.slow
 def test_wherever_a_prompt_is_compared(project: Project) -> None:
     """A prompt is compared in a fixture, in a loop, in a coroutine and with ``==``."""
     project.write(test_a=CASES.partition("def test_raises")[0])
@@ -188,15 +192,18 @@ def test_wherever_a_prompt_is_compared(project: Project) -> None:
     assert "6 snapshots passed.\n3 passed" == summary(project.run())
 
 
+@pytest.mark.slow
 def test_an_equals_sign_raises(project: Project) -> None:
     """A comparison that fails raises the whole text, and ``!=`` is an error."""
-    project.write(test_a='''
+    project.write(
+        test_a="""
 def test_equal(prompt_snapshot):
     assert prompt_snapshot == User("Hi.") or True
 
 def test_not_equal(prompt_snapshot):
     assert prompt_snapshot != User("Hi.")
-''')
+"""
+    )
     assert """\
 E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_equal.prompt.txt
 E         look at the prompt, then write it: pytest test_a.py::test_equal --snapshot-update
@@ -204,7 +211,7 @@ E       promptdsl.foundation.errors.OptionError: a snapshot cannot be compared w
 E         call prompt_snapshot(...)""" == project.error()
 
 
-SCRUBBED = '''
+SCRUBBED = """
 @pytest.fixture
 def prompt_scrubbers():
     return {"ticket": r"T-[0-9]+"}
@@ -213,7 +220,7 @@ def test_values(prompt_snapshot):
     told = System("Now: ", Volatile("T-11", "now"), ".")
     asked = User("T-11 T-22 T-11, room 33")
     prompt_snapshot(Timeline(told, asked), scrub={"room": r"(?<=room )[0-9]+"}).payload("openai")
-'''
+"""
 
 
 def test_values_that_change_have_signs(project: Project) -> None:
@@ -229,21 +236,27 @@ def test_values_that_change_have_signs(project: Project) -> None:
     assert "2 snapshots passed.\n1 passed" == summary(project.run())
 
 
+@pytest.mark.slow
 def test_a_matcher_of_syrupy_replaces_by_path(project: Project) -> None:
     """A matcher replaces a value of the payload by its path, and the keys keep their order."""
-    project.write(test_a='''
+    project.write(
+        test_a="""
 from syrupy.matchers import path_type
 
 def test_payload(prompt_snapshot):
     compared = prompt_snapshot(render(User("Hi."), model="gpt-5"))
     compared.payload(matcher=path_type({"messages.0.content": (str,)}))
-''')
+"""
+    )
     project.update()
     payload = project.files()["__snapshots__/test_a/test_payload.payload.json"]
-    expected = b'{\n  "messages": [\n    {\n      "role": "user",\n      "content": "str"\n    }\n  ]\n}\n'
+    expected = (
+        b'{\n  "messages": [\n    {\n      "role": "user",\n      "content": "str"\n    }\n  ]\n}\n'
+    )
     assert expected == payload
 
 
+@pytest.mark.slow
 def test_a_folder_has_scrubbers(project: Project) -> None:
     """A conftest.py sets the scrubbers of its folder."""
     project.write(
@@ -253,6 +266,7 @@ def test_a_folder_has_scrubbers(project: Project) -> None:
     assert b"Be \xe2\x9f\xa6word-1\xe2\x9f\xa7.\n" in project.files()[PATH]
 
 
+@pytest.mark.slow
 def test_a_changed_payload(project: Project) -> None:
     """A payload that changed fails with the lines that did."""
     body = 'def test_p(prompt_snapshot):\n    prompt_snapshot(User("Hi.")).payload("openai")\n'
@@ -263,7 +277,7 @@ def test_a_changed_payload(project: Project) -> None:
     assert """\
 E       AssertionError: the payload is not that of \
 __snapshots__/test_a/test_p.openai.payload.json
-E       
+E
 E       --- stored
 E       +++ now
 E       @@ -2,7 +2,7 @@
@@ -275,10 +289,11 @@ E       +      "content": "Hi."
 E            }
 E          ]
 E        }
-E       
+E
 E         if the change is right: pytest test_a.py::test_p --snapshot-update""" == project.error()
 
 
+@pytest.mark.slow
 def test_paths_begin_at_the_root(project: Project) -> None:
     """Messages name files from the root, and the command where pytest was called."""
     folder = project.folder / "tests" / "deep"

@@ -33,18 +33,6 @@ class MediaSource:
     media_type: str | None = None
     from_data: bool = attrs.field(default=False, eq=False)
 
-    @property
-    def pixels(self) -> tuple[int, int] | None:
-        """The width and height of a picture in base64, ``None`` where they are not known.
-
-        >>> from promptdsl import MediaSource
-        >>> MediaSource("base64", "R0lGODlhAwAFAAAAACw=").pixels
-        (3, 5)
-        """
-        from promptdsl.messages.media.image_size import size_of
-
-        return size_of(self)
-
     def to_dict(self) -> dict[str, str]:
         """Return ``{"type": kind, ...}``, the value under the kind's own key."""
         data: dict[str, str] = {"type": self.kind, SOURCE_KEYS[self.kind]: self.value}

@@ -1,0 +1,78 @@
+"""The mark ``prompt_models``: the models, and the budgets, that the prompts of a test are for."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import pytest
+
+from promptdsl import Rendered, Source, render
+from promptdsl.foundation.errors import OptionError
+
+MARK = "prompt_models"
+EXAMPLE = '@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5", budget=8_000)'
+
+
+class PromptModel(NamedTuple):
+    """A model of a mark, the budget beside it, and the line of the test."""
+
+    name: str
+    budget: int | Literal["window"] | None
+    at: Source
+
+    def rendered(self, prompt: Any) -> Rendered:  # Any: whatever render() takes
+        """Return a prompt for this model; :class:`OptionError` if nothing is known of it."""
+        rendered = render(prompt, model=self.name, budget=self.budget)
+        if rendered.facts.known:
+            return rendered
+        hints = [loss.why for loss in rendered.losses if loss.what == f"model {self.name!r}"]
+        advice = hints[0].rpartition(": ")[2] if hints else "register it: register_model(...)"
+        problem = f"{MARK} names {self.name!r}, a model that nothing is known of"
+        raise OptionError(problem, fix=advice, at=(self.at,))
+
+
+def models_of(test: pytest.Item) -> tuple[PromptModel, ...]:
+    """Return the models of the marks that are nearest to a test; without a mark there are none.
+
+    Marks of the test come before those of its class, these before those of its file. Several marks
+    at one place add up, each with its own budget. Raises :class:`OptionError` for a mark without a
+    model, for a model that is there twice, and for any other argument.
+    """
+    marks = [*test.iter_markers_with_node(MARK)]
+    file, line, _ = test.reportinfo()
+    at = Source(str(file), (line or 0) + 1)
+    models: list[PromptModel] = []
+    for node, mark in reversed(marks):
+        if node is marks[0][0]:
+            models += _models_of(mark.args, mark.kwargs, at)
+    names = [model.name for model in models]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        problem = f"{MARK} names {twice!r} twice"
+        raise OptionError(problem, fix="name each model once, with one budget", at=(at,))
+    return tuple(models)
+
+
+def _models_of(
+    names: tuple[object, ...], options: Mapping[str, Any], at: Source
+) -> list[PromptModel]:  # Any: render() checks a budget
+    problem = None
+    if not names:
+        problem = f"{MARK} names no model"
+    for name in names:
+        if not isinstance(name, str) or not name:
+            problem = f"a model of {MARK} is a name, not {name!r}"
+    for option in options.keys() - {"budget"}:
+        problem = f"{MARK} takes no {option!r}"
+    if problem is not None:
+        raise OptionError(problem, fix=f"write {EXAMPLE}", at=(at,))
+    return [PromptModel(str(name), options.get("budget"), at) for name in names]
+
+
+def refuse_rendered(prompt: object, models: tuple[PromptModel, ...]) -> None:
+    """Raise :class:`OptionError` for a prompt that was rendered, where a mark names models."""
+    if models and isinstance(prompt, Rendered):
+        raise OptionError(
+            f"with {MARK}, a prompt is rendered for each model, but this one is rendered already",
+            fix="give the prompt itself: prompt_snapshot(prompt)",
+            at=(models[0].at,),
+        )

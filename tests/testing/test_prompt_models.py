@@ -1,0 +1,229 @@
+"""The mark ``prompt_models``: a file for the prompt, and one for what each model differs in."""
+
+import re
+from textwrap import dedent
+
+import pytest
+
+from tests.testing.projects import Project, summary
+
+SUPPORT = """
+def support(rule):
+    return Timeline(
+        System(Section("rules", rule)), User("Hello"), Event(UserAction("opened", target="it"))
+    )
+"""
+MATRIX = f"""{SUPPORT}
+@pytest.mark.prompt_models("gpt-5", "claude-sonnet-4-5")
+def test_support(prompt_snapshot):
+    prompt_snapshot(support("Never promise refunds."))
+"""
+FACT = """
+@pytest.fixture(autouse=True)
+def fact():
+    with register_model("gpt-5", provider="openai", event_role="user"):
+        yield
+"""
+FOLDER = "__snapshots__/test_a/test_support"
+EXAMPLE = '@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5", budget=8_000)'
+MODEL = """\
+---
+promptdsl-snapshot: 1
+base: the snapshot without a model; ─= names a text that is there
+model: gpt-5 (openai)
+tokens: ~35 (o200k_base)
+cache: no mark
+---
+
+──▶ system
+─= system
+
+──▶ user
+─= user
+
+──▶ event as developer
+─= event
+"""
+
+
+def changed(project: Project) -> set[str]:
+    """Return the names of the files that an update writes anew."""
+    before = project.files()
+    project.update()
+    return {name for name, content in project.files().items() if before.get(name) != content}
+
+
+def said(project: Project) -> str:
+    """Return the message of the error, without the mark of pytest and the folder."""
+    lines = re.sub("^E", "", project.error(), flags=re.MULTILINE)
+    message = dedent(lines).replace(f"{project.folder}/", "")
+    return message.removeprefix("AssertionError: ")
+
+
+def refused(project: Project, mark: str, call: str = 'User("Hi")') -> str:
+    """Return the message of the error of a test with a mark."""
+    body = f"{mark}\ndef test_a(prompt_snapshot):\n    prompt_snapshot({call})\n"
+    project.write(test_a=body)
+    return said(project).removeprefix("promptdsl.foundation.errors.OptionError: ")
+
+
+def test_a_base_and_a_file_for_each_model(project: Project) -> None:
+    """The base has the texts, a model what differs; the next run finds the same."""
+    project.write(test_a=MATRIX)
+    assert summary(project.update()) == "3 snapshots generated.\n1 passed"
+    files = project.files()
+    names = [f"{FOLDER}{model}.prompt.txt" for model in (".claude-sonnet-4-5", ".gpt-5", "")]
+    assert [*files] == names
+    assert files[f"{FOLDER}.gpt-5.prompt.txt"].decode() == MODEL
+    assert summary(project.run()) == "3 snapshots passed.\n1 passed"
+
+
+def test_a_changed_sentence_changes_one_file(project: Project) -> None:
+    """The files of the models do not have the sentences."""
+    project.write(test_a=MATRIX)
+    project.update()
+    project.write(test_a=MATRIX.replace("promise", "mention"))
+    assert changed(project) == {f"{FOLDER}.prompt.txt"}
+
+
+def test_a_changed_fact_changes_the_file_of_its_model(project: Project) -> None:
+    """The base and the other models do not know of it."""
+    project.write(test_a=MATRIX)
+    project.update()
+    project.write(conftest=FACT)
+    assert changed(project) == {f"{FOLDER}.gpt-5.prompt.txt"}
+
+
+def test_the_failure_names_the_model_that_changed(project: Project) -> None:
+    """Its text is that of the whole prompt for the model, with the exact tokens."""
+    project.write(test_a=MATRIX)
+    project.update()
+    project.write(conftest=FACT)
+    expected = """\
+the prompt is not that of __snapshots__/test_a/test_support.gpt-5.prompt.txt
+
+`event` sent as user, was developer; tokens ~35 -> ~32
+
+header
+- tokens: ~35 (o200k_base)
++ tokens: ~32 (o200k_base)
+
+event
+- ──▶ event as developer
++ ──▶ event as user, in the message above
+
+  if the change is right: pytest test_a.py::test_support --snapshot-update"""
+    assert said(project) == expected
+
+
+def test_all_files_that_differ_are_told(project: Project) -> None:
+    """A new message is in the base, and in the order of each model."""
+    project.write(test_a=MATRIX)
+    project.update()
+    project.write(test_a=MATRIX.replace('User("Hello"),', 'User("Hello"), Assistant("Hi."),'))
+    told = [line for line in project.error().split("\n") if "the prompt is not" in line]
+    assert [line.split("/")[-1] for line in told] == [
+        "test_support.prompt.txt",
+        "test_support.gpt-5.prompt.txt",
+        "test_support.claude-sonnet-4-5.prompt.txt",
+    ]
+
+
+def test_a_budget_is_for_the_models(project: Project) -> None:
+    """The base has every message; marks at one place add up, each with its budget."""
+    project.write(
+        test_a="""
+@pytest.mark.prompt_models("gpt-5")
+@pytest.mark.prompt_models("gpt-4o", budget=30)
+def test_support(prompt_snapshot):
+    prompt_snapshot(Timeline(User("Hello. " * 50, priority=1), Assistant("Hi."), User("Now?")))
+"""
+    )
+    project.update()
+    sizes = {
+        name: content.decode().count("\ndropped: ") for name, content in project.files().items()
+    }
+    assert sizes == {
+        f"{FOLDER}.gpt-4o.prompt.txt": 1,
+        f"{FOLDER}.gpt-5.prompt.txt": 0,
+        f"{FOLDER}.prompt.txt": 0,
+    }
+
+
+def test_the_nearest_mark_counts(project: Project) -> None:
+    """A mark of a test replaces that of its class, and this one that of the file."""
+    project.write(
+        test_a="""
+pytestmark = pytest.mark.prompt_models("gpt-4o")
+
+class TestSupport:
+    pytestmark = pytest.mark.prompt_models("gpt-5")
+
+    def test_class(self, prompt_snapshot):
+        prompt_snapshot(User("Hi"))
+
+    @pytest.mark.prompt_models("gemini-2.5-pro")
+    def test_own(self, prompt_snapshot):
+        prompt_snapshot(User("Hi"))
+
+def test_file(prompt_snapshot):
+    prompt_snapshot(User("Hi"))
+"""
+    )
+    project.update()
+    assert [name.removeprefix("__snapshots__/test_a/") for name in project.files()] == [
+        "TestSupport.test_class.gpt-5.prompt.txt",
+        "TestSupport.test_class.prompt.txt",
+        "TestSupport.test_own.gemini-2.5-pro.prompt.txt",
+        "TestSupport.test_own.prompt.txt",
+        "test_file.gpt-4o.prompt.txt",
+        "test_file.prompt.txt",
+    ]
+
+
+def test_a_model_that_leaves_the_mark_leaves_its_file(project: Project) -> None:
+    """It is unused then, and an update removes it."""
+    project.write(test_a=MATRIX)
+    project.update()
+    project.write(test_a=MATRIX.replace('"gpt-5", ', ""))
+    assert summary(project.run()).startswith("2 snapshots passed. 1 snapshot unused.\n")
+    project.update()
+    assert f"{FOLDER}.gpt-5.prompt.txt" not in project.files()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("", f"prompt_models names no model\n  write {EXAMPLE}"),
+        (
+            "'gpt-5', 'gpt-4o', 'gpt-5'",
+            "prompt_models names 'gpt-5' twice\n  name each model once, with one budget",
+        ),
+        (
+            "'claude-opus-55'",
+            "prompt_models names 'claude-opus-55', a model that nothing is known of\n"
+            "  did you mean 'claude-opus-5-5'?",
+        ),
+        (
+            "'my-own'",
+            "prompt_models names 'my-own', a model that nothing is known of\n"
+            "  register it: register_model(...)",
+        ),
+        ("'gpt-5', bugdet=1", f"prompt_models takes no 'bugdet'\n  write {EXAMPLE}"),
+        ("['gpt-5']", f"a model of prompt_models is a name, not ['gpt-5']\n  write {EXAMPLE}"),
+    ],
+)
+def test_a_wrong_mark_is_an_error(project: Project, arguments: str, told: str) -> None:
+    """It names the line of the test and tells what to write; nothing is written."""
+    assert refused(project, f"@pytest.mark.prompt_models({arguments})") == f"test_a.py:3: {told}"
+    assert project.files() == {}
+
+
+def test_a_prompt_that_is_rendered_already_is_an_error(project: Project) -> None:
+    """It is for one model, or for none: the mark names others."""
+    mark, call = '@pytest.mark.prompt_models("gpt-5")', 'render(User("Hi"))'
+    assert refused(project, mark, call) == (
+        "test_a.py:3: with prompt_models, a prompt is rendered for each model, "
+        "but this one is rendered already\n"
+        "  give the prompt itself: prompt_snapshot(prompt)"
+    )
