@@ -31,11 +31,11 @@ PROBE = (
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 BACKTICKS = re.compile("`{3,}")
 
-Prompt: TypeAlias = Node | Rendered
+WrittenPrompt: TypeAlias = Node | Rendered
 
 
 def assert_injection_safe(
-    prompt_function: Callable[..., Prompt], /, argument: str, **others: object
+    prompt_function: Callable[..., WrittenPrompt], /, argument: str, **others: object
 ) -> None:
     """Fail if a hostile text in one argument of a prompt function changes more than its own place.
 
@@ -65,7 +65,7 @@ def assert_injection_safe(
     __tracebackhide__ = True
     write = _writer(prompt_function, argument, others)
     calm = CalmPrompt(_rendered(write(WORD)), _rendered(write(PROBE)))
-    if not calm.places and WORD not in repr(calm.rendered.messages):
+    if WORD not in repr((calm.rendered.messages, calm.rendered.tools)):
         raise AssertionError(
             f"the argument {argument!r} is nowhere in the prompt, so nothing was tried:\n"
             f"  the text {WORD!r} was given, and no message has it"
@@ -80,8 +80,8 @@ def assert_injection_safe(
 
 @door
 def _writer(
-    prompt_function: Callable[..., Prompt], argument: str, others: Mapping[str, object]
-) -> Callable[[str], Prompt]:
+    prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
+) -> Callable[[str], WrittenPrompt]:
     """Return the prompt function of one text."""
     if not callable(prompt_function) or iscoroutinefunction(prompt_function):
         raise OptionError(
@@ -90,7 +90,7 @@ def _writer(
             at=(author(),),
         )
 
-    def write(text: str) -> Prompt:
+    def write(text: str) -> WrittenPrompt:
         __tracebackhide__ = True
         try:
             return prompt_function(**{**others, argument: text})
@@ -101,7 +101,7 @@ def _writer(
     return write
 
 
-def _rendered(prompt: Prompt) -> Rendered:
+def _rendered(prompt: WrittenPrompt) -> Rendered:
     return prompt if isinstance(prompt, Rendered) else render(prompt)
 
 
@@ -183,6 +183,7 @@ class InjectionProblem:
     sent: str
     span: Span | None = None
     provider: str | None = None
+    inside: bool = True
 
     def told(self, argument: str, hostile: HostileText) -> str:
         """Return the text of the failure."""
@@ -191,9 +192,9 @@ class InjectionProblem:
             lines.append(f"  for: {self.provider}")
         lines.append(f"  sent: {self.sent}")
         if self.span is not None:
-            kind, address, source = self.span.kind, self.span.address, self.span.source
-            lines.append(f"  {source}: wrote it, in {address}, as {KINDS[kind][0]}")
-            lines.append(f"  {KINDS[kind][1]}")
+            name, advice = KINDS[self.span.kind] if self.inside else OUTSIDE
+            lines.append(f"  {self.span.source}: wrote it, in {self.span.address}, as {name}")
+            lines.append(f"  {advice}")
         return "\n".join(lines)
 
 
@@ -213,6 +214,10 @@ KINDS = {
     ),
 }
 """What the kinds of spans are called, and the advice."""
+
+
+OUTSIDE = ("another part", "does the prompt function write other parts for this text?")
+"""The same for a text outside of the place of the argument."""
 
 
 class CalmPrompt:
@@ -243,12 +248,18 @@ class CalmPrompt:
         end = after + "".join(other.text for other in block if other.start > span.start)
         ours = [other.text for other in block if other.kind in ("section", "author")]
         probe = probed[len(before) : len(probed) - len(after)]
+        role = self.rendered.messages[span.message].role
+        enclosed = _is_enclosed(start, end, config.literals)
         # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
-        spoken = span.kind == "conversation" or ("<" in probe and all(map(_is_spoken, block)))
+        spoken = span.kind == "conversation" or (
+            span.kind == "volatile"
+            and role in ("user", "assistant", "tool")
+            and "<" in probe
+            and not enclosed
+        )
         guarded = not spoken or config.guard_conversation
         names = config.tags | tag_names("" if spoken else "".join(ours))
         literals = config.literals if spoken or holds("".join(ours), config.literals) else ()
-        role = self.rendered.messages[span.message].role
         further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
         place = InjectionPlace(
             span,
@@ -262,7 +273,7 @@ class CalmPrompt:
                 not spoken
                 and role in ("system", "developer")
                 and config.format == "markdown"
-                and not _is_enclosed(start, end, config.literals)
+                and not enclosed
             ),
             spoken=spoken,
             kept=False,
@@ -301,7 +312,8 @@ class CalmPrompt:
             piece = place.within(span.text) if place and span else ""
             if piece is None or _frame(span, place) != _frame(calm, place):
                 what = "changes a text outside of its place"
-                return InjectionProblem(what, shortened(span.text if span else ""), span or calm)
+                sent = shortened(span.text if span else "")
+                return InjectionProblem(what, sent, span or calm, inside=False)
             broken = place.promise_broken_by(piece, given) if place else None
             if broken is not None:
                 return InjectionProblem(broken, shortened(span.text if span else ""), calm)
@@ -315,10 +327,6 @@ class CalmPrompt:
         if shape == self.shape_for(provider) or any(not s.text.strip() for s in rendered.spans()):
             return None
         return InjectionProblem("changes the payload", str(shape), provider=provider)
-
-
-def _is_spoken(span: Span) -> bool:
-    return span.kind in ("conversation", "volatile")
 
 
 def _block(span: Span) -> tuple[int, int, int | None]:
@@ -369,7 +377,8 @@ def _shape_for(rendered: Rendered, provider: str) -> object:
 def _shape(data: JsonValue, key: str = "") -> object:
     """Return data with the types of its texts in place of them, but roles and types as they are."""
     if isinstance(data, dict) and key not in ("input", "args", "arguments"):
-        return {name: _shape(value, name) for name, value in data.items()}
+        # A speaker's name is left out where a provider refuses it.
+        return {name: _shape(value, name) for name, value in data.items() if name != "name"}
     if isinstance(data, list):
         return [_shape(value, key) for value in data]
     return data if key in ("role", "type") else type(data).__name__

@@ -88,6 +88,8 @@ SAFE: dict[str, Callable[[str], Any]] = {
     "code": lambda plan: System("See:", Code(Value(plan))),
     "title": lambda plan: System(Section("a", "b", title=Value(plan))),
     "volatile": lambda plan: Timeline(System(Volatile(plan, "plan")), User(Volatile(plan, "plan"))),
+    "volatile in a section": lambda plan: User(Section("a", "b", Volatile(plan, "plan"))),
+    "name of a speaker": lambda plan: User("Why?", name=plan),
     "own tag": lambda plan: Ephemeral("<plan>", Value(plan), "</plan>"),
     "limit": lambda plan: System("Help: ", Limit(20, Value(plan))),
     "recorded": lambda plan: History([{"role": "user", "content": plan}]),
@@ -109,10 +111,7 @@ SAFE: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize(
     "name",
-    [
-        n if n in ("five places", "guarded") else pytest.param(n, marks=pytest.mark.slow)
-        for n in SAFE
-    ],
+    [n if n in ("own tag", "guarded") else pytest.param(n, marks=pytest.mark.slow) for n in SAFE],
 )
 def test_safe_prompts(name: str) -> None:
     """A prompt that keeps its argument a value, or in a conversation, is safe."""
@@ -233,6 +232,21 @@ def test_other_messages() -> None:
     assert (
         "the argument 'plan' is not safe: a tag '</event>' changes the messages\n"
         "  sent: user, assistant; with a harmless text: user"
+    ) == failure(function)
+
+
+def test_other_parts() -> None:
+    """A text for which the function writes other parts is told with the line of the part."""
+
+    def function(plan: str) -> System:
+        return System("Help ", Value(plan), Section("more", "Hm." if "?" in plan else "Yes."))
+
+    assert (
+        "the argument 'plan' is not safe: a tag \"<?xml version='1.0'?>\" changes a text outside "
+        "of its place\n"
+        "  sent: 'Hm.'\n"
+        f"  {lines_of(function, 1)[0]}: wrote it, in more, as another part\n"
+        "  does the prompt function write other parts for this text?"
     ) == failure(function)
 
 
