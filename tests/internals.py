@@ -171,6 +171,7 @@ from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
 from promptdsl.testing.escapes import NAMES, alias, ended, shown
 from promptdsl.testing.matrix import BASE_LINE, applied, difference
+from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.prompt_file import (
     FileEntry,
     FilePart,
@@ -397,6 +398,7 @@ __all__ = [
     "message_tokens",
     "minimal_body",
     "models_module",
+    "name_of",
     "narrate",
     "nearest",
     "neutralised",
@@ -453,6 +455,9 @@ __all__ = [
     "skeleton",
     "sniff",
     "spelled",
+    "stem_of",
+    "stems_in",
+    "suffix_of",
     "table_text",
     "tag_names",
     "tally",

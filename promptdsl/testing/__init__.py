@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     )
     from promptdsl.testing.hostile import HOSTILE, HostileText
     from promptdsl.testing.injection import assert_injection_safe
+    from promptdsl.testing.snapshot import PromptSnapshot
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -24,12 +25,14 @@ else:
             ),
             "hostile": "HOSTILE HostileText",
             "injection": "assert_injection_safe",
+            "snapshot": "PromptSnapshot",
         },
     )
 
 __all__ = [
     "HOSTILE",
     "HostileText",
+    "PromptSnapshot",
     "assert_fits",
     "assert_injection_safe",
     "assert_no_losses",

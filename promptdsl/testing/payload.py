@@ -12,7 +12,7 @@ from promptdsl import Rendered
 from promptdsl.testing.canonical import Scrubber
 from promptdsl.testing.escapes import alias
 
-Path: TypeAlias = "tuple[tuple[str | int, type], ...]"
+Path: TypeAlias = "tuple[tuple[str | int, type[Any]], ...]"
 
 
 class Matcher(Protocol):

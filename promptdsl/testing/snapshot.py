@@ -43,7 +43,7 @@ class SnapshotFiles:
 
     def differs(
         self, extension: type[PromptExtension], text: str, suffix: str
-    ) -> "Difference | None":
+    ) -> "Mismatch | None":
         """Return how a text differs from its file; write it if snapshots are being updated."""
         assertion = dataclasses.replace(self._syrupy, extension_class=extension)
         index = suffix or 0
@@ -57,7 +57,7 @@ class SnapshotFiles:
         if result.exception is not None:
             raise result.exception
         stored = result.recalled_data
-        return Difference(path, None if stored is None else lines_of(stored), self)
+        return Mismatch(path, None if stored is None else lines_of(stored), self)
 
     def shown(self, path: Path) -> str:
         """Return a path as messages name it: from the root of the project."""
@@ -94,7 +94,7 @@ class SnapshotFiles:
 
 
 @dataclasses.dataclass(frozen=True)
-class Difference:
+class Mismatch:
     """A file that does not hold what it should, or that there is not."""
 
     path: Path
@@ -128,6 +128,11 @@ class PromptSnapshot:
     """The fixture ``prompt_snapshot`` of one test: call it with a prompt.
 
     A prompt without a name is the first, second, ... of its test, in the order of the calls.
+
+    >>> from promptdsl import User
+    >>> from promptdsl.testing import PromptSnapshot
+    >>> def test_greeting(prompt_snapshot: PromptSnapshot) -> None:
+    ...     prompt_snapshot(User("Hi."))
     """
 
     def __init__(self, files: SnapshotFiles, scrubbers: Mapping[str, Scrubber]) -> None:

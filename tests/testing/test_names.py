@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
+from tests.internals import name_of, stem_of, stems_in, suffix_of
 from tests.searching import examples
 
 RESERVED = ["con", "nul", "aux", "prn", "com1", "lpt9"]
