@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     )
     from promptdsl.testing.hostile import HOSTILE, HostileText
     from promptdsl.testing.injection import assert_injection_safe
-    from promptdsl.testing.snapshot import PromptSnapshot
+    from promptdsl.testing.prompt_file import SnapshotFormatError
+    from promptdsl.testing.snapshot import ComparedPrompt, PromptSnapshot
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -25,14 +26,17 @@ else:
             ),
             "hostile": "HOSTILE HostileText",
             "injection": "assert_injection_safe",
-            "snapshot": "PromptSnapshot",
+            "prompt_file": "SnapshotFormatError",
+            "snapshot": "ComparedPrompt PromptSnapshot",
         },
     )
 
 __all__ = [
     "HOSTILE",
+    "ComparedPrompt",
     "HostileText",
     "PromptSnapshot",
+    "SnapshotFormatError",
     "assert_fits",
     "assert_injection_safe",
     "assert_no_losses",

@@ -12,7 +12,7 @@ from promptdsl import Rendered
 from promptdsl.testing.canonical import Scrubber
 from promptdsl.testing.escapes import alias
 
-Path: TypeAlias = "tuple[tuple[str | int, type[Any]], ...]"
+Path: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
 
 
 class Matcher(Protocol):
@@ -52,10 +52,10 @@ class _Payload:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            items = cast("dict[str, Any]", value).items()  # a payload is JSON
+            items = cast("dict[str, object]", value).items()  # a payload is JSON
             return {key: self.value(it, (*path, (key, type(it)))) for key, it in items}
         if isinstance(value, list | tuple):
-            values = cast("list[Any]", value)  # a payload is JSON
+            values = cast("list[object]", value)  # a payload is JSON
             return [self.value(it, (*path, (n, type(it)))) for n, it in enumerate(values)]
         if isinstance(value, bytes):
             return f"{len(value)} bytes, sha256:{sha256(value).hexdigest()[:12]}"

@@ -196,7 +196,13 @@ class PromptSnapshot:
 
 @dataclasses.dataclass(frozen=True)
 class ComparedPrompt:
-    """A prompt that is that of its file; ``payload`` compares what is sent of it as well."""
+    """A prompt that is that of its file; ``payload`` compares what is sent of it as well.
+
+    >>> from promptdsl import User
+    >>> from promptdsl.testing import PromptSnapshot
+    >>> def test_request(prompt_snapshot: PromptSnapshot) -> None:
+    ...     prompt_snapshot(User("Hi.")).payload("anthropic")
+    """
 
     _files: SnapshotFiles
     rendered: Rendered
