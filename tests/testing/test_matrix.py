@@ -1,7 +1,10 @@
 """The files of several models: the texts once, and for each model what differs."""
 
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
@@ -10,6 +13,7 @@ from promptdsl import (
     Event,
     Group,
     Lazy,
+    PromptError,
     Section,
     System,
     Timeline,
@@ -31,6 +35,7 @@ from tests.internals import (
     prompt_file,
     serialise,
 )
+from tests.providers.prompts import ANY_PROMPTS
 from tests.searching import examples
 from tests.testing.any_file import pairs
 
@@ -145,6 +150,20 @@ def test_a_base_and_a_difference_are_the_full_file(two: tuple[PromptFile, Prompt
     """Nothing of a model's file is lost, whatever both files hold."""
     base, full = two
     assert applied(base, difference(base, full)) == full
+
+
+@examples(100, fast=10)
+@given(ANY_PROMPTS, st.sampled_from(MODELS))
+def test_any_prompt_comes_back_for_a_model(tree: Any, model: str) -> None:
+    """The file of any prompt for a model is read from the base and the difference."""
+    try:
+        rendered = render(tree, model=model)
+        base = prompt_file(render(tree))
+    except PromptError:
+        assume(False)
+    full = prompt_file(rendered)
+    model_file = serialise(difference(base, full))
+    assert applied(parse(serialise(base)), parse(model_file)) == full
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -46,25 +46,25 @@ cache: no mark
 """
 
 
-def changed(project: Project) -> set[str]:
+def rewritten(project: Project) -> set[str]:
     """Return the names of the files that an update writes anew."""
     before = project.files()
     project.update()
     return {name for name, content in project.files().items() if before.get(name) != content}
 
 
-def said(project: Project) -> str:
+def message_in(project: Project) -> str:
     """Return the message of the error, without the mark of pytest and the folder."""
     lines = re.sub("^E", "", project.error(), flags=re.MULTILINE)
     message = dedent(lines).replace(f"{project.folder}/", "")
-    return message.removeprefix("AssertionError: ")
+    return re.sub(r"\A[\w.]+Error: ", "", message)
 
 
 def refused(project: Project, mark: str, call: str = 'User("Hi")') -> str:
     """Return the message of the error of a test with a mark."""
     body = f"{mark}\ndef test_a(prompt_snapshot):\n    prompt_snapshot({call})\n"
     project.write(test_a=body)
-    return said(project).removeprefix("promptdsl.foundation.errors.OptionError: ")
+    return message_in(project)
 
 
 def test_a_base_and_a_file_for_each_model(project: Project) -> None:
@@ -83,7 +83,7 @@ def test_a_changed_sentence_changes_one_file(project: Project) -> None:
     project.write(test_a=MATRIX)
     project.update()
     project.write(test_a=MATRIX.replace("promise", "mention"))
-    assert changed(project) == {f"{FOLDER}.prompt.txt"}
+    assert rewritten(project) == {f"{FOLDER}.prompt.txt"}
 
 
 def test_a_changed_fact_changes_the_file_of_its_model(project: Project) -> None:
@@ -91,7 +91,7 @@ def test_a_changed_fact_changes_the_file_of_its_model(project: Project) -> None:
     project.write(test_a=MATRIX)
     project.update()
     project.write(conftest=FACT)
-    assert changed(project) == {f"{FOLDER}.gpt-5.prompt.txt"}
+    assert rewritten(project) == {f"{FOLDER}.gpt-5.prompt.txt"}
 
 
 def test_the_failure_names_the_model_that_changed(project: Project) -> None:
@@ -113,7 +113,7 @@ event
 + ──▶ event as user, in the message above
 
   if the change is right: pytest test_a.py::test_support --snapshot-update"""
-    assert said(project) == expected
+    assert message_in(project) == expected
 
 
 def test_all_files_that_differ_are_told(project: Project) -> None:
