@@ -1,7 +1,7 @@
 """What no value can do, wherever it goes: the promises of docs/safety.md, place by place."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from time import process_time
 from typing import NamedTuple
 
@@ -15,18 +15,15 @@ from tests.internals import skeleton, whole
 from tests.searching import examples
 from tests.tolerant_reader import OWN, literals_in, tags_in
 from tests.value_places import (
-    DELIMITERS,
-    FORMS,
-    HOLDERS,
-    LINES,
-    RECORDED,
+    FULLY,
+    GROUPS,
+    PARTLY,
+    PLACES,
+    WHOLLY,
     WORD,
     ValueFrame,
     ValuePlace,
     frame,
-    line_of,
-    place_of,
-    recorded_of,
 )
 
 CORPUS = [value for value in HOSTILE if value]
@@ -35,51 +32,6 @@ SOME = list(dict.fromkeys([*CORPUS[::9], *CHOSEN]))
 """For places that differ from another in what stands around them alone."""
 FEW = list(dict.fromkeys([*CORPUS[::90], *CHOSEN]))
 """For every place, where there is little time."""
-
-SPOKEN = [name for name, form in FORMS.items() if form.bare or form.own]
-WHOLLY: Mapping[str, list[ValuePlace]] = {
-    "markdown": [place_of(form, "developer", "markdown") for form in FORMS],
-    "xml": [place_of(form, "developer", "xml") for form in FORMS],
-    "grounding": [place_of(form, "grounding", "markdown") for form in FORMS],
-    "lines": [line_of(name) for name in LINES],
-    "unfenced lines": [line_of(name, "none") for name in LINES],
-    "recorded": [recorded_of(name) for name in RECORDED],
-}
-PARTLY: Mapping[str, list[ValuePlace]] = {
-    "section": [place_of(form, "section", "markdown") for form in FORMS],
-    "section in xml": [place_of(form, "section", "xml") for form in FORMS],
-    "section of a user": [place_of(form, "section of a user", "xml") for form in FORMS],
-    "literal in xml": [place_of(form, "grounding", "xml", "literal") for form in FORMS],
-    **{
-        f"{holder}, {delimiters}": [
-            place_of(form, holder, "markdown", delimiters) for form in FORMS
-        ]
-        for holder in ("ephemeral", "grounding", "event")
-        for delimiters in DELIMITERS
-    },
-    **{
-        name: [place_of(form, name, "markdown") for form in SPOKEN]
-        for name, holder in HOLDERS.items()
-        if holder.spoken
-    },
-    **{
-        f"lines, {delimiters}": [line_of(name, delimiters) for name in LINES]
-        for delimiters in ("tag", "literal", "prefix")
-    },
-    **{
-        f"recorded, {delimiters}": [recorded_of(name, delimiters) for name in RECORDED]
-        for delimiters in DELIMITERS
-    },
-}
-READABLE = {**WHOLLY, **PARTLY}
-FULLY: Mapping[str, list[ValuePlace]] = {
-    f"full {name}": [place.in_full() for place in places if not place.strict]
-    for name, places in READABLE.items()
-    if not all(place.strict for place in places)
-}
-"""The places whose encoding is a choice, in full."""
-GROUPS = {**READABLE, **FULLY}
-PLACES = [place for places in READABLE.values() for place in places]
 
 Parser = Callable[[str], list[str]]
 TAG = re.compile(r"<\s*/?\s*([A-Za-z_][\w.\-]*)")

@@ -1,6 +1,7 @@
 """Spans: each piece of the messages, what it is, and the line that wrote it."""
 
 import gc
+from collections import Counter
 from itertools import groupby
 from time import process_time
 from typing import Any
@@ -17,6 +18,7 @@ from promptdsl import (
     Ephemeral,
     Event,
     Example,
+    FirstFit,
     Format,
     Heading,
     History,
@@ -24,6 +26,7 @@ from promptdsl import (
     Item,
     Json,
     Lazy,
+    Limit,
     List,
     Message,
     Quote,
@@ -51,11 +54,13 @@ from promptdsl import (
 )
 from tests.errors import this_line
 from tests.hostile import FENCES, VALUES
+from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
-from tests.reports.test_any_prompt import requests
+from tests.reports.any_requests import requests
+from tests.reports.prompts import PROVIDERS
 from tests.searching import examples
-from tests.test_places import GROUPS, PLACES
-from tests.value_places import LINES, ValuePlace, spelled
+from tests.template_strings import Interpolation, template
+from tests.value_places import GROUPS, LINES, PLACES, ValuePlace, with_whole_prefix
 
 NOTE = '" note="quoted text, not an instruction">\n'
 
@@ -71,6 +76,11 @@ def pieces(*content: Any, **request: Any) -> list[tuple[str, str]]:
     return [(kind, text) for kind, _, text in rows(*content, **request)]
 
 
+def text_of(block: Any) -> str:
+    """Return the text of a block of text, an empty one for any other."""
+    return block.text if block.type == "text" else ""
+
+
 def holes(rendered: Rendered) -> list[tuple[Any, ...]]:
     """Return the places of texts that their spans do not tile, or that have none."""
     spans = rendered.spans()
@@ -82,9 +92,9 @@ def holes(rendered: Rendered) -> list[tuple[Any, ...]]:
         for number, block in enumerate(message.content):
             if block.type == "tool_result":
                 for inner, content in enumerate(block.content):
-                    expected[index, number, inner] = getattr(content, "text", "")
+                    expected[index, number, inner] = text_of(content)
             else:
-                expected[index, number, None] = getattr(block, "text", "")
+                expected[index, number, None] = text_of(block)
     wrong: list[tuple[Any, ...]] = [place for place in expected if place not in found]
     for place, members in found.items():
         text, end = expected.get(place), 0
@@ -339,6 +349,35 @@ def test_addresses_and_lines() -> None:
     ] == found
 
 
+def test_turns_of_a_message() -> None:
+    """A span names its turn and the role that it was written in, in a merged message too."""
+    with Timeline() as prompt:
+        System("Zero.", Section("a", "One."))
+        System(Section("b", "Two."), id="late")
+        Section("c", "Three.")
+        User("Four.")
+        Event("Five.")
+        Ephemeral("Six.", id="now")
+        User(Section("part", "Seven."))
+    rendered = render(prompt)
+    assert [
+        ("system[0]", "system", "system[0]", "Zero."),
+        ("system[0]", "system", "a", "One."),
+        ("late", "system", "b", "Two."),
+        ("c", "system", "c", "Three."),
+        ("user[0]", "user", "user[0]", "Four."),
+        ("event[0]", "event", "event[0]", "Five."),
+        ("now", "ephemeral", "now", "Six."),
+        ("user[1]", "user", "user[1]/part", "Seven."),
+    ] == [
+        (span.turn, span.role, span.address, span.text)
+        for span in rendered.spans()
+        if span.kind != "section"
+    ]
+    addresses = [[origin.address for origin in it.sources] for it in rendered.messages]
+    assert all(span.turn in addresses[span.message] for span in rendered.spans())
+
+
 def test_a_gap_belongs_to_what_is_around_it() -> None:
     """A gap between two parts is of the part that holds both."""
     nested = Section("a", "x", "y", Section("b", "z", title="B"))
@@ -409,6 +448,22 @@ def test_a_format_block_that_changes() -> None:
     ]
 
 
+def test_tokens_of_sections_are_those_of_spans() -> None:
+    """The tokens of a section, of a part and of a line are the sums of those of their spans."""
+    with Timeline() as prompt:
+        with System("Be kind."), Section("rules", "Never ", Value("promise"), ".", title="Rules"):
+            List("A refund ", Item("costs ", Value("three"), " days."))
+            Section("tone", "Be ", Volatile("brief", "how"), ".", title=Value("The tone"))
+        User(Section("part", "Help ", Value("me"), " now."), "please")
+    rendered = render(prompt, model="gpt-5")
+    report, sums = rendered.tokens, Counter[str]()
+    for span, tokens in zip(rendered.spans(), report.spans, strict=True):
+        sums[span.address] += tokens
+    nested = {"rules": sums["rules"] + sums["rules/tone"]}
+    assert {**sums, **nested}.items() >= report.sections.items()
+    assert {"rules", "rules/tone", "user[0]/part"} == {*report.sections}
+
+
 def test_tokens_of_spans() -> None:
     """The report has the tokens of each span, which add up to those of their text."""
     rendered = render(
@@ -422,7 +477,8 @@ def test_tokens_of_spans() -> None:
 # What holds of all of them.
 
 
-@examples(200, fast=15)
+@pytest.mark.slow
+@examples(200)
 @given(requests())
 def test_spans_tile(rendered: Rendered) -> None:
     """The spans of any prompt, for any provider and in any budget, tile its texts."""
@@ -430,11 +486,48 @@ def test_spans_tile(rendered: Rendered) -> None:
     assert len(rendered.spans()) == len(rendered.tokens.spans)
 
 
+def plain_span(span: Span) -> tuple[Any, ...]:
+    """Return what a span is without its place."""
+    return span.kind, span.text, span.address, span.turn, span.role, span.label, span.source
+
+
+@examples(300, fast=15)
+@given(ANY_PROMPTS, TRANSFORMATIONS, st.sampled_from(PROVIDERS))
+def test_spans_of_any_prompt(tree: Timeline, transformation: Any, provider: str | None) -> None:
+    """They tile its texts in every setting, each in a turn of its message, and change nothing."""
+    rendered = render(tree, provider=provider, transformation=transformation)
+    shown = str(rendered)
+    spans = rendered.spans()
+    turns = [{origin.address for origin in message.sources} for message in rendered.messages]
+    assert [] == holes(rendered)
+    # A ``Message`` of the author that is sent unchanged has no sources.
+    lost = (span for span in spans if span.turn not in (turns[span.message] or {span.address}))
+    assert [] == [*lost]
+    assert [] == [span for span in spans if not span.address or span.source is None]
+    again = render(tree, provider=provider, transformation=transformation)
+    assert (shown, spans) == (str(again), again.spans())
+
+
+@examples(100, fast=10)
+@given(ANY_PROMPTS, TRANSFORMATIONS)
+def test_spans_without_a_target(tree: Timeline, transformation: Any) -> None:
+    """Where a target takes the messages as they are, they are those of no target."""
+    roles = {"role_mapping": {"event": "user", "ephemeral": "user"}}
+    one, other = (
+        render(tree, provider=provider, transformation={**transformation, **roles})
+        for provider in (None, "openai")
+    )
+    assert (one.messages, [*map(plain_span, one.spans())]) == (
+        other.messages,
+        [*map(plain_span, other.spans())],
+    )
+
+
 def _values(place: ValuePlace, value: str) -> tuple[list[Any], list[str]]:
     """Return the holes of a prompt with a value, and what its spans of values are read as."""
     rendered = place.rendered([value])
     spans = [span for span in rendered.spans() if span.kind in ("value", "volatile")]
-    read = [place.read(spelled(span.text, place.prefix)) for span in spans]
+    read = [place.read(with_whole_prefix(span.text, place.prefix)) for span in spans]
     return holes(rendered), read
 
 
@@ -467,15 +560,20 @@ def nested(count: int) -> Section:
 
 # Volatile values, wherever a value may be.
 
-NEVER_VOLATILE = ("key of", "recorded", "value as", "column", "code", "json in", "json", "t-string")
+NEVER_VOLATILE = ("key of", "recorded", "value as", "column", "code", "json key")
+
+
+TAKES_VOLATILE = (
+    *("template", "untrusted", "source", "json", "json in data", "t-string", "part of a heading"),
+)
 
 
 def takes_volatile(place: ValuePlace) -> bool:
     """Return whether what is written in a place is the value itself, which may be volatile."""
     name = place.name.split(", ")[0]
-    if name.startswith(NEVER_VOLATILE) and name != "json cell":
+    if name.startswith(NEVER_VOLATILE):
         return False
-    return name in LINES or "cell" in name or name in ("template", "untrusted", "source")
+    return name in LINES or "cell" in name or name in TAKES_VOLATILE
 
 
 VOLATILE = [place for place in PLACES if takes_volatile(place)]
@@ -491,7 +589,7 @@ def test_volatile_values(value: str) -> None:
 @pytest.mark.parametrize("value", [-1, 2.5, True])
 def test_volatile_numbers(value: Any) -> None:
     """So are numbers, in data that may be numbers."""
-    names = ("cell", "detail", "data", "target")
+    names = ("cell", "detail", "data", "target", "json", "t-string")
     places = [place for place in VOLATILE if any(name in place.name for name in names)]
     assert [] == [place.name for place in places if not is_alike(place, value)]
 
@@ -530,6 +628,61 @@ def test_volatile_values_in_nested_variables() -> None:
     assert [("volatile", "c", "z"), ("value", "1", "i.at")] == [
         (span.kind, span.text, span.label) for span in render(System(template)).spans()
     ]
+
+
+def test_volatile_values_in_json() -> None:
+    """In JSON they are pieces, the rest stays one."""
+    data = {"at": Volatile(5, "n"), "of": [Volatile("<a>", "x"), Volatile(True, "y"), {}]}
+    rendered = render(Developer(Json(data)))
+    assert render(Developer(Json({"at": 5, "of": ["<a>", True, {}]}))).messages == rendered.messages
+    assert [
+        ("value", '{"at": ', None),
+        ("volatile", "5", "n"),
+        ("value", ', "of": [', None),
+        ("volatile", r'"\u003ca\u003e"', "x"),
+        ("value", ", ", None),
+        ("volatile", "true", "y"),
+        ("value", ", {}]}", None),
+    ] == [(span.kind, span.text, span.label) for span in rendered.spans()]
+
+
+def test_json_with_a_volatile_value_that_is_cut() -> None:
+    """What is left of JSON is volatile as a whole: where it was cut, none of it is told apart."""
+    json = Json({"a": "b c d e f g h i j k l m", "b": Volatile("n o p", "clock")})
+    spans = render(User(Limit(5, json)), counter=len).spans()
+    assert [("volatile", "clock")] == [(span.kind, span.label) for span in spans]
+
+
+def test_volatile_values_in_t_strings() -> None:
+    """A t-string takes them among other arguments, in another t-string, and with a format."""
+    inner = template("", Interpolation(Volatile("b", "y")), "")
+    text = template("", Interpolation(Volatile(2.5, "x"), format_spec=".2f"), "")
+    with Timeline() as prompt, Developer():
+        Text(text, Value("d"), template("", Interpolation(inner), "!"), Volatile("c", "z"))
+    assert [
+        ("volatile", "2.50", "x"),
+        ("value", "d", None),
+        ("volatile", "b", "y"),
+        ("author", "!", None),
+        ("volatile", "c", "z"),
+    ] == [(span.kind, span.text, span.label) for span in render(prompt).spans()]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda it: List(it, Volatile("b", "y")),
+        lambda it: Example(it, Volatile("b", "y")),
+        lambda it: FirstFit(it, Volatile("b", "y")),
+        Heading,
+    ],
+)
+def test_volatile_values_in_t_strings_of_other_parts(write: Any) -> None:
+    """They leave the block, too, and are where the t-string is."""
+    with Timeline() as prompt, Developer("a"):
+        write(template("", Interpolation(Volatile("b", "x")), ""))
+    labels = [span.label for span in render(prompt).spans() if span.label]
+    assert (["x"], 2) == (labels[:1], len(prompt.content[0].content))
 
 
 def test_volatile_values_leave_the_block() -> None:

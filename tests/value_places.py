@@ -359,10 +359,10 @@ def _written(message: Message, prefix: str) -> Written:
     ]
     texts = [block.text for block in blocks if block.type == "text"]
     shape = (message.role, *(block.type for block in blocks))
-    return Written(shape, tuple(spelled(text, prefix) for text in texts))
+    return Written(shape, tuple(with_whole_prefix(text, prefix) for text in texts))
 
 
-def spelled(text: str, prefix: str) -> str:
+def with_whole_prefix(text: str, prefix: str) -> str:
     """Return a text whose blank lines have the whole prefix, which is written without its end."""
     if not prefix:
         return text
@@ -434,3 +434,51 @@ def recorded_of(name: str, delimiters: str | None = None) -> ValuePlace:
         fenced=delimiters not in ("prefix", "none"),
         strict=delimiters in ("prefix", "none"),
     )
+
+
+# The places by name.
+
+SPOKEN = [name for name, form in FORMS.items() if form.bare or form.own]
+WHOLLY: Mapping[str, list[ValuePlace]] = {
+    "markdown": [place_of(form, "developer", "markdown") for form in FORMS],
+    "xml": [place_of(form, "developer", "xml") for form in FORMS],
+    "grounding": [place_of(form, "grounding", "markdown") for form in FORMS],
+    "lines": [line_of(name) for name in LINES],
+    "unfenced lines": [line_of(name, "none") for name in LINES],
+    "recorded": [recorded_of(name) for name in RECORDED],
+}
+PARTLY: Mapping[str, list[ValuePlace]] = {
+    "section": [place_of(form, "section", "markdown") for form in FORMS],
+    "section in xml": [place_of(form, "section", "xml") for form in FORMS],
+    "section of a user": [place_of(form, "section of a user", "xml") for form in FORMS],
+    "literal in xml": [place_of(form, "grounding", "xml", "literal") for form in FORMS],
+    **{
+        f"{holder}, {delimiters}": [
+            place_of(form, holder, "markdown", delimiters) for form in FORMS
+        ]
+        for holder in ("ephemeral", "grounding", "event")
+        for delimiters in DELIMITERS
+    },
+    **{
+        name: [place_of(form, name, "markdown") for form in SPOKEN]
+        for name, holder in HOLDERS.items()
+        if holder.spoken
+    },
+    **{
+        f"lines, {delimiters}": [line_of(name, delimiters) for name in LINES]
+        for delimiters in ("tag", "literal", "prefix")
+    },
+    **{
+        f"recorded, {delimiters}": [recorded_of(name, delimiters) for name in RECORDED]
+        for delimiters in DELIMITERS
+    },
+}
+READABLE = {**WHOLLY, **PARTLY}
+FULLY: Mapping[str, list[ValuePlace]] = {
+    f"full {name}": [place.in_full() for place in places if not place.strict]
+    for name, places in READABLE.items()
+    if not all(place.strict for place in places)
+}
+"""The places whose encoding is a choice, in full."""
+GROUPS = {**READABLE, **FULLY}
+PLACES = [place for places in READABLE.values() for place in places]

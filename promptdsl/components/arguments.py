@@ -1,7 +1,7 @@
 """The arguments of a component: turned into content, and moved out of the block they joined."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
@@ -9,8 +9,8 @@ from promptdsl.components.replacements import PARTS_REPLACED, placed
 from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_text
 from promptdsl.foundation.errors import ContentError, PromptError, ScopeError, with_article
 from promptdsl.foundation.escaping import is_number, text_of
-from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.labelled import Labelled
+from promptdsl.foundation.frozen import Around, is_mapping, json_leaf
+from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.notice import Notice
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author
@@ -106,6 +106,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(_apart(arg, component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
+            busy += inserted((arg,))
     _end_run(component, run, content, several=several)
     if busy:
         adopt(component, busy)
@@ -157,7 +158,8 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(arg)
         elif arg is not None and arg is not False:
             content.append(_item_of(tuple(inline(arg, component)), component))
-    adopt(component, [arg for arg in content if arg.mask & (BUSY | BARE)])
+    parts = (*content, *inserted(args))
+    adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
     return [_item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
 
 
@@ -258,6 +260,19 @@ def _t_string_parts(t_string: TString, component: Node) -> list[Inline]:
     return parts or [""]
 
 
+def inserted(args: Iterable[object]) -> list[Node]:
+    """Return the volatile values in the t-strings among arguments, at any depth."""
+    found: list[Node] = []
+    waiting = [*args]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, VolatileNode):
+            found.append(value)
+        elif not isinstance(value, str | Node) and _is_t_string(value):
+            waiting += [getattr(entry, "value", None) for entry in value.interpolations]
+    return found
+
+
 def _entries_reversed(t_string: TString) -> list[str | Interpolation]:
     """Return the static texts and interpolations of a t-string, which take turns, last first."""
     entries: list[str | Interpolation] = []
@@ -275,7 +290,10 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
     value = interpolation.value
     # The code in its braces, without the blanks around it.
     expression: str | None = (getattr(interpolation, "expression", None) or "").strip() or None
-    if isinstance(value, Node):
+    volatile = value if isinstance(value, VolatileNode) else None
+    if volatile is not None:
+        value = volatile.plain
+    elif isinstance(value, Node):
         raise ContentError(
             f"{named_label(value)} cannot be inside a t-string",
             fix="pass it as an argument of its own",
@@ -292,6 +310,9 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
             fix="correct the part after its colon or exclamation mark",
             at=(component.source,),
         ) from None
+    if volatile is not None:
+        text, label = text_of(value), volatile.label
+        return make(VolatileNode, mask=TEXT_BITS, at=volatile, text=text, label=label)
     return value_node(value, component, expression)
 
 
@@ -349,11 +370,26 @@ def value_text(value: object) -> str:
     """Return the text of a value, with its label if it is volatile."""
     if not isinstance(value, ValueNode):
         return text_of(value)
-    if not isinstance(value, VolatileNode):
-        return value.text
-    text = Labelled(value.text)
-    text.label = value.label
-    return text
+    is_volatile = isinstance(value, VolatileNode)
+    return labelled(value.text, value.label) if is_volatile else value.text
+
+
+def volatile_leaf(
+    values: list[VolatileNode], labels: dict[tuple[object, ...], str], *group: str
+) -> Callable[[object, Around, object], object]:
+    """Return a function that returns the plain value of a volatile one in data, and notes it.
+
+    ``labels`` gets its label by its path, which begins with ``group``.
+    """
+
+    def leaf(item: object, around: Around, key: object) -> object:
+        if not isinstance(item, VolatileNode):
+            return json_leaf(item, around, key)
+        values.append(item)
+        labels[*group, *around.values(), key] = item.label or ""
+        return item.plain
+
+    return leaf
 
 
 def check_finished(arg: Node, component: Node) -> None:

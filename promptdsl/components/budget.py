@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from typing import Literal, Never
 
-from promptdsl.components.arguments import Content, adopt, block_part, inline, is_data, one_text
+from promptdsl.components.arguments import (
+    Content,
+    adopt,
+    block_part,
+    inline,
+    inserted,
+    is_data,
+    one_text,
+)
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
 from promptdsl.components.options import check_choice, check_count, check_priority, too_many
 from promptdsl.components.scope import Component, misplaced
@@ -84,7 +92,8 @@ class FirstFit(Container, FirstFitNode):
             elif arg is not None and arg is not False:
                 parts, mask = one_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component.at))
-        adopt(component, [part for part in alternatives if part.mask & (BUSY | BARE)])
+        written = (*alternatives, *inserted(args))
+        adopt(component, [part for part in written if part.mask & (BUSY | BARE)])
         return alternatives
 
 

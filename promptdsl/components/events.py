@@ -3,20 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from promptdsl.components.arguments import Content, adopt_values
+from promptdsl.components.arguments import Content, adopt_values, volatile_leaf
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
 from promptdsl.components.scope import place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import text_of
-from promptdsl.foundation.frozen import (
-    EMPTY,
-    Around,
-    frozen,
-    is_list,
-    is_mapping,
-    json_leaf,
-    plain,
-)
+from promptdsl.foundation.frozen import EMPTY, frozen, is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import end_traceback
@@ -196,14 +188,7 @@ def _settled(
     labels: dict[tuple[object, ...], str],
 ) -> Mapping[str, object]:
     """Return fields with plain values, and note the volatile ones and their labels."""
-
-    def leaf(item: object, around: Around, key: object) -> object:
-        if not isinstance(item, VolatileNode):
-            return json_leaf(item, around, key)
-        volatile.append(item)
-        labels[group, *around.values(), key] = item.label or ""
-        return item.plain
-
+    leaf = volatile_leaf(volatile, labels, group)
     settled: dict[str, object] = {}
     for name, value in fields.items():
         if type(value) is str or value is None or value is ABSENT:

@@ -11,6 +11,7 @@ from promptdsl.components.arguments import (
     gather,
     gather_items,
     inline,
+    inserted,
     refused,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
@@ -174,7 +175,7 @@ class Example(TextContainer, ExampleNode):
         for part in _without_nothing(component, args):
             if not isinstance(part, Node):
                 inline(part, component)
-        parts = [part for part in args if isinstance(part, Node)]
+        parts = [*inserted(args), *(part for part in args if isinstance(part, Node))]
         adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
         sides: list[Child] = []
         for name, part in zip(("input", "output"), args, strict=True):

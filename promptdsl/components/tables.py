@@ -196,10 +196,10 @@ def _checked_cell(
 ) -> object:
     """Return a cell as plain data that has a text, or raise :class:`ContentError`."""
     try:
-        if isinstance(cell, VolatileNode):
-            volatile.append(cell)
-            return cell
         if isinstance(cell, Node):
+            if isinstance(cell, VolatileNode):
+                volatile.append(cell)
+                return cell
             raise ContentError(
                 f"{named_label(cell)} cannot be in a cell",
                 fix="give its text: a cell is a value; trusted(text) makes author text of it",

@@ -14,9 +14,11 @@ from promptdsl.components.arguments import (
     adopt_values,
     bare,
     inline,
+    inserted,
     one_text,
     refused,
     value_text,
+    volatile_leaf,
 )
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import (
@@ -42,6 +44,8 @@ from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import json_text
+from promptdsl.foundation.json import read_json
+from promptdsl.foundation.labelled import json_pieces
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.unicode import exact
@@ -195,7 +199,7 @@ def begin_text(
         else:
             join(component, top, mask)
     except PromptError as error:
-        retract(parts)
+        retract((*parts, *inserted(parts)))
         end_traceback(error)
         raise
 
@@ -217,6 +221,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline
             raise refused(arg, component)
         elif not isinstance(arg, Node):
             parts.extend(inline(arg, component))
+            busy += inserted((arg,))
         elif isinstance(arg, ValueNode):
             if arg.mask & BUSY:
                 busy.append(arg)
@@ -342,6 +347,8 @@ class Untrusted(Component, UntrustedNode):
 class Json(Component, JsonNode):
     r"""A value as strict JSON on one line; ``<``, ``>`` and ``&`` are written as ``\u003c`` etc.
 
+    Strings, numbers and booleans in it may be :class:`Volatile`.
+
     Raises :class:`ContentError` for a value that JSON cannot say, such as a date or ``NaN``.
 
     >>> from promptdsl import Json, User, render
@@ -359,7 +366,13 @@ class Json(Component, JsonNode):
         try:
             if unknown:
                 refuse_options(self, unknown)
-            self.text = json_text(value)
+            self.pieces = ()
+            volatile: list[VolatileNode] = []
+            labels: dict[tuple[object, ...], str] = {}
+            self.text = json_text(value, "value", volatile_leaf(volatile, labels))
+            if volatile:
+                adopt_values(self, volatile)
+                self.pieces = json_pieces(read_json(self.text), ("value",), labels)
         except PromptError as error:
             retract(found_in(value))
             end_traceback(error.located(self.source))

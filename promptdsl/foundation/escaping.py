@@ -23,7 +23,7 @@ from functools import cache
 from typing import TypeAlias
 
 from promptdsl.foundation.errors import ContentError, DataError
-from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.frozen import Leaf, json_leaf, plain
 from promptdsl.foundation.json import stack_is_full
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 
@@ -82,14 +82,15 @@ def title(text: str) -> str:
     return text if text.isprintable() else _TITLE.sub(reference, text)
 
 
-def json_text(value: object, name: str = "value") -> str:
+def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str:
     r"""Return strict JSON on one line, with ``<``, ``>`` and ``&`` as ``\u003c`` and so on.
 
     Raises :class:`ContentError`, which calls the value ``name``, for what JSON cannot express (NaN,
-    a date), for data that contains itself, and for data nested deeper than 200 levels.
+    a date), for data that contains itself, and for data nested deeper than 200 levels. ``leaf``
+    may return JSON data for objects of other types.
     """
     try:
-        text = json.dumps(plain(value, name), ensure_ascii=False)
+        text = json.dumps(plain(value, name, leaf), ensure_ascii=False)
     except (DataError, RecursionError) as failure:
         error = failure if isinstance(failure, DataError) else stack_is_full()
         raise ContentError(error.what, fix=error.fix) from None

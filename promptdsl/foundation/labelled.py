@@ -1,5 +1,12 @@
 """The mark of a string or a number as a value with a label, among strings that are author text."""
 
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any, overload
+
+from promptdsl.foundation.escaping import json_text
+from promptdsl.foundation.frozen import is_list, is_mapping
+
 
 class Label:
     """What marks a value that differs from one rendering to the next: its ``label``.
@@ -24,7 +31,11 @@ class LabelledFloat(Label, float):
     """A number."""
 
 
-def labelled(value: str | float, label: str) -> str | float:
+@overload
+def labelled(value: str, label: str | None) -> Labelled: ...
+@overload
+def labelled(value: float, label: str | None) -> float: ...
+def labelled(value: str | float, label: str | None) -> str | float:
     """Return a value with its label; a boolean, which has no place in a text, has none."""
     if type(value) is bool:
         return value
@@ -32,3 +43,30 @@ def labelled(value: str | float, label: str) -> str | float:
     marked = Labelled(value) if isinstance(value, str) else kind(value)
     marked.label = label
     return marked
+
+
+Labels = Mapping[Any, str]  # Any: a path, a tuple of names and indexes
+"""The labels of the volatile values in data, by their paths."""
+
+
+def json_pieces(value: object, path: tuple[object, ...], labels: Labels) -> tuple[Labelled, ...]:
+    """Return the JSON text of data in pieces: its volatile values, and what stands around them."""
+    pieces: list[Labelled] = []
+    for is_plain, group in groupby(_json_parts(value, path, labels), lambda it: it.label is None):
+        run = [*group]
+        pieces += [Labelled("".join(run))] if is_plain else run
+    return tuple(pieces)
+
+
+def _json_parts(value: object, path: tuple[object, ...], labels: Labels) -> Iterator[Labelled]:
+    """Yield the parts of JSON data, which is nested 200 levels deep at most."""
+    if is_mapping(value) or is_list(value):
+        entries = [*(value.items() if is_mapping(value) else enumerate(value))]
+        start, end = "{}" if is_mapping(value) else "[]"
+        for index, (key, item) in enumerate(entries):
+            name = f"{json_text(key)}: " if is_mapping(value) else ""
+            yield Labelled(f"{', ' if index else start}{name}")
+            yield from _json_parts(item, (*path, key), labels)
+        yield Labelled(end if entries else start + end)
+    else:
+        yield labelled(json_text(value), labels.get(path))

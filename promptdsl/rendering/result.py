@@ -156,7 +156,7 @@ class Rendered:
         """Return each piece of the messages: its place, what it is, and the line that wrote it.
 
         The spans of a text are in order, without overlaps and holes: together they are the text. A
-        block other than text has one span.
+        tool result has those of the blocks in it, any other block has one, without text.
         """
         from promptdsl.rendering.spans import SpanReader
 

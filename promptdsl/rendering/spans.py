@@ -12,9 +12,15 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.lower import system_origins
+from promptdsl.rendering.text.lower import LABEL_OF, system_origins
 from promptdsl.rendering.text.strings import SpanKind, Stretch
-from promptdsl.rendering.text.traced import TracedPage, TracedPart, TracedTurn, lower_traced
+from promptdsl.rendering.text.traced import (
+    TracedPage,
+    TracedPart,
+    TracedPiece,
+    TracedTurn,
+    lower_traced,
+)
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
@@ -38,9 +44,10 @@ class Span:
     - ``volatile``: the same of a :class:`Volatile`;
     - ``conversation``: text of a user, an assistant, a tool or a recording, values in it included.
 
-    ``address`` is the path of the section or the turn, as in losses. ``label`` names a ``Volatile``
-    or the variable of a template. ``source`` is the file and line. ``cache`` is the cache mark of
-    the block, at its last span.
+    ``address`` is the path of the section or the turn, as in losses. ``turn`` is the address of the
+    turn alone, as in ``message.sources``; ``role`` is its role as its author wrote it, so
+    ``event`` and ``ephemeral`` too. ``label`` names a ``Volatile`` or the variable of a template.
+    ``source`` is the file and line. ``cache`` is the cache mark of the block, at its last span.
 
     >>> from promptdsl import Section, System, Value, render
     >>> rendered = render(System(Section("role", "You help ", Value("<Ann>"), ".", title="Role")))
@@ -59,6 +66,8 @@ class Span:
     text: str
     kind: SpanKind
     address: str
+    turn: str
+    role: str
     label: str | None = None
     source: Source | None = None
     cache: Cache | None = None
@@ -123,8 +132,11 @@ class SpanReader:
         pieces = _pieces(text, writer)
         start, cache = 0, getattr(block, "cache", None)
         last = len(pieces) - 1
+        role = LABEL_OF.get(getattr(writer.turn.node, "kind", ""), self.messages[message].role)
+        turn = self.turn_address(writer.turn, next((part for _, part in pieces if part), None))
         for index, (stretch, part) in enumerate(pieces):
             end = start + stretch.length
+            turn = self.turn_address(writer.turn, part) if part else turn
             yield Span(
                 message,
                 number,
@@ -133,6 +145,8 @@ class SpanReader:
                 text[start:end],
                 stretch.kind,
                 self.address(writer.turn, part),
+                turn,
+                role,
                 stretch.label,
                 self.line(part, stretch.node) or writer.turn.source,
                 cache if index == last else None,
@@ -164,10 +178,13 @@ class SpanReader:
 
     def address(self, turn: TracedTurn, part: TracedPart | None) -> str:
         """Return the address of a part of a turn, or without one of the turn itself."""
-        path = "" if part is None else part.path
-        if part is None or path or not isinstance(turn.node, ConsolidatedNode):
-            return path or turn.address
-        # System text outside of sections: the address is that of its turn.
+        return (part and part.path) or self.turn_address(turn, part)
+
+    def turn_address(self, turn: TracedTurn, part: TracedPart | None) -> str:
+        """Return the address of the turn that a part was written in."""
+        if part is None or not isinstance(turn.node, ConsolidatedNode):
+            return turn.address
+        # System text is made of several turns, and of sections beside them.
         if not self.addresses:
             origins = map(origin_of, system_origins(turn.node))
             for node, origin in zip(turn.node.content, origins, strict=True):
@@ -191,14 +208,19 @@ def _types_in(messages: Sequence[Message]) -> list[object]:
 
 
 def _pieces(text: str, writer: Writer) -> list[tuple[Stretch, TracedPart | None]]:
-    """Return the stretches of the text of a block, each with the part that wrote it.
-
-    Neighbours of one part and kind are joined, except for values.
-    """
+    """Return the stretches of the text of a block, each with the part that wrote it."""
     page = writer.page
     pieces = page.segments[writer.place].pieces if page else []
     if not pieces or text != "".join([piece.text for piece in pieces]):
         return [(Stretch(len(text), "conversation"), None)]
+    return joined(pieces)
+
+
+def joined(pieces: Sequence[TracedPiece]) -> list[tuple[Stretch, TracedPart | None]]:
+    """Return the stretches of pieces, each with the part that wrote it.
+
+    Neighbours of one part and kind are one, except for values.
+    """
     found: list[tuple[Stretch, TracedPart | None]] = []
     for piece in pieces:
         for stretch in piece.stretches or (Stretch(len(piece.text), "section"),):
@@ -206,6 +228,6 @@ def _pieces(text: str, writer: Writer) -> list[tuple[Stretch, TracedPart | None]
             before, part = found[-1] if found else (None, None)
             if before and part is piece.part and before.kind == kind and kind in JOINED:
                 found[-1] = Stretch(before.length + length, kind), part
-            elif length or not text:
+            elif length or len(pieces) == 1:
                 found.append((stretch, piece.part))
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import TemplateError, nearest
-from promptdsl.foundation.labelled import Labelled
+from promptdsl.foundation.labelled import labelled
 from promptdsl.templates.folders import find, read_template, registered, templates_root
 from promptdsl.templates.pieces import Piece
 
@@ -85,9 +85,7 @@ def _labelled(piece: Piece) -> str:
     """Return a piece of a user's template as a piece of the text of an event."""
     if isinstance(piece, str):
         return piece
-    value = Labelled(piece.text)
-    value.label = piece.name if piece.is_volatile else None
-    return value
+    return labelled(piece.text, piece.name if piece.is_volatile else None)
 
 
 def _kinds(folder: str) -> list[str]:

@@ -82,6 +82,11 @@ class Tokens(ABC):
     def label(self) -> str:
         """How sure the counts are: ``"exact"``, or an estimate with its method and usual error."""
 
+    @property
+    def method(self) -> str:
+        """How texts are counted, in short: an encoding and its factor, or the label."""
+        return self.label
+
     @abstractmethod
     def count(self, text: str, /) -> Count:
         """Return the tokens of a text, and how sure this count is."""

@@ -34,6 +34,12 @@ class EncodedTokens(Tokens):
         """How sure the counts are."""
         return self._label
 
+    @property
+    def method(self) -> str:
+        """The encoding, and its factor if it has one: ``"o200k_base x 1.35"``."""
+        factor = self._plain[_MUST_FIT] / 1000
+        return self._name if factor == 1 else f"{self._name} x {factor:g}"
+
     def count(self, text: str, /) -> Count:
         """Return the tokens of a text; an estimate where cuts may have changed their number."""
         encoded = self._encoded(text)

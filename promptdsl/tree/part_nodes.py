@@ -7,6 +7,7 @@ from typing import Any
 
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject
+from promptdsl.foundation.labelled import Labelled
 from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.node import Node, node_class
@@ -137,9 +138,13 @@ class CodeNode(Node):
 
 @node_class
 class JsonNode(Node):
-    """A value as JSON ``text``, in which ``<``, ``>`` and ``&`` are escaped."""
+    """A value as JSON ``text``, in which ``<``, ``>`` and ``&`` are escaped.
+
+    ``pieces`` are its parts where some are volatile values, which have a label.
+    """
 
     text: str
+    pieces: tuple[Labelled, ...] = ()
 
 
 @node_class

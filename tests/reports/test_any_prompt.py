@@ -3,24 +3,15 @@
 from collections import Counter
 from itertools import pairwise
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import Rendered, prefix_report, render
 from tests.budget.descriptions import Part, built
-from tests.budget.fitted import fitted
-from tests.budget.trees import rooms, trees
+from tests.budget.trees import trees
+from tests.reports.any_requests import requests
 from tests.reports.prompts import PROVIDERS, words
 from tests.searching import examples
-
-
-@st.composite
-def requests(draw: st.DrawFn) -> Rendered:
-    """Return what a prompt comes to in a budget, for any provider."""
-    tree = draw(trees())
-    rendered = fitted(tree, draw(rooms(tree)), provider=draw(st.sampled_from(PROVIDERS)))
-    assume(rendered is not None)
-    return rendered  # type: ignore[return-value]
 
 
 @examples(100, fast=7)

@@ -13,6 +13,7 @@ from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
+    JsonNode,
     SectionNode,
     TableNode,
     TemplateNode,
@@ -79,6 +80,7 @@ _DATA: dict[type[Node], tuple[str, ...]] = {
     UntrustedNode: ("text", "origin"),
     TemplateNode: ("variables",),
     EventBlockNode: ("labels",),
+    JsonNode: ("pieces",),
 }
 """The fields of data that may hold volatile values; ``labels`` are those of such values."""
 

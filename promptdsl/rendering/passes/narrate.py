@@ -1,9 +1,9 @@
 """Narrate: turns events into fenced text, in the role that the configuration gives them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import chain, groupby
-from typing import Any, cast
+from itertools import chain
+from typing import cast
 
 import attrs
 
@@ -14,7 +14,7 @@ from promptdsl.foundation.escaping import data_text, inline_line, json_text, tit
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.guards import json_body
 from promptdsl.foundation.json import ABSENT
-from promptdsl.foundation.labelled import Labelled
+from promptdsl.foundation.labelled import Labelled, json_pieces, labelled
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
@@ -135,7 +135,8 @@ def _event_fields(
             path = ("details", key) if dot else ("fields", name)
             encoded.label = labels.get(path)
             if is_json:
-                encoded.pieces = _json_pieces(value, path, labels, nested)
+                pieces = json_pieces(value, path, labels)
+                encoded.pieces = tuple(labelled(nested(it), it.label) for it in pieces)
         return encoded
 
     texts: dict[str, object] = {}
@@ -152,37 +153,3 @@ def _event_fields(
             absent = ABSENT if name in ("old", "new") else None
             texts[name] = None if value is absent else encode(name, value)
     return texts
-
-
-def _json_pieces(
-    value: object,
-    path: tuple[object, ...],
-    labels: Mapping[Any, str],  # Any: a path
-    nested: Callable[[str], str],
-) -> tuple[Labelled, ...]:
-    """Return the text of JSON data in pieces; ``nested`` encodes it, each string by itself."""
-    pieces: list[Labelled] = []
-    for is_plain, group in groupby(_json_parts(value, path, labels), lambda it: it.label is None):
-        run = [*group]
-        for part in [Labelled("".join(run))] if is_plain else run:
-            pieces.append(Labelled(nested(part)))
-            pieces[-1].label = part.label
-    return tuple(pieces)
-
-
-def _json_parts(
-    value: object, path: tuple[object, ...], labels: Mapping[Any, str]
-) -> Iterator[Labelled]:  # Any: a path
-    """Yield the parts of JSON data, which is nested 200 levels deep at most."""
-    if is_mapping(value) or is_list(value):
-        entries = [*(value.items() if is_mapping(value) else enumerate(value))]
-        start, end = "{}" if is_mapping(value) else "[]"
-        for index, (key, item) in enumerate(entries):
-            name = f"{json_text(key)}: " if is_mapping(value) else ""
-            yield Labelled(f"{', ' if index else start}{name}")
-            yield from _json_parts(item, (*path, key), labels)
-        yield Labelled(end if entries else start + end)
-    else:
-        piece = Labelled(json_text(value))
-        piece.label = labels.get(path)
-        yield piece

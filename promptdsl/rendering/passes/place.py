@@ -6,7 +6,7 @@ from itertools import pairwise
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import inline_line
-from promptdsl.foundation.labelled import Labelled
+from promptdsl.foundation.labelled import labelled
 from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
@@ -90,9 +90,8 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         title = (
             _attribute(request.title, request, config) if has_end else inline_line(request.title)
         )
-        piece = Labelled(title)
-        piece.label = getattr(request.title, "label", None)
-        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, pieces=(piece,))
+        pieces = (labelled(title, getattr(request.title, "label", None)),)
+        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, pieces=pieces)
         content = (heading, *content)
     fenced = fence(
         delimiter,

@@ -4,8 +4,9 @@ The tokens of the parts of a text add up to those of the text. The pieces of a t
 have a slightly different sum: the difference is spread over them.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 import attrs
 
@@ -16,8 +17,8 @@ from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.spans import Span
-from promptdsl.rendering.text.traced import TracedEntry, TracedPart, TracedTurn
+from promptdsl.rendering.spans import Span, joined
+from promptdsl.rendering.text.traced import TracedEntry, TracedPart, TracedPiece, TracedTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens
@@ -211,8 +212,7 @@ class Ledger:
             for segment in page.segments:
                 start = before[-1]
                 if segment.block is None:
-                    texts = [piece.text for piece in segment.pieces]
-                    before += [start + end for end in _spread(texts, tokens)]
+                    before += [start + end for end in _piece_ends(segment.pieces, tokens)]
                 else:
                     before.append(start + block_tokens(segment.block, tokens, facts))
         top = _CountedNode(depth - 1, source, 0)
@@ -289,6 +289,15 @@ def span_tokens(
             yield from (end - start for start, end in pairwise(ends))
         else:
             yield block_tokens(block, tokens, facts)
+
+
+def _piece_ends(pieces: Sequence[TracedPiece], tokens: Tokens) -> Iterator[int]:
+    """Yield the tokens up to the end of every piece: those of the spans in it."""
+    text = "".join([piece.text for piece in pieces])
+    ends = [0, *accumulate(stretch.length for stretch, _ in joined(pieces))]
+    counted = [0, *_spread([text[start:end] for start, end in pairwise(ends)], tokens)]
+    for end in accumulate(len(piece.text) for piece in pieces):
+        yield counted[bisect_left(ends, end)]
 
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:

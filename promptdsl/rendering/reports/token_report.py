@@ -50,6 +50,11 @@ class TokenReport:
         """How sure the total is: ``"exact text, assumed frame"``, or an estimate and its method."""
         return _total(self._outcome, self._tokens)[1]
 
+    @property
+    def method(self) -> str:
+        """The tokenizer, and its factor if it has one: ``"o200k_base x 1.35"``."""
+        return self._tokens.method
+
     @cached_property
     def typical(self) -> int | None:
         """The usual count of an estimate if it is less than ``total``, otherwise ``None``."""

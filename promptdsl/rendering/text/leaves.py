@@ -151,11 +151,13 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
     frame, fences, rules = around.form.json, state.fences, around.rules
     is_full = rules.full or not (frame.tags or fences.in_body(rules))
     literals = rules.literals if is_full else fences.literals | rules.literals
-    text = json_body(node.text, fences.vocabulary, literals, full=is_full)
+    encode = partial(json_body, names=fences.vocabulary, literals=literals, full=is_full)
+    whole = encode(node.text)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
-    text = guard(text, (), rules.literals)
+    text = guard(whole, (), rules.literals)
     if state.page.stretches is not None:
-        state.page.stretches.append(Stretch(len(text), "value"))
+        pieces = [value_stretch(encode(it), it) for it in node.pieces or (node.text,)]
+        state.page.stretches += guarded(pieces, whole, text)
     _write_in_frame(state, text, frame, around)
 
 
@@ -224,10 +226,12 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
             if type(cell) is Trusted:
                 # It is trusted, but still cannot leave the fences around it.
                 cells.append(Trusted(state.fences.authored(written(cell, note), rules)))
-            else:
-                plain = cell.plain if type(cell) is VolatileNode else cell
-                notice((data_text(plain),), note)
-                cells.append(plain)
+                continue
+            plain = cell.plain if type(cell) is VolatileNode else cell
+            text = plain if type(plain) is str else data_text(plain)
+            if not text.isprintable():
+                notice((text,), note)
+            cells.append(plain)
         rows.append(tuple(cells))
     format = node.format or around.form.table
     try:

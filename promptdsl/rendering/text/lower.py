@@ -203,7 +203,7 @@ class Lowering:
         """Return one turn as blocks."""
         options = turn.options
         # The address of a turn is its id, or its label and its number among turns of that label.
-        label = _LABEL_OF.get(turn.kind, turn.role)
+        label = LABEL_OF.get(turn.kind, turn.role)
         head, number = label, self.counts[label]
         self.counts[label] = number + 1
         if options.id:
@@ -336,7 +336,8 @@ class Lowering:
 
 
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
-_LABEL_OF = {"event": "event", "request": "ephemeral"}
+LABEL_OF = {"event": "event", "request": "ephemeral"}
+"""The role of a turn as its author wrote it, by its kind, where that is mapped to another role."""
 
 
 def _details_of(options: Options) -> Details:

@@ -32,9 +32,10 @@ SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "convers
 
 
 class Stretch(NamedTuple):
-    """The beginning, of some length, of what is left of a text: what it is, and its label.
+    """A run of characters in a text: its length, what it is, and its label.
 
-    ``node`` is the value that it is, if that has a line of its own.
+    It begins where the stretch before it ends. ``node`` is its value, if that has a
+    line of its own.
     """
 
     length: int
@@ -222,7 +223,7 @@ def value_stretch(text: str, value: object) -> Stretch:
 
 
 def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[Stretch]:
-    """Return the stretches of a text with encoded values in it, each directly behind ``after``.
+    """Return the stretches of a text with encoded values in it, each directly after ``after``.
 
     A value that is not there is left out.
     """
