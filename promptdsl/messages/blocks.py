@@ -105,6 +105,13 @@ class _MediaBlock(AnyBlock):
         return self.source.kind == "url"
 
     @property
+    def pixels(self) -> tuple[int, int] | None:
+        """The width and height of a picture in base64, ``None`` where they are not known."""
+        from promptdsl.messages.media.image_size import size_of
+
+        return size_of(self.source)
+
+    @property
     def media_type(self) -> str | None:
         """The media type of the source, or else the one that its extension tells."""
         if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
@@ -132,6 +139,8 @@ class ImageBlock(_MediaBlock):
     >>> from promptdsl import ImageBlock, MediaSource
     >>> ImageBlock(MediaSource("url", "https://example.com/a.png")).is_url
     True
+    >>> ImageBlock(MediaSource("base64", "R0lGODlhAwAFAAAAACw=")).pixels
+    (3, 5)
     """
 
     __slots__ = ()

@@ -32,12 +32,9 @@ def image_size(data: bytes) -> Size | None:
 
 def described(source: MediaSource) -> str:
     """Return the form of an attachment, its type and its size: ``(base64) image/png 640x480``."""
-    words = [f"({source.kind})"]
-    if source.media_type:
-        words.append(source.media_type)
     size = size_of(source)
-    words += [f"{size[0]}x{size[1]}"] if size else []
-    return " ".join(words)
+    words = [f"({source.kind})", *([source.media_type] if source.media_type else [])]
+    return " ".join([*words, f"{size[0]}x{size[1]}"] if size else words)
 
 
 def size_of(source: MediaSource) -> Size | None:
