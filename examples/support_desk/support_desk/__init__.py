@@ -1,0 +1,1 @@
+"""The prompts of a support desk: sections that they share, tools, and three prompts."""
