@@ -105,6 +105,15 @@ class _MediaBlock(AnyBlock):
         return self.source.kind == "url"
 
     @property
+    def media_type(self) -> str | None:
+        """The media type of the source, or else the one that its extension tells."""
+        if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
+            return self.source.media_type
+        from promptdsl.messages.media.media_type import told_type
+
+        return told_type(self.source.value)
+
+    @property
     def pixels(self) -> tuple[int, int] | None:
         """The width and height of a picture in base64, ``None`` where they are not known.
 

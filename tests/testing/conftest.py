@@ -17,6 +17,7 @@ def loaded() -> None:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> Project:
-    """Return an empty project."""
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Return an empty project, whose runs are no workers of the run around them."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     return Project(pytester)
