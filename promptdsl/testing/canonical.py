@@ -19,6 +19,7 @@ from promptdsl import (
     Message,
     ReasoningBlock,
     Rendered,
+    Source,
     Span,
     TextBlock,
     ToolDefinition,
@@ -170,6 +171,8 @@ class FileWriter:
     """The sections around the last text."""
     lost: Container[tuple[int, ...]] = ()
     """The places of the blocks that are not sent."""
+    source: Source | None = None
+    """The line that wrote the block that is written."""
 
     def file(self) -> PromptFile:
         """Return the whole file."""
@@ -194,7 +197,9 @@ class FileWriter:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
         losses: dict[tuple[str, str], dict[str, None]] = {}
         for loss in rendered.losses:
-            said = f"{loss.what}: {loss.why}"
+            # The title of a message tells what became of it.
+            why = loss.why.partition(", so ")[0]
+            said = why if len(loss.at) == 1 else f"{loss.what}: {loss.why}"
             name = "hint" if loss.kind == "hint" else "loss"
             losses.setdefault((name, said), {})[loss.path] = None
         for (name, said), paths in losses.items():
@@ -290,6 +295,7 @@ class FileWriter:
         self, block: Block, spans: Sequence[Span], sent: SentBlock | None, at: tuple[int, ...]
     ) -> None:
         """Write a block, with what is added for the target, and its cache mark."""
+        self.source = spans[0].source if spans else None
         self.write(*(("─■ added for the target", text) for text in (sent.before if sent else ())))
         note = ", not sent" if at in self.lost else ""
         if isinstance(block, TextBlock):
@@ -314,7 +320,8 @@ class FileWriter:
     def write(self, *parts: tuple[str, str]) -> None:
         """Write marks, each with a text after it."""
         self.parts += [
-            FilePart(self.texts.line(mark), self.texts.text(text)) for mark, text in parts
+            FilePart(self.texts.line(mark), self.texts.text(text), self.source)
+            for mark, text in parts
         ]
 
     def text(self, spans: Sequence[Span], note: str = "") -> None:
@@ -324,10 +331,11 @@ class FileWriter:
         is_open = last is not None and last.mark.startswith(OPEN_MARKS) and not last.text
         if note or (last and not is_open) or not (first.mark or first.text):
             # A text of its own.
-            self.parts.append(FilePart(f"─■ text{note}", "" if first.mark else first.text))
+            text = "" if first.mark else first.text
+            self.parts.append(FilePart(f"─■ text{note}", text, self.source))
             self.parts += [first, *more] if first.mark else more
         elif last and not first.mark:
-            self.parts[-1] = attrs.evolve(last, text=first.text)
+            self.parts[-1] = attrs.evolve(last, text=first.text, source=first.source)
             self.parts += more
         else:
             self.parts += [first, *more]
@@ -342,11 +350,15 @@ class FileWriter:
                 if body != text:
                     pieces.append((text[: -len(body)], span))
                 if mark or pieces:
-                    yield FilePart(mark, self.texts.of_spans(pieces))
+                    yield self.piece(mark, pieces)
                 mark = self.texts.line(_boundary(self.here, path))
                 self.here, text, pieces = path, body, []
             pieces.append((text, span))
-        yield FilePart(mark, self.texts.of_spans(pieces))
+        yield self.piece(mark, pieces)
+
+    def piece(self, mark: str, pieces: Sequence[tuple[str, Span]]) -> FilePart:
+        """Return the part of some pieces of text, with the line that wrote the first one."""
+        return FilePart(mark, self.texts.of_spans(pieces), pieces[0][1].source if pieces else None)
 
     def result(self, block: ToolResultBlock, spans: Sequence[Span], at: tuple[int, ...]) -> None:
         """Write the result of a tool."""

@@ -1,11 +1,12 @@
 """The text of a failing snapshot: a sentence, then every change at its place."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from promptdsl.testing.alignment import Hunk, hunks, increasing, most_alike
-from promptdsl.testing.differ import HEADER, Change, changes
+from promptdsl.testing.differ import HEADER, Change, changes, sources
 from promptdsl.testing.prompt_file import PromptFile
 
 CONTEXT = 2
@@ -24,6 +25,8 @@ NOUNS = {
     "dropped": ("part", "parts", "dropped", "not dropped any more"),
 }
 """The words for lines of the header that come and go, by their name."""
+SHORT = 60
+"""The characters of a changed line of the header that the first sentence tells whole."""
 ALIKE = 0.3
 """The share of words from which on two lines are one line that changed."""
 
@@ -34,7 +37,8 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     The first line is a summary. Then come the changes, each under its place: ``-`` begins a line
     of ``expected``, ``+`` one of ``actual``, two blanks one of both, ``~`` the changed words of the
     two lines before it as ``[-old-]{+new+}``, ``…`` lines that are left out, as they are equal.
-    ``exact`` is the token count of ``actual``, which its header has rounded.
+    A place is followed by the line that wrote it, where ``actual`` knows it. ``exact`` is the
+    token count of ``actual``, which its header has rounded.
 
     >>> from promptdsl.testing.prompt_file import FileEntry, FilePart
     >>> before, after = (
@@ -50,19 +54,24 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     found = changes(expected, actual)
     if not found:
         return ""
-    sentence = "; ".join(_summary(found))
-    # A small count is exact in the header.
-    if exact is not None and f"-> ~{exact:,}" not in sentence:
-        sentence += f"; {exact:,} tokens now"
-    lines = [sentence]
-    for place, group in groupby(found, key=_heading):
+    lines, written_at = ["; ".join(_summary(found, exact))], sources(actual)
+
+    def heading(change: Change) -> str:
+        if change.place[0] == HEADER:
+            return HEADER
+        source = None if change.kind == "removed" else written_at.get(change.place)
+        # A path as pytest names it: from the folder where it was started, if it is there.
+        line = str(source or "").removeprefix(os.path.join(os.getcwd(), ""))
+        return " > ".join(change.place) + (f" ({line})" if line else "")
+
+    for place, group in groupby((it for it in found if not _is_short(it)), key=heading):
         lines += ("", place)
         for change in group:
             lines += _body(change)
     return "\n".join(lines)
 
 
-def _summary(found: Sequence[Change]) -> Iterator[str]:
+def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the parts of the first sentence: messages and sections, cache marks, the header."""
     told = [change for change in found if change.place[0] != HEADER]
     yield from (f"`{it.was}` renamed to `{it.now}`" for it in told if it.kind == "renamed")
@@ -80,13 +89,16 @@ def _summary(found: Sequence[Change]) -> Iterator[str]:
             yield f"{name} moved"
         elif kind == "changed":
             if name != "cache" or not has_marks:
-                yield from (f"{name} {_shift(line)}" for line in lines)
+                now = f"{exact:,}" if name == "tokens" and exact is not None else ""
+                yield from (f"{name} {_shift(line, now)}" for line in lines)
         else:
             one, many, come, gone = NOUNS.get(
                 name, (f"{name} line", f"{name} lines", "added", "removed")
             )
             noun = one if len(lines) == 1 else many
             yield f"{len(lines)} {noun} {come if kind == 'added' else gone}"
+    if exact is not None and not any(it.place[1] == "tokens" for it in header):
+        yield f"{exact:,} tokens now"
 
 
 def _names(some: Sequence[Change]) -> str:
@@ -121,17 +133,22 @@ def _cache(change: Change) -> str:
     return f"the cache mark after `{change.place[-1]}` {verb}"
 
 
-def _shift(change: Change) -> str:
-    """Return a line of the header before and after, without the words at its end that are equal."""
+def _is_short(change: Change) -> bool:
+    """Return whether the first sentence has the whole change: a line of the header of few words."""
+    return (change.place[0], change.kind) == (HEADER, "changed") and _shift(change) != "changed"
+
+
+def _shift(change: Change, now: str = "") -> str:
+    """Return a line of the header before and after, without the words at its end that are equal.
+
+    ``now`` is the exact figure for the first word after; of a long line only that it changed.
+    """
     name = len(change.place[1]) + 2
     before, after = ((text or "")[name:].split(" ") for text in (change.before, change.after))
     while before[1:] and after[1:] and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
-    return f"{' '.join(before)} -> {' '.join(after)}"
-
-
-def _heading(change: Change) -> str:
-    return change.place[0] if change.place[0] == HEADER else " > ".join(change.place)
+    shift = f"{' '.join(before)} -> {' '.join([now, *after[1:]] if now else after)}"
+    return shift if len(shift) <= SHORT else "changed"
 
 
 def _body(change: Change) -> Iterator[str]:

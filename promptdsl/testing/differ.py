@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
+from promptdsl.foundation.source import Source
 from promptdsl.testing.alignment import Step, aligned, by_occurrence
 from promptdsl.testing.prompt_file import TITLE, FileEntry, FilePart, PromptFile, serialise
 
@@ -90,6 +91,17 @@ def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
     if not found and expected != actual:
         # Only the marks differ, and in a way that has no name.
         found.append(Change("changed", ("file",), serialise(expected), serialise(actual)))
+    return found
+
+
+def sources(file: PromptFile) -> dict[Place, Source]:
+    """Return the lines that wrote the messages and sections of a file, where it knows them."""
+    found: dict[Place, Source] = {}
+    for entry in _named(file):
+        for index, part in enumerate(entry.parts):
+            if part.source is not None:
+                found.setdefault((entry.name,), part.source)
+                found.setdefault(entry.place(index), part.source)
     return found
 
 

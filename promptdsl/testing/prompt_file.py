@@ -5,6 +5,7 @@ import re
 import attrs
 
 from promptdsl.foundation.errors import PromptError
+from promptdsl.foundation.source import Source
 from promptdsl.testing.escapes import GOES_ON
 
 VERSION = "promptdsl-snapshot: 1"
@@ -29,11 +30,14 @@ class FilePart:
 
     The mark is empty for text directly after the title of an entry. All characters can be seen:
     ``⟦...⟧`` are those that could not, and values that change. A mark that begins with ``─▷`` or
-    ``─◁`` stands in the middle of a text; every other one ends a text.
+    ``─◁`` stands in the middle of a text; every other one ends a text. ``source`` is the line that
+    wrote the beginning of the text; it is not in the file, and does not count when parts are
+    compared.
     """
 
     mark: str
     text: str = ""
+    source: Source | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen

@@ -1,6 +1,7 @@
 """Assertions on prompts: what passes, and the whole text of what fails."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +50,11 @@ def support(rule: str = "Be kind.", *more: Any, **request: Any) -> Rendered:
 
 
 ROLE, RULES, QUESTION, RENDER = (lines_of(support, offset)[0] for offset in (3, 4, 6, 7))
+
+
+def here(line: object) -> str:
+    """Return a line as it is named from the folder where the tests were started."""
+    return str(line).removeprefix(f"{Path.cwd()}/")
 
 
 def failure(claim: Callable[[], object]) -> str:
@@ -172,7 +178,7 @@ def test_another_text() -> None:
     assert (
         f"the prompts differ first in\n  - rules: {RULES}\n  + rules: {RULES}\n\n"
         "`rules` changed: 1 line\n\n"
-        "system > rules\n"
+        f"system > rules ({here(RULES)})\n"
         "  ## Rules\n"
         "  Be brief.\n"
         "- Be kind.\n"
@@ -182,12 +188,13 @@ def test_another_text() -> None:
 
 def test_another_message() -> None:
     """A message that only one of two prompts has is shown."""
+    line = lines_of(test_another_message, 12)[0]
     assert (
         "the prompts differ first in\n"
         "  - no message 2\n"
-        f"  + assistant[0]: {lines_of(test_another_message, 11)[0]}\n\n"
+        f"  + assistant[0]: {line}\n\n"
         "`assistant` added\n\n"
-        "assistant\n"
+        f"assistant ({here(line)})\n"
         "(added after `user named Ada`)\n"
         "+ ──▶ assistant\n"
         "+ So."

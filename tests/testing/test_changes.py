@@ -5,9 +5,11 @@ import re
 import time
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given
 
+from promptdsl import Source
 from tests.internals import FileEntry, FilePart, PromptFile, changes, failure_text, parse
 from tests.searching import examples
 from tests.testing.any_file import files, lines_in_file, pairs
@@ -52,8 +54,11 @@ def test_equal_files_have_no_text(file: PromptFile) -> None:
 @examples(300)
 @given(pairs())
 def test_every_changed_line_is_in_the_text(two: tuple[PromptFile, PromptFile]) -> None:
-    """A line of one file alone has its sign before it, whatever the files hold."""
-    before, after = two
+    """A line of one file alone has its sign before it, whatever the files hold.
+
+    The first sentence tells the lines of the header that changed, so the header is the same here.
+    """
+    before, after = two[0], attrs.evolve(two[1], header=two[0].header)
     lines = {*failure_text(before, after).split("\n")}
     gone, come = (
         lines_in_file(before) - lines_in_file(after),
@@ -75,6 +80,20 @@ def test_the_exact_tokens_are_in_the_first_line() -> None:
     """The file has rounded figures; the text has the exact one."""
     text = failure_text(one_text("Hi"), one_text("Hello"), exact=8)
     assert text.split("\n")[0] == "`user` changed: 1 line; 8 tokens now"
+
+
+def test_the_exact_tokens_stand_for_the_rounded_ones() -> None:
+    """A line of the header that changed is told once, in the first line."""
+    before, after = (PromptFile((("tokens", f"~{n} (o200k_base)"),), ()) for n in (850, 860))
+    assert failure_text(before, after, exact=857) == "tokens ~850 -> 857"
+
+
+def test_a_changed_section_has_the_line_that_wrote_it() -> None:
+    """The path is that from the folder where the tests were started."""
+    part = FilePart("─▷ rules", "Be brief.")
+    here = FilePart("─▷ rules", "Be kind.", Source(str(Path.cwd() / "prompts.py"), 12))
+    before, after = (PromptFile((), (FileEntry("system", (it,)),)) for it in (part, here))
+    assert failure_text(before, after).split("\n")[2] == "system > rules (prompts.py:12)"
 
 
 def test_a_section_that_went_to_another_message_has_moved() -> None:

@@ -102,13 +102,9 @@ def test_the_failure_names_the_model_that_changed(project: Project) -> None:
     expected = """\
 the prompt is not that of __snapshots__/test_a/test_support.gpt-5.prompt.txt
 
-`event` sent as user, was developer; tokens ~35 -> ~32
+`event` sent as user, was developer; tokens ~35 -> 32
 
-header
-- tokens: ~35 (o200k_base)
-+ tokens: ~32 (o200k_base)
-
-event
+event (test_a.py:6)
 - ──▶ event as developer
 + ──▶ event as user, in the message above
 

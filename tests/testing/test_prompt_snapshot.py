@@ -65,7 +65,7 @@ E       AssertionError: the prompt is not that of __snapshots__/test_a/test_role
 E
 E       `role` changed: 1 line; 10 tokens now
 E
-E       system > role
+E       system > role (test_a.py:5)
 E       - Be kind.
 E       + Be brief.
 E
