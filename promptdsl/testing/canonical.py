@@ -33,7 +33,7 @@ from promptdsl.foundation.unicode import is_blank
 from promptdsl.testing.escapes import alias, ended, shown
 from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile
 from promptdsl.testing.schemas import schema_text
-from promptdsl.testing.sent import SentBlock, has_open_calls, sent_prompt
+from promptdsl.testing.sent import SentBlock, has_open_calls, lost_places, sent_prompt
 
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
@@ -149,7 +149,6 @@ class FileTurn:
 
     address: str
     word: str
-    id: str = ""
     blocks: dict[int, list[Span]] = attrs.field(factory=dict[int, list[Span]])
 
 
@@ -254,7 +253,7 @@ class FileWriter:
     def messages(self) -> Iterator[FileEntry]:
         """Yield the turns of all messages; those of a merged message each for itself."""
         sent = sent_prompt(self.rendered)
-        self.lost = {loss.at for loss in self.rendered.losses if loss.kind == "content"}
+        self.lost = lost_places(self.rendered)
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             for turn in turns:
@@ -282,7 +281,9 @@ class FileWriter:
 
     def title(self, message: Message, turn: FileTurn) -> str:
         """Return the kind of a turn, with its id and the name of its speaker, or of its tool."""
-        words = [turn.word, *([turn.id] if turn.id else ())]
+        words = [turn.word]
+        if turn.address and not _NUMBERED.fullmatch(turn.address):
+            words.append(turn.address)
         self.calls |= {call.id: call.name for call in message.calls}
         for block in message.content:
             if isinstance(block, ToolResultBlock):
@@ -312,7 +313,7 @@ class FileWriter:
         own = getattr(block, "cache", None) or (spans[-1].cache if spans else None)
         cache = sent.cache if sent else own
         if cache:
-            path = _sections(spans[-1].address, self.turn) if spans else ()
+            path = _sections(spans[-1], self.turn) if spans else ()
             self.parts.append(self.mark(cache, "/".join((self.turn.word, *path))))
         elif own:
             self.parts.append(FilePart(f"{_mark(own)}, not sent"))
@@ -344,7 +345,7 @@ class FileWriter:
         """Yield the text of a block: from the beginning of a section to that of another one."""
         mark, pieces = "", list[tuple[str, Span]]()
         for span in spans:
-            text, path = span.text, _sections(span.address, self.turn)
+            text, path = span.text, _sections(span, self.turn)
             if path != self.here and text.strip():
                 body = text.lstrip("\n")
                 if body != text:
@@ -389,64 +390,33 @@ class FileWriter:
 
 
 def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
-    """Yield each message with its turns."""
-    words = _words(rendered)
-    blocks: dict[tuple[int, int], list[Span]] = {}
+    """Yield each message with its turns; system text is one turn, its parts are sections."""
+    nodes = dict(rendered.stages())["narrate"].content
+    groundings = {it.options.address for it in nodes if getattr(it, "grounding", False)}
+    blocks: dict[int, dict[int, list[Span]]] = {}
     for span in rendered.spans():
-        blocks.setdefault((span.message, span.block), []).append(span)
+        blocks.setdefault(span.message, {}).setdefault(span.block, []).append(span)
     for index, message in enumerate(rendered.messages):
-        addresses = [source.address for source in message.sources] or [""]
-        if message.role == "system":
-            addresses = [""]
         turns: list[FileTurn] = []
-        place = 0
-        for number in range(len(message.content)):
-            spans = blocks.get((index, number), [])
-            here = spans[0].address if spans else ""
-            found = (n for n in range(place, len(addresses)) if _is_in(here, addresses[n]))
-            place = next(found, place)
-            if not turns or turns[-1].address != addresses[place]:
-                turns.append(_turn(addresses[place], message, words))
+        for number, spans in blocks.get(index, {}).items():
+            address = "" if message.role == "system" else spans[0].turn
+            if not turns or turns[-1].address != address:
+                word = "grounding" if address in groundings else spans[0].role
+                turns.append(FileTurn(address, word))
             turns[-1].blocks[number] = spans
-        yield message, turns or [_turn(addresses[0], message, words)]
-
-
-def _turn(address: str, message: Message, words: Mapping[str, str]) -> FileTurn:
-    """Return a turn without its blocks yet."""
-    if address in words:
-        return FileTurn(address, words[address] or message.role, address)
-    head = address.partition("[")[0]
-    return FileTurn(address, head if head in ("event", "ephemeral") else message.role)
-
-
-def _words(rendered: Rendered) -> dict[str, str]:
-    """Return the kind of each turn with an id, by its address; empty in the conversation."""
-    words: dict[str, str] = {}
-    for node in dict(rendered.stages())["narrate"].content:
-        if not isinstance(node, str) and node.options.id is not None:
-            word = "event" if getattr(node, "kind", "") == "event" else ""
-            is_grounding: bool | None = getattr(node, "grounding", None)
-            if is_grounding is not None:
-                word = "grounding" if is_grounding else "ephemeral"
-            words[node.options.address] = word
-    return words
+        yield message, turns or [FileTurn("", message.role)]
 
 
 _NUMBERED = re.compile(r"[a-z]+\[[0-9]+\]")
+"""The address of a turn without an id."""
+_ID = re.compile(r'"(?:[^"\\]|\\.)*"[^/]*|[^/]+')
+"""One id of a path; a quoted one may have slashes."""
 
 
-def _is_in(address: str, turn: str) -> bool:
-    return address == turn or address.startswith(f"{turn}/")
-
-
-def _sections(address: str, turn: FileTurn) -> tuple[str, ...]:
+def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
     """Return the ids of the sections around a text, from the outside."""
-    if turn.address and _is_in(address, turn.address):
-        address = address[len(turn.address) + 1 :]
-        return tuple(filter(None, address.split("/")))
-    if _NUMBERED.fullmatch(address):
-        return ()
-    return (address,) if address.startswith('"') else tuple(address.split("/"))
+    path = span.address.removeprefix(turn.address)
+    return () if _NUMBERED.fullmatch(path) else tuple(_ID.findall(path))
 
 
 def _boundary(here: tuple[str, ...], path: tuple[str, ...]) -> str:

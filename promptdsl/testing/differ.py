@@ -69,8 +69,7 @@ class NamedEntry:
                 self.parts[-1] = FilePart(tool.mark, text)
             else:
                 self.parts.append(part)
-        names = [_name(part) for part in self.parts]
-        self.names = _numbered(names)
+        self.names = _numbered([*map(name_of, self.parts)])
         self.content = entry.parts
         self.text = "\n".join(part.text for part in entry.parts)
 
@@ -155,13 +154,17 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return numbered
 
 
-def _name(part: FilePart) -> str:
-    """Return the name of a part: the path of its section, or the kind of its block."""
-    _, _, name = part.mark.partition(" ")
-    if not part.mark.startswith("─■"):
-        return name or part.mark
+def name_of(part: FilePart) -> str:
+    """Return the name of a part: the path of its section, or the kind of its block.
+
+    >>> [name_of(FilePart(mark)) for mark in ("─▷ a/b", "─◁ a/b", "─■ text, not sent")]
+    ['a/b', 'after a/b', 'text']
+    """
+    sign, _, name = part.mark.partition(" ")
+    if sign != "─■":
+        return f"after {name}" if sign == "─◁" else name or part.mark
     words = name.split(" ")
-    return " ".join(words[: 2 if words[0] in ("tool", "call") else 1])
+    return " ".join(words[: 2 if words[0] in ("tool", "call") else 1]).rstrip(",")
 
 
 def _lines(part: FilePart) -> str:

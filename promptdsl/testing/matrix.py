@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from promptdsl.testing.alignment import aligned
-from promptdsl.testing.differ import kind_of
+from promptdsl.testing.differ import kind_of, name_of
 from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, SnapshotFormatError
 
 AS_THERE = "─= "
@@ -96,5 +96,4 @@ def _all_parts(base: PromptFile) -> Iterator[BasePart]:
         for part in entry.parts:
             # A part without a text is no longer than its name.
             if part.text:
-                name = part.mark.partition(" ")[2] or "text"
-                yield BasePart(f"{mark} > {name}", number, (part,))
+                yield BasePart(f"{mark} > {name_of(part) or 'text'}", number, (part,))

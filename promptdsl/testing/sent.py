@@ -72,7 +72,7 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
     if rendered.facts.provider is None or has_open_calls(rendered.messages):
         return None
     wire = read_payload(rendered.payload(), rendered.facts.provider).messages
-    lost = {loss.at for loss in rendered.losses if loss.kind == "content"}
+    lost = lost_places(rendered)
     alignment = Alignment(wire)
     found = [
         [
@@ -82,6 +82,12 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         for index, message in enumerate(rendered.messages)
     ]
     return SentPrompt(found, alignment.end())
+
+
+def lost_places(rendered: Rendered) -> set[tuple[int, ...]]:
+    """Return the places of the blocks that are not sent, such as blank texts."""
+    losses = rendered.losses
+    return {it.at for it in losses if it.kind == "content" or it.what == "text block"}
 
 
 def has_open_calls(messages: Sequence[Message]) -> bool:

@@ -362,6 +362,22 @@ def test_what_is_not_sent() -> None:
     ]
 
 
+def test_blank_turns_are_not_sent() -> None:
+    """A target leaves out a text of white space alone: it is not the first message."""
+    rendered = render(Timeline(User("  "), Assistant("Hi."), User("x")), model="gpt-5")
+    titles = [entry.title for entry in prompt_file(rendered).entries]
+    added = "user, added for the target"
+    assert titles == ["user, not sent", added, "assistant", "user"]
+
+
+def test_hints_are_short() -> None:
+    """Turns with one reason share a line; what becomes of them is in their titles."""
+    tree = Timeline(User("q"), Event(UserAction("left")), Grounding("account", "x"), User("q"))
+    header = prompt_file(render(tree, model="claude-sonnet-4-5")).header
+    hint = "event[0], account: this model takes no instructions here"
+    assert [value for name, value in header if name == "hint"] == [hint]
+
+
 def test_ids_as_sent() -> None:
     """A call whose id a target changes shows both."""
     tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="fc.1")), ToolMessage("fc.1", "x"))

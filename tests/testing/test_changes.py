@@ -9,8 +9,16 @@ import attrs
 import pytest
 from hypothesis import given
 
-from promptdsl import Source
-from tests.internals import FileEntry, FilePart, PromptFile, changes, failure_text, parse
+from promptdsl import Section, Source, System, Text, render
+from tests.internals import (
+    FileEntry,
+    FilePart,
+    PromptFile,
+    changes,
+    failure_text,
+    parse,
+    prompt_file,
+)
 from tests.searching import examples
 from tests.testing.any_file import files, lines_in_file, pairs
 
@@ -104,6 +112,15 @@ def test_a_section_that_went_to_another_message_has_moved() -> None:
     assert failure_text(before, after) == (
         "`rules` moved\n\nuser > rules\n(moved: it was in `system`, now it is in `user`)"
     )
+
+
+def test_text_after_a_section_is_told_from_the_section() -> None:
+    """A change after the end of a section is none of the section."""
+    before, after = (
+        prompt_file(render(System(Section("rules", Section("tone", "Be brief."), Text(more)))))
+        for more in ("Help.", "Help!")
+    )
+    assert failure_text(before, after).startswith("`after rules/tone` changed: 1 line")
 
 
 PICK = random.Random(1)

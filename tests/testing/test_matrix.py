@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from promptdsl import (
     PromptError,
     Section,
     System,
+    Text,
     Timeline,
     User,
     UserAction,
@@ -142,6 +144,17 @@ def test_a_message_that_is_dropped_is_not_in_the_file() -> None:
     prompt = Timeline(System("Help."), old, User("And now?"))
     base, full = prompt_file(render(prompt)), prompt_file(render(prompt, model="gpt-5", budget=40))
     assert difference(base, full).entries[1:] == (FileEntry("user", (FilePart("─= user 2"),)),)
+
+
+def test_text_around_a_section_is_stored_once() -> None:
+    """The section and what is after it have different names."""
+    rules = Section("rules", "Help.", Section("tone", "Be brief."), "Now.")
+    base, full = (prompt_file(render(System(rules, Text("x")), model=m)) for m in (None, "gpt-5"))
+    changed = attrs.evolve(full.entries[0].parts[0], text="Help!")
+    entry = FileEntry("system", (changed, *full.entries[0].parts[1:]))
+    (entry,) = difference(base, attrs.evolve(full, entries=(entry,))).entries
+    names = ["─▷ rules", *(f"─= system > {name}" for name in ("rules/tone", "after rules/tone"))]
+    assert [part.mark for part in entry.parts][:3] == names
 
 
 @examples(300)
