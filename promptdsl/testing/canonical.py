@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -32,7 +31,7 @@ from promptdsl import (
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.testing.escapes import alias, ended, shown
 from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile
-from promptdsl.testing.schemas import schema_text
+from promptdsl.testing.schemas import json_text, schema_text
 from promptdsl.testing.sent import SentBlock, has_open_calls, lost_places, sent_prompt
 
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
@@ -229,11 +228,11 @@ class FileWriter:
         """Yield the parts of a tool."""
         name = self.texts.line(tool.name)
         if tool.raw is not None:
-            yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.text(_json(tool.raw)))
+            yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.text(json_text(tool.raw)))
         else:
             yield from self.described(f"─■ tool {name}", tool.description, tool.input_schema)
         if tool.extra:
-            yield FilePart(f"─■ only for {tool.origin}", self.texts.text(_json(tool.extra)))
+            yield FilePart(f"─■ only for {tool.origin}", self.texts.text(json_text(tool.extra)))
         if tool.cache:
             yield self.mark(tool.cache, f"tool {name}")
 
@@ -308,7 +307,7 @@ class FileWriter:
             is_left_out = sent and sent.number is None and not note
             self.other(block, ", not sent" if is_left_out else note, sent)
         extra = getattr(block, "extra", None)
-        self.write(*([("─■ with", _json(extra))] if extra else ()))
+        self.write(*([("─■ with", json_text(extra))] if extra else ()))
         self.write(*(("─■ added for the target", text) for text in (sent.after if sent else ())))
         own = getattr(block, "cache", None) or (spans[-1].cache if spans else None)
         cache = sent.cache if sent else own
@@ -383,9 +382,9 @@ class FileWriter:
                 words, text = _attachment(block), ""
             case UnknownBlock():
                 of = f" of {block.origin}" if block.origin else ""
-                words, text = f"block{of}", _json(block.data)
+                words, text = f"block{of}", json_text(block.data)
             case _:
-                words, text = block.type, _json(block.to_dict())
+                words, text = block.type, json_text(block.to_dict())
         self.write((f"─■ {words}{note}", text))
 
 
@@ -470,7 +469,7 @@ def _digest(data: bytes) -> str:
 def _word(text: str) -> str:
     """Return a text as one word: a JSON string if it has blanks or could be read otherwise."""
     plain = text and not text.startswith('"') and not any(map(str.isspace, text))
-    return text if plain and not text.endswith((",", ":")) else _json(text)
+    return text if plain and not text.endswith((",", ":")) else json_text(text)
 
 
 def _mark(cache: str) -> str:
@@ -488,7 +487,3 @@ def _tokenizer(rendered: Rendered) -> str:
     facts = rendered.facts
     factor = f" x {facts.token_factors.must_fit}" if facts.token_factors else ""
     return f"{facts.encoding or 'o200k_base'}{factor}"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

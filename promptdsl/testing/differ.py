@@ -69,7 +69,7 @@ class NamedEntry:
                 self.parts[-1] = FilePart(tool.mark, text)
             else:
                 self.parts.append(part)
-        self.names = _numbered([*map(name_of, self.parts)])
+        self.names = numbered([*map(name_of, self.parts)])
         self.content = entry.parts
         self.text = "\n".join(part.text for part in entry.parts)
 
@@ -139,19 +139,22 @@ def kind_of(title: str) -> str:
 
 
 def _named(file: PromptFile) -> list[NamedEntry]:
-    names = _numbered([kind_of(entry.title) for entry in file.entries])
+    names = numbered([kind_of(entry.title) for entry in file.entries])
     return [*map(NamedEntry, file.entries, names)]
 
 
-def _numbered(names: Sequence[str]) -> list[str]:
-    """Return the names, those that are there more than once with their number."""
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return the names, those that are there more than once with their number.
+
+    >>> numbered(["user", "assistant", "user"])
+    ['user 1', 'assistant', 'user 2']
+    """
     totals, seen = Counter(names), Counter[str]()
-    numbered: list[str] = []
+    found: list[str] = []
     for name in names:
         seen[name] += 1
-        is_one = totals[name] == 1 or not name
-        numbered.append(name if is_one else f"{name} {seen[name]} of {totals[name]}")
-    return numbered
+        found.append(f"{name} {seen[name]}" if name and totals[name] > 1 else name)
+    return found
 
 
 def name_of(part: FilePart) -> str:
@@ -171,7 +174,7 @@ def _lines(part: FilePart) -> str:
     return "\n".join(filter(None, (part.mark, part.text)))
 
 
-def _body(part: FilePart) -> str:
+def _stripped(part: FilePart) -> str:
     """Return the text of a part without the line ends at its end, which depend on its place."""
     return part.text.rstrip("\n")
 
@@ -239,7 +242,7 @@ def _of_step(
     is_same_order = [it.after for it in old.cache] == [it.after for it in new.cache] and not any(
         row.moved or row.before is None or row.after is None for row in rows
     )
-    text: Callable[[FilePart], str] = (lambda it: it.text) if is_same_order else _body
+    text: Callable[[FilePart], str] = (lambda it: it.text) if is_same_order else _stripped
     for row in rows:
         yield from _of_part(old, new, row, text)
 
@@ -250,9 +253,9 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
         after,
         [
             lambda part: (part.mark, part.text),
-            lambda part: (part.mark, _body(part)),
+            lambda part: (part.mark, _stripped(part)),
             lambda part: part.mark,
-            lambda part: (part.mark[:2], _body(part)) if _body(part).strip() else None,
+            lambda part: (part.mark[:2], _stripped(part)) if _stripped(part).strip() else None,
         ],
         group=lambda part: part.mark[:2],
         text=lambda part: part.text if part.mark.startswith(SECTION) else _lines(part),

@@ -5,11 +5,10 @@ roles of sending. After ``─=`` is the name of a message or a part of the base 
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from promptdsl.testing.alignment import aligned
-from promptdsl.testing.differ import kind_of, name_of
+from promptdsl.testing.differ import kind_of, name_of, numbered
 from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, SnapshotFormatError
 
 AS_THERE = "─= "
@@ -80,20 +79,15 @@ def applied(base: PromptFile, model: PromptFile) -> PromptFile:
 
 def _base_parts(base: PromptFile) -> list[BasePart]:
     """Return the messages and parts of a base that have a name of their own."""
-    found = [*_all_parts(base)]
+    found: list[BasePart] = []
+    names = numbered([kind_of(entry.title) for entry in base.entries])
+    for number, (entry, name) in enumerate(zip(base.entries, names, strict=True)):
+        found.append(BasePart(f"{AS_THERE}{name}", number, entry.parts))
+        # A part without a text is no longer than its name.
+        found += [
+            BasePart(f"{AS_THERE}{name} > {name_of(part) or 'text'}", number, (part,))
+            for part in entry.parts
+            if part.text
+        ]
     counts = Counter(it.mark for it in found)
     return [it for it in found if counts[it.mark] == 1]
-
-
-def _all_parts(base: PromptFile) -> Iterator[BasePart]:
-    totals = Counter(kind_of(entry.title) for entry in base.entries)
-    seen = Counter[str]()
-    for number, entry in enumerate(base.entries):
-        kind = kind_of(entry.title)
-        seen[kind] += 1
-        mark = f"{AS_THERE}{kind}" + (f" {seen[kind]}" if totals[kind] > 1 else "")
-        yield BasePart(mark, number, entry.parts)
-        for part in entry.parts:
-            # A part without a text is no longer than its name.
-            if part.text:
-                yield BasePart(f"{mark} > {name_of(part) or 'text'}", number, (part,))

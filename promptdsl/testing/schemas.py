@@ -20,7 +20,7 @@ def schema_text(schema: object, line: Callable[[str], str]) -> str:
     """
     data: dict[str, Any] = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
     if not isinstance(data.get("properties"), dict) or data.get("type") != "object":
-        return line(_json(data))
+        return line(json_text(data))
     properties = cast("Mapping[str, object]", data["properties"])
     required: list[object] = data.get("required", [])
     needed = [name for name in properties if name in required]
@@ -30,14 +30,14 @@ def schema_text(schema: object, line: Callable[[str], str]) -> str:
         data.pop("required", None)
     del data["type"], data["properties"]
     lines = [line(_property(name, value, name in needed)) for name, value in properties.items()]
-    lines += [line(_json(data))] if data or not lines else []
+    lines += [line(json_text(data))] if data or not lines else []
     return "\n".join(lines)
 
 
 def _property(name: str, schema: object, required: bool) -> str:
-    name = name if _NAME.fullmatch(name) else _json(name)
+    name = name if _NAME.fullmatch(name) else json_text(name)
     if not isinstance(schema, dict):
-        return f"{name} ({', '.join(_words(None, required))}) {_json(schema)}"
+        return f"{name} ({', '.join(_words(None, required))}) {json_text(schema)}"
     rest = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
     description = rest.get("description")
     described = isinstance(description, str)
@@ -46,7 +46,7 @@ def _property(name: str, schema: object, required: bool) -> str:
     kind = " or ".join(_types(rest.get("type")))
     if kind:
         del rest["type"]
-    more = f" {_json(rest)}" if rest else ""
+    more = f" {json_text(rest)}" if rest else ""
     said = f": {description}" if described else ""
     return f"{name} ({', '.join(_words(kind, required))}){more}{said}"
 
@@ -66,5 +66,6 @@ def _types(kind: object) -> list[str]:
     return [kind] if isinstance(kind, str) and kind in _TYPES else []
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
+    """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False)

@@ -73,15 +73,15 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         return None
     wire = read_payload(rendered.payload(), rendered.facts.provider).messages
     lost = lost_places(rendered)
-    alignment = Alignment(wire)
+    reader = WireReader(wire)
     found = [
         [
-            SentBlock() if (index, number) in lost else alignment.find(message.role, block)
+            SentBlock() if (index, number) in lost else reader.find(message.role, block)
             for number, block in enumerate(message.content)
         ]
         for index, message in enumerate(rendered.messages)
     ]
-    return SentPrompt(found, alignment.end())
+    return SentPrompt(found, reader.end())
 
 
 def lost_places(rendered: Rendered) -> set[tuple[int, ...]]:
@@ -101,7 +101,7 @@ def has_open_calls(messages: Sequence[Message]) -> bool:
     return False
 
 
-class Alignment:
+class WireReader:
     """The blocks on the wire by type; those at the beginning are found already."""
 
     def __init__(self, wire: Sequence[Message]) -> None:
