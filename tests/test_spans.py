@@ -14,6 +14,7 @@ from promptdsl import (
     Assistant,
     CacheBreakpoint,
     Code,
+    ContentError,
     Developer,
     Ephemeral,
     Event,
@@ -52,7 +53,8 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.errors import this_line
+from tests.components.test_tables import Polars
+from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
@@ -568,6 +570,9 @@ TAKES_VOLATILE = (
 )
 
 
+CLOCK = ("volatile", "clock")
+
+
 def takes_volatile(place: ValuePlace) -> bool:
     """Return whether what is written in a place is the value itself, which may be volatile."""
     name = place.name.split(", ")[0]
@@ -651,6 +656,73 @@ def test_json_with_a_volatile_value_that_is_cut() -> None:
     json = Json({"a": "b c d e f g h i j k l m", "b": Volatile("n o p", "clock")})
     spans = render(User(Limit(5, json)), counter=len).spans()
     assert [("volatile", "clock")] == [(span.kind, span.label) for span in spans]
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Limit(12, Untrusted(Volatile("a b c d e f g", "clock"))), ["a b c d [...]"]),
+        (Limit(6, Volatile("a b c d e f g", "clock")), ["a b c d e [...]"]),
+        (Limit(6, Code(Volatile("a b c d e f g", "clock"))), ["a b c [...]"]),
+        (
+            Limit(6, Template.from_string("a {{ b }} h i", b=Volatile("b c d e f g", "clock"))),
+            ["b c d e [...]"],
+        ),
+        (Limit(12, Table([[Volatile(word, "clock")] for word in "abcdef"])), ["a", "b"]),
+    ],
+)
+def test_volatile_values_that_are_cut(part: Any, expected: list[str]) -> None:
+    """What is left of a volatile value is volatile, with its label."""
+    rendered = render(Developer(part), counter=lambda text: len(text.split()))
+    assert expected == [it.text for it in rendered.spans() if (it.kind, it.label) == CLOCK]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda value: Developer(Json({"a": value})),
+        lambda value: Developer(Code(value)),
+        lambda value: User(Json([1, value])),
+        lambda value: Event(UserAction("a", "b", target=value), "c"),
+        lambda value: Event(UserAction("a", List("b"), page={"x": [value]})),
+    ],
+)
+def test_volatile_values_in_a_format_of_the_author(write: Any) -> None:
+    """The text that ``format_block`` returns for them is volatile as a whole, and the same."""
+    given_ = {"format_block": lambda block: f"\n  <<{block.type}\n</event>"}
+    plain = render(write("v"), transformation=given_)
+    rendered = render(write(Volatile("v", "clock")), transformation=given_)
+    [span] = [span for span in rendered.spans() if span.kind == "volatile"]
+    assert (plain.messages, "clock", []) == (rendered.messages, span.label, holes(rendered))
+    assert span.text.startswith("\n  <<")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_volatile_value_that_json_cannot_express(value: float) -> None:
+    """A volatile number in data is checked as any other."""
+    error = raised(ContentError, lambda: Json({"a": Volatile(value, "x")}))
+    assert f"'value.a' is not a JSON value: {value}" == error.what
+
+
+def test_volatile_values_in_a_frame() -> None:
+    """The cells of a data frame may be volatile, too."""
+    with Timeline() as prompt, Developer():
+        Table(Polars([(Volatile("a", "x"), Volatile("b", "y"))]))
+    spans = render(prompt).spans()
+    assert ["a", "b"] == [span.text for span in spans if span.kind == "volatile"]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda name: Table([["a"]], columns=[name]),
+        lambda name: Table([{name: "a"}]),
+    ],
+)
+def test_a_volatile_name_of_a_column(write: Any) -> None:
+    """The name of a column is the same in every rendering."""
+    error = raised(ContentError, lambda: write(Volatile("a", "x")))
+    assert "a Volatile cannot be the name of a column" == error.what
 
 
 def test_volatile_values_in_t_strings() -> None:

@@ -330,7 +330,8 @@ class Untrusted(Component, UntrustedNode):
         if extra:
             raise too_many(self, text, source, *extra)
         _begin_value(self, text, unknown)
-        adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
+        if isinstance(text, VolatileNode) or isinstance(source, VolatileNode):
+            adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
         if encoding is not None:
             check_choice(self, "encoding", encoding, BODY_ENCODINGS)
             self.options = Options(encoding=encoding)
@@ -393,8 +394,11 @@ def _begin_value(
     try:
         if unknown:
             refuse_options(component, unknown)
-        is_volatile = isinstance(component, Untrusted) and isinstance(value, VolatileNode)
-        if type(value) is not str and isinstance(value, Node) and not is_volatile:
+        if (
+            type(value) is not str
+            and isinstance(value, Node)
+            and not (isinstance(component, Untrusted) and isinstance(value, VolatileNode))
+        ):
             raise ContentError(
                 f"{named_label(value)} cannot be inside {named_label(component)}",
                 fix="give the text itself",

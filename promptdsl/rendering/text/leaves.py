@@ -170,6 +170,11 @@ def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPa
     if text is None:
         return False
     text = state.fences.authored(written(text, partial(state.note, node)), around.rules)
+    if state.page.stretches is not None:
+        # A volatile value in it is not told apart.
+        parts = node.content if isinstance(node, CodeNode) else node.pieces
+        stretches = (value_stretch(text, part) for part in parts)
+        state.page.stretches += [it for it in stretches if it.kind == "volatile"][:1]
     state.page.put(text, around.margin)
     return True
 
