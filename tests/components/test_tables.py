@@ -367,7 +367,7 @@ EVEN_FIX = "give every row a cell for every column, None for an empty one"
         (ContentError, NAMES_FIX, lambda: Table([[1]], columns="a")),
         (ContentError, NAMES_FIX, lambda: Table([[1]], columns=1)),  # type: ignore[arg-type]
         (ContentError, NAMES_FIX, lambda: Table([[1, 2]], columns={"a", "b"})),
-        (ContentError, TEXT_FIX, lambda: Table([[1]], columns=[Text("a")])),  # type: ignore[list-item]
+        (ContentError, "give its text", lambda: Table([[1]], columns=[Text("a")])),  # type: ignore[list-item]
         (ContentError, "did you mean 'b'?", lambda: Table(Polars([(1, 2)]), columns=["bb"])),
         (ContentError, "known: a, b", lambda: Table(PyArrow([(1, 2)]), columns=["price"])),
         (ContentError, TEXT_FIX, lambda: Table(Pandas([(1, Array())]))),
