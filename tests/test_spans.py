@@ -48,7 +48,10 @@ from promptdsl import (
     UserAction,
     Value,
     Volatile,
+    component,
     decode,
+    detached,
+    override,
     register_templates,
     render,
     trusted,
@@ -348,6 +351,76 @@ def test_addresses_and_lines() -> None:
         (1, 1, "user[1]", "Six.", first + 8),
         (2, 0, "history[0]", "Seven.", first + 9),
         (3, 0, "user[2]", "Eight.", first + 10),
+    ] == found
+
+
+@component
+def closing(text: str) -> Text:
+    """Return the end of a section."""
+    return Text(text)
+
+
+LEFT: dict[str, tuple[str, Any]] = {
+    "text": ("s", lambda it: Section("s", Text("a ", it))),
+    "item": ("s", lambda it: Section("s", List("a", Item("b ", it)))),
+    "inner section": ("s/t", lambda it: Section("s", "a", Section("t", Quote("b ", it)))),
+    "lazy": ("s", lambda it: Section("s", Lazy(lambda _: Text("a ", it)))),
+    "lazy section": ("s", lambda it: Lazy(lambda _: Section("s", "a ", it))),
+    "limit": ("s", lambda it: Section("s", Limit(5, "a b ", Text("c ", it, " d e f g h")))),
+    "first fit": ("s", lambda it: Section("s", FirstFit("a " * 99, Text("b ", it)))),
+    "loop": ("s", lambda it: Section("s", *(Text("x ", part) for part in ("a", it, "b")))),
+    "user": ("user[0]", lambda it: [User("a", Text("b ", it))]),
+    "result": ("tool[0]", lambda it: [Assistant(ToolUse("t", {}, id="1")), ToolMessage("1", it)]),
+}
+"""Parts with a string in them, and the address of that string."""
+
+
+def in_a_prompt(write: Any, part: Any) -> Rendered:
+    """Render what a function writes in system text, or as turns."""
+    with detached():
+        written = write(part)
+        turns = written if isinstance(written, list) else [System(written)]
+    return render(timeline_of(*turns), counter=lambda text: len(text.split()), budget=60)
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_spans_stand_where_losses_do(name: str) -> None:
+    """A span has the address and the line of a loss in it."""
+    address, write = LEFT[name]
+    rendered = in_a_prompt(write, "\ud800")
+    [loss] = [loss for loss in rendered.losses if loss.what == "a lone surrogate"]
+    [span] = [span for span in rendered.spans() if "\ufffd" in span.text]
+    assert (address, loss.source) == (loss.path, span.source)
+    assert (address, []) == (span.address, holes(rendered))
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_volatile_values_in_parts(name: str) -> None:
+    """A volatile value has the line of its own in every part, and the address of the part."""
+    address, write = LEFT[name]
+    rendered = in_a_prompt(write, Volatile("now", "clock"))
+    line = this_line() - 1
+    [span] = [span for span in rendered.spans() if span.kind == "volatile"]
+    assert (address, "now", "clock") == (span.address, span.text, span.label)
+    assert (span.source and span.source.line, []) == (line, holes(rendered))
+
+
+def test_volatile_values_in_what_an_override_puts_there() -> None:
+    """What replaces a component or a section is traced to its own lines."""
+    with override({closing: lambda text: Text(text, Volatile("now", "clock"))}):
+        line = this_line() - 1
+        system = System(Section("s", closing("a ")))
+    with override({"s": Section("s", "b ", Volatile("then", "clock"))}):
+        other = System(Section("s", "a "))
+    found = [
+        (span.kind, span.address, span.text, span.source and span.source.line)
+        for span in (*render(system).spans(), *render(other).spans())
+    ]
+    assert [
+        ("author", "s", "a ", line),
+        ("volatile", "s", "now", line),
+        ("author", "s", "b ", line + 3),
+        ("volatile", "s", "then", line + 3),
     ] == found
 
 
