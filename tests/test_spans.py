@@ -56,7 +56,6 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.components.test_tables import Polars
 from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
@@ -775,14 +774,6 @@ def test_a_volatile_value_that_json_cannot_express(value: float) -> None:
     """A volatile number in data is checked as any other."""
     error = raised(ContentError, lambda: Json({"a": Volatile(value, "x")}))
     assert f"'value.a' is not a JSON value: {value}" == error.what
-
-
-def test_volatile_values_in_a_frame() -> None:
-    """The cells of a data frame may be volatile, too."""
-    with Timeline() as prompt, Developer():
-        Table(Polars([(Volatile("a", "x"), Volatile("b", "y"))]))
-    spans = render(prompt).spans()
-    assert ["a", "b"] == [span.text for span in spans if span.kind == "volatile"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from promptdsl import (
     ToolUse,
     User,
     Value,
+    Volatile,
     render,
     trusted,
 )
@@ -328,6 +329,15 @@ def test_numbers_as_names() -> None:
     """The columns of a frame may be called by numbers."""
     table = Table(Pandas([(1, 2)], (0, 1)))
     assert "| 0 | 1 |\n| --- | --- |\n| 1 | 2 |" == only_text(System(table))
+
+
+@pytest.mark.parametrize("frame", [Pandas, Polars, PyArrow])
+def test_volatile_cells_of_a_frame(frame: Any) -> None:
+    """They leave the block, as cells of rows do."""
+    with System() as system:
+        Table(frame([(1, Volatile("a", "x")), (2, Volatile("b", "y"))]))
+    spans = render(system).spans()
+    assert ["a", "b"] == [span.text for span in spans if span.kind == "volatile"]
 
 
 # Bad input.
