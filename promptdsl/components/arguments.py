@@ -106,7 +106,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(_apart(arg, component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
-            busy += inserted((arg,))
+            busy += volatile_in((arg,))
     _end_run(component, run, content, several=several)
     if busy:
         adopt(component, busy)
@@ -159,7 +159,7 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(arg)
         elif arg is not None and arg is not False:
             content.append(_item_of(tuple(inline(arg, component)), component))
-            busy += inserted((arg,))
+            busy += volatile_in((arg,))
     adopt(component, [part for part in (*content, *busy) if part.mask & (BUSY | BARE)])
     return [_item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
 
@@ -261,7 +261,7 @@ def _t_string_parts(t_string: TString, component: Node) -> list[Inline]:
     return parts or [""]
 
 
-def inserted(args: Iterable[object]) -> list[Node]:
+def volatile_in(args: Iterable[object]) -> list[Node]:
     """Return the volatile values in the t-strings among arguments, at any depth."""
     found: list[Node] = []
     waiting = [*args]

@@ -14,10 +14,10 @@ from promptdsl.components.arguments import (
     adopt_values,
     bare,
     inline,
-    inserted,
     one_text,
     refused,
     value_text,
+    volatile_in,
     volatile_leaf,
 )
 from promptdsl.components.fast_path import with_own_code
@@ -199,7 +199,7 @@ def begin_text(
         else:
             join(component, top, mask)
     except PromptError as error:
-        retract((*parts, *inserted(parts)))
+        retract((*parts, *volatile_in(parts)))
         end_traceback(error)
         raise
 
@@ -221,7 +221,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline
             raise refused(arg, component)
         elif not isinstance(arg, Node):
             parts.extend(inline(arg, component))
-            busy += inserted((arg,))
+            busy += volatile_in((arg,))
         elif isinstance(arg, ValueNode):
             if arg.mask & BUSY:
                 busy.append(arg)
