@@ -141,6 +141,6 @@ def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool) -> list[Child]:
         pieces = (labelled(text, label_of(part.pieces)),)
         return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text, pieces=pieces)]
     if hasattr(part, "text"):
-        label = label_of([part.text])
+        label = label_of([getattr(part, "text", None)])
         return [replace(part, text=text if label is None else labelled(text, label))]
     return [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]
