@@ -14,6 +14,7 @@ from promptdsl import (
     Assistant,
     CacheBreakpoint,
     Code,
+    ContentError,
     Developer,
     Ephemeral,
     Event,
@@ -47,12 +48,15 @@ from promptdsl import (
     UserAction,
     Value,
     Volatile,
+    component,
     decode,
+    detached,
+    override,
     register_templates,
     render,
     trusted,
 )
-from tests.errors import this_line
+from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
@@ -349,6 +353,76 @@ def test_addresses_and_lines() -> None:
     ] == found
 
 
+@component
+def closing(text: str) -> Text:
+    """Return the end of a section."""
+    return Text(text)
+
+
+LEFT: dict[str, tuple[str, Any]] = {
+    "text": ("s", lambda it: Section("s", Text("a ", it))),
+    "item": ("s", lambda it: Section("s", List("a", Item("b ", it)))),
+    "inner section": ("s/t", lambda it: Section("s", "a", Section("t", Quote("b ", it)))),
+    "lazy": ("s", lambda it: Section("s", Lazy(lambda _: Text("a ", it)))),
+    "lazy section": ("s", lambda it: Lazy(lambda _: Section("s", "a ", it))),
+    "limit": ("s", lambda it: Section("s", Limit(5, "a b ", Text("c ", it, " d e f g h")))),
+    "first fit": ("s", lambda it: Section("s", FirstFit("a " * 99, Text("b ", it)))),
+    "loop": ("s", lambda it: Section("s", *(Text("x ", part) for part in ("a", it, "b")))),
+    "user": ("user[0]", lambda it: [User("a", Text("b ", it))]),
+    "result": ("tool[0]", lambda it: [Assistant(ToolUse("t", {}, id="1")), ToolMessage("1", it)]),
+}
+"""Parts with a string in them, and the address of that string."""
+
+
+def in_a_prompt(write: Any, part: Any) -> Rendered:
+    """Render what a function writes in system text, or as turns."""
+    with detached():
+        written = write(part)
+        turns = written if isinstance(written, list) else [System(written)]
+    return render(timeline_of(*turns), counter=lambda text: len(text.split()), budget=60)
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_spans_stand_where_losses_do(name: str) -> None:
+    """A span has the address and the line of a loss in it."""
+    address, write = LEFT[name]
+    rendered = in_a_prompt(write, "\ud800")
+    [loss] = [loss for loss in rendered.losses if loss.what == "a lone surrogate"]
+    [span] = [span for span in rendered.spans() if "\ufffd" in span.text]
+    assert (address, loss.source) == (loss.path, span.source)
+    assert (address, []) == (span.address, holes(rendered))
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_volatile_values_in_parts(name: str) -> None:
+    """A volatile value has the line of its own in every part, and the address of the part."""
+    address, write = LEFT[name]
+    rendered = in_a_prompt(write, Volatile("now", "clock"))
+    line = this_line() - 1
+    [span] = [span for span in rendered.spans() if span.kind == "volatile"]
+    assert (address, "now", "clock") == (span.address, span.text, span.label)
+    assert (span.source and span.source.line, []) == (line, holes(rendered))
+
+
+def test_volatile_values_in_what_an_override_puts_there() -> None:
+    """What replaces a component or a section is traced to its own lines."""
+    with override({closing: lambda text: Text(text, Volatile("now", "clock"))}):
+        line = this_line() - 1
+        system = System(Section("s", closing("a ")))
+    with override({"s": Section("s", "b ", Volatile("then", "clock"))}):
+        other = System(Section("s", "a "))
+    found = [
+        (span.kind, span.address, span.text, span.source and span.source.line)
+        for span in (*render(system).spans(), *render(other).spans())
+    ]
+    assert [
+        ("author", "s", "a ", line),
+        ("volatile", "s", "now", line),
+        ("author", "s", "b ", line + 3),
+        ("volatile", "s", "then", line + 3),
+    ] == found
+
+
 def test_turns_of_a_message() -> None:
     """A span names its turn and the role that it was written in, in a merged message too."""
     with Timeline() as prompt:
@@ -568,6 +642,9 @@ TAKES_VOLATILE = (
 )
 
 
+CLOCK = ("volatile", "clock")
+
+
 def takes_volatile(place: ValuePlace) -> bool:
     """Return whether what is written in a place is the value itself, which may be volatile."""
     name = place.name.split(", ")[0]
@@ -651,6 +728,65 @@ def test_json_with_a_volatile_value_that_is_cut() -> None:
     json = Json({"a": "b c d e f g h i j k l m", "b": Volatile("n o p", "clock")})
     spans = render(User(Limit(5, json)), counter=len).spans()
     assert [("volatile", "clock")] == [(span.kind, span.label) for span in spans]
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Limit(12, Untrusted(Volatile("a b c d e f g", "clock"))), ["a b c d [...]"]),
+        (Limit(6, Volatile("a b c d e f g", "clock")), ["a b c d e [...]"]),
+        (Limit(6, Code(Volatile("a b c d e f g", "clock"))), ["a b c [...]"]),
+        (
+            Limit(6, Template.from_string("a {{ b }} h i", b=Volatile("b c d e f g", "clock"))),
+            ["b c d e [...]"],
+        ),
+        (Limit(12, Table([[Volatile(word, "clock")] for word in "abcdef"])), ["a", "b"]),
+    ],
+)
+def test_volatile_values_that_are_cut(part: Any, expected: list[str]) -> None:
+    """What is left of a volatile value is volatile, with its label."""
+    rendered = render(Developer(part), counter=lambda text: len(text.split()))
+    assert expected == [it.text for it in rendered.spans() if (it.kind, it.label) == CLOCK]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda value: Developer(Json({"a": value})),
+        lambda value: Developer(Code(value)),
+        lambda value: User(Json([1, value])),
+        lambda value: Event(UserAction("a", "b", target=value), "c"),
+        lambda value: Event(UserAction("a", List("b"), page={"x": [value]})),
+    ],
+)
+def test_volatile_values_in_a_format_of_the_author(write: Any) -> None:
+    """The text that ``format_block`` returns for them is volatile as a whole, and the same."""
+    given_ = {"format_block": lambda block: f"\n  <<{block.type}\n</event>"}
+    plain = render(write("v"), transformation=given_)
+    rendered = render(write(Volatile("v", "clock")), transformation=given_)
+    [span] = [span for span in rendered.spans() if span.kind == "volatile"]
+    assert (plain.messages, "clock", []) == (rendered.messages, span.label, holes(rendered))
+    assert span.text.startswith("\n  <<")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_volatile_value_that_json_cannot_express(value: float) -> None:
+    """A volatile number in data is checked as any other."""
+    error = raised(ContentError, lambda: Json({"a": Volatile(value, "x")}))
+    assert f"'value.a' is not a JSON value: {value}" == error.what
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda name: Table([["a"]], columns=[name]),
+        lambda name: Table([{name: "a"}]),
+    ],
+)
+def test_a_volatile_name_of_a_column(write: Any) -> None:
+    """The name of a column is the same in every rendering."""
+    error = raised(ContentError, lambda: write(Volatile("a", "x")))
+    assert "a Volatile cannot be the name of a column" == error.what
 
 
 def test_volatile_values_in_t_strings() -> None:

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import attrs
 
-from promptdsl.foundation.labelled import labelled
+from promptdsl.foundation.labelled import label_of, labelled
 from promptdsl.tokens.cut import best_boundary, whole_character
 from promptdsl.tree.masks import TEXT, bits
 from promptdsl.tree.node import Child, Node, make
@@ -138,9 +138,9 @@ def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool) -> list[Child]:
         return [text]
     if isinstance(part, JsonNode):
         # It is no longer valid JSON, so it becomes plain text.
-        label = next((piece.label for piece in part.pieces if piece.label is not None), None)
-        pieces = (labelled(text, label),)
+        pieces = (labelled(text, label_of(part.pieces)),)
         return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text, pieces=pieces)]
     if hasattr(part, "text"):
-        return [replace(part, text=text)]
+        label = label_of([getattr(part, "text", None)])
+        return [replace(part, text=text if label is None else labelled(text, label))]
     return [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]

@@ -106,7 +106,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(_apart(arg, component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
-            busy += inserted((arg,))
+            busy += volatile_in((arg,))
     _end_run(component, run, content, several=several)
     if busy:
         adopt(component, busy)
@@ -151,6 +151,7 @@ def _end_run(component: Node, run: list[Inline], content: list[Child], *, severa
 def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     """Return the content of a list: each argument that is no component is an item."""
     content: list[Node] = []
+    busy: list[Node] = []
     for arg in args:
         if type(arg) is str:
             content.append(_item_of((arg,), component))
@@ -158,8 +159,8 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(arg)
         elif arg is not None and arg is not False:
             content.append(_item_of(tuple(inline(arg, component)), component))
-    parts = (*content, *inserted(args))
-    adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
+            busy += volatile_in((arg,))
+    adopt(component, [part for part in (*content, *busy) if part.mask & (BUSY | BARE)])
     return [_item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
 
 
@@ -260,7 +261,7 @@ def _t_string_parts(t_string: TString, component: Node) -> list[Inline]:
     return parts or [""]
 
 
-def inserted(args: Iterable[object]) -> list[Node]:
+def volatile_in(args: Iterable[object]) -> list[Node]:
     """Return the volatile values in the t-strings among arguments, at any depth."""
     found: list[Node] = []
     waiting = [*args]
@@ -387,7 +388,7 @@ def volatile_leaf(
             return json_leaf(item, around, key)
         values.append(item)
         labels[*group, *around.values(), key] = item.label or ""
-        return item.plain
+        return json_leaf(item.plain, around, key)
 
     return leaf
 

@@ -16,7 +16,7 @@ A component has the slots of its node. Its life, in order:
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
-from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, inserted
+from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, volatile_in
 from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import id_problem, options_of, refuse_options, shown
 from promptdsl.components.scope import (
@@ -161,7 +161,7 @@ def begin(
             join(component, top, component.mask)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
-        retract((*args, *inserted(args), *found_in(id, *options.values(), *fields)))
+        retract((*args, *volatile_in(args), *found_in(id, *options.values(), *fields)))
         end_traceback(error)
         raise
 

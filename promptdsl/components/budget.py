@@ -8,9 +8,9 @@ from promptdsl.components.arguments import (
     adopt,
     block_part,
     inline,
-    inserted,
     is_data,
     one_text,
+    volatile_in,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
 from promptdsl.components.options import check_choice, check_count, check_priority, too_many
@@ -92,7 +92,7 @@ class FirstFit(Container, FirstFitNode):
             elif arg is not None and arg is not False:
                 parts, mask = one_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component.at))
-        written = (*alternatives, *inserted(args))
+        written = (*alternatives, *volatile_in(args))
         adopt(component, [part for part in written if part.mask & (BUSY | BARE)])
         return alternatives
 

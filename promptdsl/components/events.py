@@ -188,11 +188,11 @@ def _settled(
     labels: dict[tuple[object, ...], str],
 ) -> Mapping[str, object]:
     """Return fields with plain values, and note the volatile ones and their labels."""
-    leaf = volatile_leaf(volatile, labels, group)
     settled: dict[str, object] = {}
     for name, value in fields.items():
         if type(value) is str or value is None or value is ABSENT:
             continue
+        leaf = volatile_leaf(volatile, labels, group)
         if is_mapping(value) or is_list(value):
             settled[name] = plain(value, name, leaf)
         elif isinstance(value, VolatileNode):

@@ -11,8 +11,8 @@ from promptdsl.components.arguments import (
     gather,
     gather_items,
     inline,
-    inserted,
     refused,
+    volatile_in,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
 from promptdsl.components.options import check_flag, too_many
@@ -175,7 +175,7 @@ class Example(TextContainer, ExampleNode):
         for part in _without_nothing(component, args):
             if not isinstance(part, Node):
                 inline(part, component)
-        parts = [*inserted(args), *(part for part in args if isinstance(part, Node))]
+        parts = [*volatile_in(args), *(part for part in args if isinstance(part, Node))]
         adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
         sides: list[Child] = []
         for name, part in zip(("input", "output"), args, strict=True):

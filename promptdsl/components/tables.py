@@ -67,7 +67,8 @@ class Table(Component, TableNode):
                 check_choice(self, "format", format, FORMATS)
             self.format = exact(format)
             self.columns, rows = _read_table(data, columns, volatile)
-            adopt_values(self, volatile)
+            if volatile:
+                adopt_values(self, volatile)
             names = self.columns or ()
             repeated = [name for index, name in enumerate(names) if name in names[:index]]
             if repeated and format == "json":
@@ -98,8 +99,8 @@ def _read_table(
         )
     chosen: Names | None = None
     if columns is not None:
-        chosen = tuple(text_of(name) for name in columns)
-    frame = _read_frame(data, chosen)
+        chosen = _names(columns)
+    frame = _read_frame(data, chosen, volatile)
     if frame is not None:
         return frame
     if not _is_ordered(data):
@@ -110,7 +111,7 @@ def _read_table(
     entries = [*data]
     mappings = [entry for entry in entries if is_mapping(entry)]
     if entries and len(mappings) == len(entries):
-        named = [{text_of(key): value for key, value in row.items()} for row in mappings]
+        named = [dict(zip(_names(row), row.values(), strict=True)) for row in mappings]
         names = chosen or tuple(dict.fromkeys(key for row in named for key in row))
         return names, [
             tuple(_checked_cell(row.get(name), number, name, volatile) for name in names)
@@ -136,6 +137,18 @@ def _read_table(
     return chosen, rows
 
 
+def _names(columns: Iterable[object]) -> Names:
+    """Return the names of columns, which are the same in every rendering."""
+    names: list[str] = []
+    for name in columns:
+        if isinstance(name, Node):
+            raise ContentError(
+                f"{named_label(name)} cannot be the name of a column", fix="give its text"
+            )
+        names.append(text_of(name))
+    return tuple(names)
+
+
 def _is_ordered(value: object) -> TypeGuard[Iterable[object]]:
     """Return whether a value holds others in an order of their own; a set and a text do not."""
     ordered = not isinstance(value, str | bytes | Mapping | set | frozenset)
@@ -150,7 +163,9 @@ _FRAMES: tuple[tuple[str, str, Mapping[str, bool | None]], ...] = (
 """The attributes of data frames: the names of columns, and the method that returns the rows."""
 
 
-def _read_frame(data: object, chosen: Names | None) -> tuple[Names, Rows] | None:
+def _read_frame(
+    data: object, chosen: Names | None, volatile: list[VolatileNode]
+) -> tuple[Names, Rows] | None:
     """Return the columns and rows of a data frame, recognised by its methods, if it is one."""
     for columns_name, rows_name, arguments in _FRAMES:
         columns: Iterable[object] | None = getattr(data, columns_name, None)
@@ -161,11 +176,11 @@ def _read_frame(data: object, chosen: Names | None) -> tuple[Names, Rows] | None
         entries = read_rows(**arguments)
         if rows_name == "to_pylist":
             entries = [row.values() for row in entries if is_mapping(row)]
-        names = tuple(text_of(name) for name in columns)
+        names = _names(columns)
         rows: Rows = []
         for number, entry in enumerate(entries):
-            cells = enumerate(entry)
-            rows.append(tuple(_checked_cell(_present(cell), number, at, []) for at, cell in cells))
+            cells = enumerate(map(_present, entry))
+            rows.append(tuple(_checked_cell(cell, number, at, volatile) for at, cell in cells))
         if chosen is None:
             return names, rows
         for name in chosen:

@@ -89,7 +89,8 @@ def _begin_template(
         component.variables = check_variables({**variables, **inputs}, known)
         component.keywords = tuple(inputs)
         _check_braces(component)
-        adopt_values(component, volatile)
+        if volatile:
+            adopt_values(component, volatile)
     except PromptError as error:
         parts = found_in(mapping, inputs)
         retract(parts)

@@ -14,10 +14,10 @@ from promptdsl.components.arguments import (
     adopt_values,
     bare,
     inline,
-    inserted,
     one_text,
     refused,
     value_text,
+    volatile_in,
     volatile_leaf,
 )
 from promptdsl.components.fast_path import with_own_code
@@ -199,7 +199,7 @@ def begin_text(
         else:
             join(component, top, mask)
     except PromptError as error:
-        retract((*parts, *inserted(parts)))
+        retract((*parts, *volatile_in(parts)))
         end_traceback(error)
         raise
 
@@ -221,7 +221,7 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline
             raise refused(arg, component)
         elif not isinstance(arg, Node):
             parts.extend(inline(arg, component))
-            busy += inserted((arg,))
+            busy += volatile_in((arg,))
         elif isinstance(arg, ValueNode):
             if arg.mask & BUSY:
                 busy.append(arg)
@@ -330,7 +330,8 @@ class Untrusted(Component, UntrustedNode):
         if extra:
             raise too_many(self, text, source, *extra)
         _begin_value(self, text, unknown)
-        adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
+        if isinstance(text, VolatileNode) or isinstance(source, VolatileNode):
+            adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
         if encoding is not None:
             check_choice(self, "encoding", encoding, BODY_ENCODINGS)
             self.options = Options(encoding=encoding)
@@ -393,8 +394,11 @@ def _begin_value(
     try:
         if unknown:
             refuse_options(component, unknown)
-        is_volatile = isinstance(component, Untrusted) and isinstance(value, VolatileNode)
-        if type(value) is not str and isinstance(value, Node) and not is_volatile:
+        if (
+            type(value) is not str
+            and isinstance(value, Node)
+            and not (isinstance(component, Untrusted) and isinstance(value, VolatileNode))
+        ):
             raise ContentError(
                 f"{named_label(value)} cannot be inside {named_label(component)}",
                 fix="give the text itself",

@@ -1,6 +1,6 @@
 """The mark of a string or a number as a value with a label, among strings that are author text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, overload
 
@@ -43,6 +43,11 @@ def labelled(value: str | float, label: str | None) -> str | float:
     marked = Labelled(value) if isinstance(value, str) else kind(value)
     marked.label = label
     return marked
+
+
+def label_of(pieces: Iterable[object]) -> str | None:
+    """Return the first label of pieces, for a text in which they are no longer told apart."""
+    return next((it.label for it in pieces if isinstance(it, Label) and it.label is not None), None)
 
 
 Labels = Mapping[Any, str]  # Any: a path, a tuple of names and indexes

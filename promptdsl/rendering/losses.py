@@ -65,7 +65,7 @@ def _part(writer: Writer, block: Sequence[int], *, is_mark: bool) -> TracedPart 
             break
         pieces = page.segments[place].pieces
         # The first text of a part, or else the first gap or heading.
-        first = next((it for it in pieces if it.stretches), pieces[0])
+        first = next((it for it in pieces if it.runs), pieces[0])
         part = (page.marks.get(place) if is_mark else None) or first.part
         page = page.results.get(place)
     return part

@@ -13,7 +13,7 @@ from promptdsl.messages.details import origin_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.text.lower import LABEL_OF, system_origins
-from promptdsl.rendering.text.strings import SpanKind, Stretch
+from promptdsl.rendering.text.strings import SpanKind, TextRun
 from promptdsl.rendering.text.traced import (
     TracedPage,
     TracedPart,
@@ -134,8 +134,8 @@ class SpanReader:
         last = len(pieces) - 1
         role = LABEL_OF.get(getattr(writer.turn.node, "kind", ""), self.messages[message].role)
         turn = self.turn_address(writer.turn, next((part for _, part in pieces if part), None))
-        for index, (stretch, part) in enumerate(pieces):
-            end = start + stretch.length
+        for index, (run, part) in enumerate(pieces):
+            end = start + run.length
             turn = self.turn_address(writer.turn, part) if part else turn
             yield Span(
                 message,
@@ -143,12 +143,12 @@ class SpanReader:
                 start,
                 end,
                 text[start:end],
-                stretch.kind,
+                run.kind,
                 self.address(writer.turn, part),
                 turn,
                 role,
-                stretch.label,
-                self.line(part, stretch.node) or writer.turn.source,
+                run.label,
+                self.line(part, run.node) or writer.turn.source,
                 cache if index == last else None,
                 inner,
             )
@@ -207,27 +207,27 @@ def _types_in(messages: Sequence[Message]) -> list[object]:
     return [m.plain is None and [block.type for block in m.content] for m in messages]
 
 
-def _pieces(text: str, writer: Writer) -> list[tuple[Stretch, TracedPart | None]]:
-    """Return the stretches of the text of a block, each with the part that wrote it."""
+def _pieces(text: str, writer: Writer) -> list[tuple[TextRun, TracedPart | None]]:
+    """Return the runs of the text of a block, each with the part that wrote it."""
     page = writer.page
     pieces = page.segments[writer.place].pieces if page else []
     if not pieces or text != "".join([piece.text for piece in pieces]):
-        return [(Stretch(len(text), "conversation"), None)]
+        return [(TextRun(len(text), "conversation"), None)]
     return joined(pieces)
 
 
-def joined(pieces: Sequence[TracedPiece]) -> list[tuple[Stretch, TracedPart | None]]:
-    """Return the stretches of pieces, each with the part that wrote it.
+def joined(pieces: Sequence[TracedPiece]) -> list[tuple[TextRun, TracedPart | None]]:
+    """Return the runs of pieces, each with the part that wrote it.
 
     Neighbours of one part and kind are one, except for values.
     """
-    found: list[tuple[Stretch, TracedPart | None]] = []
+    found: list[tuple[TextRun, TracedPart | None]] = []
     for piece in pieces:
-        for stretch in piece.stretches or (Stretch(len(piece.text), "section"),):
-            length, kind = stretch.length, stretch.kind
+        for run in piece.runs or (TextRun(len(piece.text), "section"),):
+            length, kind = run.length, run.kind
             before, part = found[-1] if found else (None, None)
             if before and part is piece.part and before.kind == kind and kind in JOINED:
-                found[-1] = Stretch(before.length + length, kind), part
+                found[-1] = TextRun(before.length + length, kind), part
             elif length or len(pieces) == 1:
-                found.append((stretch, piece.part))
+                found.append((run, piece.part))
     return found

@@ -28,6 +28,7 @@ from promptdsl import (
     ToolUse,
     User,
     Value,
+    Volatile,
     render,
     trusted,
 )
@@ -330,6 +331,15 @@ def test_numbers_as_names() -> None:
     assert "| 0 | 1 |\n| --- | --- |\n| 1 | 2 |" == only_text(System(table))
 
 
+@pytest.mark.parametrize("frame", [Pandas, Polars, PyArrow])
+def test_volatile_cells_of_a_frame(frame: Any) -> None:
+    """They leave the block, as cells of rows do."""
+    with System() as system:
+        Table(frame([(1, Volatile("a", "x")), (2, Volatile("b", "y"))]))
+    spans = render(system).spans()
+    assert ["a", "b"] == [span.text for span in spans if span.kind == "volatile"]
+
+
 # Bad input.
 
 TEXT_FIX = "write str(value), or json.dumps(value) for its structure"
@@ -367,7 +377,7 @@ EVEN_FIX = "give every row a cell for every column, None for an empty one"
         (ContentError, NAMES_FIX, lambda: Table([[1]], columns="a")),
         (ContentError, NAMES_FIX, lambda: Table([[1]], columns=1)),  # type: ignore[arg-type]
         (ContentError, NAMES_FIX, lambda: Table([[1, 2]], columns={"a", "b"})),
-        (ContentError, TEXT_FIX, lambda: Table([[1]], columns=[Text("a")])),  # type: ignore[list-item]
+        (ContentError, "give its text", lambda: Table([[1]], columns=[Text("a")])),  # type: ignore[list-item]
         (ContentError, "did you mean 'b'?", lambda: Table(Polars([(1, 2)]), columns=["bb"])),
         (ContentError, "known: a, b", lambda: Table(PyArrow([(1, 2)]), columns=["price"])),
         (ContentError, TEXT_FIX, lambda: Table(Pandas([(1, Array())]))),

@@ -69,6 +69,9 @@ def _event_fence(
     inside: Child | None = None
     if config.format_block is not None:
         inside = formatted(block, config.format_block, node.source)
+        if inside is not None and node.labels:
+            piece = labelled(inside, next(iter(node.labels.values())))
+            inside = make(VerbatimNode, mask=TEXT, at=node, text=piece, pieces=(piece,))
     if inside is None:
         line, nested = inline_line, str.__str__
         if delimiter.close:

@@ -294,7 +294,7 @@ def span_tokens(
 def _piece_ends(pieces: Sequence[TracedPiece], tokens: Tokens) -> Iterator[int]:
     """Yield the tokens up to the end of every piece: those of the spans in it."""
     text = "".join([piece.text for piece in pieces])
-    ends = [0, *accumulate(stretch.length for stretch, _ in joined(pieces))]
+    ends = [0, *accumulate(run.length for run, _ in joined(pieces))]
     counted = [0, *_spread([text[start:end] for start, end in pairwise(ends)], tokens)]
     for end in accumulate(len(piece.text) for piece in pieces):
         yield counted[bisect_left(ends, end)]

@@ -22,7 +22,7 @@ from promptdsl.rendering.text.page import (
     TextState,
     deeper,
 )
-from promptdsl.rendering.text.strings import Stretch, inserted, notice, written
+from promptdsl.rendering.text.strings import TextRun, inserted, notice, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import HINTED
 from promptdsl.tree.node import Child, Node, make, mark_of
@@ -82,7 +82,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         part.in_item = isinstance(node, _ITEMS)
         if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
             part.margin = deeper(outer, frame.prefix, frame.between)
-        page.open(frame.open, outer, frame.stretches)
+        page.open(frame.open, outer, frame.runs)
         if frame.tags:
             part.tags = tuple(map(fold, frame.tags))
             state.fences.open(part.tags)
@@ -167,9 +167,9 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
             before, _, after = frame.open.rpartition(text)
             text = guard_between(before, text, after, rules.literals)
             frame = form.section(id, text, part.level)
-    if state.page.stretches is not None and text and (rules.values or isinstance(title, ValueNode)):
+    if state.page.runs is not None and text and (rules.values or isinstance(title, ValueNode)):
         sign = frame.open.rpartition(text)[0]
-        frame = frame._replace(stretches=inserted(frame.open, [(text, title)], sign))
+        frame = frame._replace(runs=inserted(frame.open, [(text, title)], sign))
     # The strings of a section are instructions, and its values are encoded where it is a tag.
     part.level += 1
     if form.tagged or not rules.joined or not (rules.instruction or rules.values):
@@ -185,13 +185,13 @@ _ATTRIBUTE = re.compile('="([^"]*)"')
 
 def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame:
     notice(node.raw_values, partial(state.note, node))
-    stretches: Sequence[Stretch] = ()
-    if state.page.stretches is not None:
+    runs: Sequence[TextRun] = ()
+    if state.page.runs is not None:
         written_in = _ATTRIBUTE.findall(node.open)[-len(node.raw_values) :]
         shown = [
             it for it in zip(written_in, node.raw_values, strict=False) if decode(it[0]) == it[1]
         ]
-        stretches = inserted(node.open, shown, '="')
+        runs = inserted(node.open, shown, '="')
     part.rules = attrs.evolve(
         part.rules,
         # A prefix has no end that the text after it could forge.
@@ -199,7 +199,7 @@ def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame
         values=node.values,
         literals=part.rules.literals.union(node.literals),
     )
-    return TextFrame(node.open, node.close, node.names, stretches=stretches)
+    return TextFrame(node.open, node.close, node.names, runs=runs)
 
 
 def _list_frame(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> TextFrame:

@@ -10,7 +10,7 @@ from promptdsl.config.delimiters import Delimiter
 from promptdsl.foundation.escaping import attribute, code_fences, field
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Position, Source
-from promptdsl.rendering.text.strings import Stretch
+from promptdsl.rendering.text.strings import TextRun
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode
@@ -21,7 +21,7 @@ class TextFrame(NamedTuple):
     """The text around the parts of a container, and between them.
 
     ``tags`` are the names of its tags, which no text inside may forge. ``between`` separates the
-    parts, ``prefix`` begins every further line. ``stretches`` are what its opening consists of,
+    parts, ``prefix`` begins every further line. ``runs`` are what its opening consists of,
     where that is noted.
     """
 
@@ -30,7 +30,7 @@ class TextFrame(NamedTuple):
     tags: tuple[str, ...] = ()
     between: str = "\n\n"
     prefix: str = ""
-    stretches: Sequence[Stretch] = ()
+    runs: Sequence[TextRun] = ()
 
 
 BARE = TextFrame()

@@ -17,12 +17,12 @@ from promptdsl.rendering.text.blocks import code_of, data_block, formatted, sett
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
 from promptdsl.rendering.text.strings import (
-    Stretch,
+    TextRun,
     guarded,
     inserted,
     notice,
     text_in,
-    value_stretch,
+    value_run,
     written,
 )
 from promptdsl.tree.node import Child, Node, mark_of
@@ -54,7 +54,7 @@ UNTRUSTED = ("untrusted",)
 def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
     """Write strings and values as one text; a loss in it is reported for ``node``."""
     page, note = state.page, partial(state.note, node)
-    text = text_in(parts, around.rules, state.fences, note, stretches=page.stretches)
+    text = text_in(parts, around.rules, state.fences, note, runs=page.runs)
     if text:
         page.put(text, around.margin)
         page.tail = PROSE
@@ -73,7 +73,7 @@ def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -
             state.page.cache(mark)
         return
     page, note = state.page, partial(state.note, node)
-    text = text_in(node.content, around.rules, state.fences, note, stretches=page.stretches)
+    text = text_in(node.content, around.rules, state.fences, note, runs=page.runs)
     if text or node.extra:
         page.block(TextBlock(text, mark, node.extra))
 
@@ -90,14 +90,14 @@ def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> N
         page.flush()
     whole = written(node.text, note)
     text = state.fences.authored(whole, around.rules)
-    if page.stretches is not None:
-        stretches = [Stretch(len(whole), "conversation")]  # of a recorded message
+    if page.runs is not None:
+        runs = [TextRun(len(whole), "conversation")]  # of a recorded message
         if node.pieces:
-            stretches = [
-                value_stretch(it, it) if isinstance(it, Labelled) else Stretch(len(it), "author")
+            runs = [
+                value_run(it, it) if isinstance(it, Labelled) else TextRun(len(it), "author")
                 for it in node.pieces
             ]
-        page.stretches += guarded(stretches, whole, text)
+        page.runs += guarded(runs, whole, text)
     page.put(text, around.margin)
     if node.cache:
         page.cache(node.cache)
@@ -115,11 +115,11 @@ def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) ->
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
     source = guard(source, fences.vocabulary, rules.literals)
     head, end = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n', "\n</untrusted>"
-    if state.page.stretches is not None:
+    if state.page.runs is not None:
         before = ' source="'
         origin = [(source[len(before) : -1], node.origin)] if source else []
-        state.page.stretches += inserted(head, origin, before)
-        state.page.stretches += (value_stretch(text, node.text), Stretch(len(end), "section"))
+        state.page.runs += inserted(head, origin, before)
+        state.page.runs += (value_run(text, node.text), TextRun(len(end), "section"))
     state.page.put(f"{head}{text}{end}", around.margin)
 
 
@@ -155,9 +155,9 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
     whole = encode(node.text)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
     text = guard(whole, (), rules.literals)
-    if state.page.stretches is not None:
-        pieces = [value_stretch(encode(it), it) for it in node.pieces or (node.text,)]
-        state.page.stretches += guarded(pieces, whole, text)
+    if state.page.runs is not None:
+        pieces = [value_run(encode(it), it) for it in node.pieces or (node.text,)]
+        state.page.runs += guarded(pieces, whole, text)
     _write_in_frame(state, text, frame, around)
 
 
@@ -170,6 +170,11 @@ def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPa
     if text is None:
         return False
     text = state.fences.authored(written(text, partial(state.note, node)), around.rules)
+    if state.page.runs is not None:
+        # A volatile value in it is not told apart.
+        parts = node.content if isinstance(node, CodeNode) else node.pieces
+        runs = (value_run(text, part) for part in parts)
+        state.page.runs += [it for it in runs if it.kind == "volatile"][:1]
     state.page.put(text, around.margin)
     return True
 
@@ -198,7 +203,7 @@ def _write_framed(
         note,
         encode=encode,
         one_line=one_line,
-        stretches=state.page.stretches,
+        runs=state.page.runs,
     )
     fences.close(frame.tags)
     _write_in_frame(state, text, frame, around)
@@ -244,26 +249,22 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
     own = (*TABLE_TAGS.get(format, ()), *chain.from_iterable(map(tag_names, authored)))
     names = state.fences.vocabulary.difference(own)
     text = guard(whole, names, rules.literals)
-    if state.page.stretches is not None:
+    if state.page.runs is not None:
         places = [*cell_places(node.columns, rows, format)]
-        state.page.stretches += guarded(_cell_stretches(node, places, whole), whole, text)
+        state.page.runs += guarded(_cell_runs(node, places, whole), whole, text)
     state.page.put(text, around.margin)
 
 
-def _cell_stretches(
-    node: TableNode, places: Sequence[tuple[int, int]], text: str
-) -> Iterator[Stretch]:
-    """Yield the stretches of a table with these cells, the last of which are those of its rows."""
+def _cell_runs(node: TableNode, places: Sequence[tuple[int, int]], text: str) -> Iterator[TextRun]:
+    """Yield the runs of a table with these cells, the last of which are those of its rows."""
     cells = [*chain(node.columns or (), *node.rows)]
     end = 0
     for cell, (start, stop) in zip(cells[len(cells) - len(places) :], places, strict=True):
-        yield Stretch(start - end, "section")
+        yield TextRun(start - end, "section")
         is_author = type(cell) is Trusted
-        yield (
-            Stretch(stop - start, "author") if is_author else value_stretch(text[start:stop], cell)
-        )
+        yield (TextRun(stop - start, "author") if is_author else value_run(text[start:stop], cell))
         end = stop
-    yield Stretch(len(text) - end, "section")
+    yield TextRun(len(text) - end, "section")
 
 
 # Blocks.

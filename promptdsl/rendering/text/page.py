@@ -14,7 +14,7 @@ from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss, LossKind
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form, TextFrame
-from promptdsl.rendering.text.strings import Fences, Stretch, StringRules
+from promptdsl.rendering.text.strings import Fences, StringRules, TextRun
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
 
@@ -59,7 +59,7 @@ class Page:
     """
 
     __slots__ = ("blocks", "gap", "marked", "openings", "pieces", "tail", "written")
-    stretches: "list[Stretch] | None" = None
+    runs: "list[TextRun] | None" = None
     """A list for what the next text consists of, where that is noted."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Page:
         self.written = 0
         self.marked = 0
 
-    def open(self, text: str, around: Margin, stretches: Sequence[Stretch] = ()) -> None:
+    def open(self, text: str, around: Margin, runs: Sequence[TextRun] = ()) -> None:
         """Begin a container; its opening is written before the first text in it."""
         if text:
             self.openings.append(text.replace("\n", "\n" + around.prefix))

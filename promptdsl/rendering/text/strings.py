@@ -31,11 +31,10 @@ SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "convers
 """What a piece of output is: text of the library around parts, or a kind of text in them."""
 
 
-class Stretch(NamedTuple):
-    """A run of characters in a text: its length, what it is, and its label.
+class TextRun(NamedTuple):
+    """Characters of a text that are one thing: their number, what they are, and their label.
 
-    It begins where the stretch before it ends. ``node`` is its value, if that has a
-    line of its own.
+    A run begins where the one before it ends. ``node`` is its value, if that has a line of its own.
     """
 
     length: int
@@ -163,12 +162,12 @@ def text_in(
     *,
     encode: Callable[[str], str] | None = None,
     one_line: bool = False,
-    stretches: list[Stretch] | None = None,
+    runs: list[TextRun] | None = None,
 ) -> str:
     """Return strings and values as one text.
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
-    end is a character reference. A list for ``stretches`` gets one for each part.
+    end is a character reference. A list for ``runs`` gets one for each part.
     """
     if one_line:
         encode = field
@@ -201,55 +200,55 @@ def text_in(
             if (tag or "<" in text) and rules.encoding != "plain":
                 tag = _left_open(tag + text)
             texts.append(fences.authored(title(text) if one_line else text, rules))
-    if stretches is not None:
-        stretches += map(partial(_stretch, rules), parts, texts)
+    if runs is not None:
+        runs += map(partial(_run, rules), parts, texts)
     return "".join(texts)
 
 
-def _stretch(rules: StringRules, part: Child, text: str) -> Stretch:
-    """Return the stretch of a string or value; in a conversation it is that, unless volatile."""
+def _run(rules: StringRules, part: Child, text: str) -> TextRun:
+    """Return the run of a string or value; in a conversation it is that, unless volatile."""
     is_value = isinstance(part, ValueNode) or (rules.values and isinstance(part, str))
-    stretch = value_stretch(text, part) if is_value else Stretch(len(text), "author")
-    is_spoken = rules.encoding == "plain" and stretch.kind != "volatile"
-    return stretch._replace(kind="conversation") if is_spoken else stretch
+    run = value_run(text, part) if is_value else TextRun(len(text), "author")
+    is_spoken = rules.encoding == "plain" and run.kind != "volatile"
+    return run._replace(kind="conversation") if is_spoken else run
 
 
-def value_stretch(text: str, value: object) -> Stretch:
-    """Return the stretch of a value, encoded as ``text``, which may have a label."""
+def value_run(text: str, value: object) -> TextRun:
+    """Return the run of a value, encoded as ``text``, which may have a label."""
     node = value if isinstance(value, ValueNode) else None
     label = node.label if node else value.label if isinstance(value, Labelled) else None
     is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
-    return Stretch(len(text), "volatile" if is_volatile else "value", label, node)
+    return TextRun(len(text), "volatile" if is_volatile else "value", label, node)
 
 
-def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[Stretch]:
-    """Return the stretches of a text with encoded values in it, each directly after ``after``.
+def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[TextRun]:
+    """Return the runs of a text with encoded values in it, each directly after ``after``.
 
     A value that is not there is left out.
     """
-    stretches: list[Stretch] = []
+    runs: list[TextRun] = []
     end = 0
     for encoded, value in values:
         start = text.find(after + encoded, end)
         if start >= 0:
             start += len(after)
-            stretches += (Stretch(start - end, "section"), value_stretch(encoded, value))
+            runs += (TextRun(start - end, "section"), value_run(encoded, value))
             end = start + len(encoded)
-    return [*stretches, Stretch(len(text) - end, "section")]
+    return [*runs, TextRun(len(text) - end, "section")]
 
 
-def guarded(stretches: Iterable[Stretch], before: str, after: str) -> list[Stretch]:
-    """Return the stretches of a text, ``before``, in which references were put, ``after``."""
+def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
+    """Return the runs of a text, ``before``, in which references were put, ``after``."""
     if before == after:
-        return [*stretches]
-    changed: list[Stretch] = []
+        return [*runs]
+    changed: list[TextRun] = []
     start = end = 0
-    for stretch in stretches:
+    for run in runs:
         first = end
-        for mark in before[start : start + stretch.length]:
+        for mark in before[start : start + run.length]:
             end = end + 1 if after[end] == mark else after.index(";", end) + 1
-        start += stretch.length
-        changed.append(stretch._replace(length=end - first))
+        start += run.length
+        changed.append(run._replace(length=end - first))
     return changed
 
 

@@ -19,7 +19,7 @@ from promptdsl.messages.message import Message
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import LoweredTurn, Lowering, TextWriter, Turns
 from promptdsl.rendering.text.page import LINE_END, Margin, OnLoss, OpenPart, Page, Setting
-from promptdsl.rendering.text.strings import Fences, SpanKind, Stretch, StringRules
+from promptdsl.rendering.text.strings import Fences, SpanKind, StringRules, TextRun
 from promptdsl.tree.masks import RESULT, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
@@ -32,12 +32,12 @@ LONGEST = 1_000
 class TracedPiece(NamedTuple):
     """A piece of a text, or a block other than text, with the part that wrote it.
 
-    ``stretches`` are what the text consists of, ``text`` is empty for a block.
+    ``runs`` are what the text consists of, ``text`` is empty for a block.
     """
 
     text: str
     part: "TracedPart | None"
-    stretches: Sequence[Stretch]
+    runs: Sequence[TextRun]
 
 
 class Segment(NamedTuple):
@@ -57,21 +57,21 @@ class TracedPage(Page):
 
     __slots__ = (
         *("around", "before", "kind", "marks", "notes", "opened", "result"),
-        *("results", "segments", "stretches"),
+        *("results", "segments", "runs"),
     )
 
     def __init__(self, around: "TracedPart | None" = None) -> None:
         super().__init__()
         # Never ``None`` here, and no other object is ever put in its place.
-        self.stretches: list[Stretch] = []  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.runs: list[TextRun] = []  # pyright: ignore[reportIncompatibleVariableOverride]
         self.segments: list[Segment] = []
         self.before = 0
         self.around = around
         self.kind: SpanKind = "author"
-        """What a text or a block without stretches is."""
-        self.notes: list[tuple[TracedPart | None, Sequence[Stretch]]] = []
-        """The part and the stretches of each of the pieces."""
-        self.opened: list[tuple[TracedPart | None, Sequence[Stretch]]] = []
+        """What a text or a block without runs is."""
+        self.notes: list[tuple[TracedPart | None, Sequence[TextRun]]] = []
+        """The part and the runs of each of the pieces."""
+        self.opened: list[tuple[TracedPart | None, Sequence[TextRun]]] = []
         """The same of each of the openings."""
         self.marks: dict[int, TracedPart | None] = {}
         """The part that put a cache mark after a block, by the index of the block."""
@@ -87,11 +87,11 @@ class TracedPage(Page):
         # The first opening is written after a gap, which is a piece.
         return self.before + len(self.pieces) + (openings + 1 if openings else 0)
 
-    def open(self, text: str, around: Margin, stretches: Sequence[Stretch] = ()) -> None:
+    def open(self, text: str, around: Margin, runs: Sequence[TextRun] = ()) -> None:
         """Begin a container; its opening is written before the first text in it."""
-        super().open(text, around, stretches)
+        super().open(text, around, runs)
         if text:
-            self.opened.append((self.around, stretches))
+            self.opened.append((self.around, runs))
 
     def close_empty(self, opening: str) -> None:
         """Remove the opening of a container in which nothing was written."""
@@ -101,12 +101,12 @@ class TracedPage(Page):
 
     def put(self, text: str, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
-        stretches = self._taken(text)
+        runs = self._taken(text)
         if text:
             if self.gap and not self.openings:
                 self.notes.append((self._outside(self.around), ()))
             super().put(text, around)
-            self.notes.append((self.around, _indented(stretches, text, around.prefix)))
+            self.notes.append((self.around, _indented(runs, text, around.prefix)))
 
     def _write_openings(self) -> None:
         self.notes += ((self._outside(self.opened[0][0]), ()), *self.opened)
@@ -120,11 +120,11 @@ class TracedPage(Page):
             part = part.around
         return part
 
-    def _taken(self, text: str) -> list[Stretch]:
-        """Return the stretches of a text, which are taken from those that were noted."""
-        taken = [stretch for stretch in self.stretches if stretch.length]
-        self.stretches.clear()
-        return taken or [Stretch(len(text), self.kind)]
+    def _taken(self, text: str) -> list[TextRun]:
+        """Return the runs of a text, which are taken from those that were noted."""
+        taken = [run for run in self.runs if run.length]
+        self.runs.clear()
+        return taken or [TextRun(len(text), self.kind)]
 
     def close(self, text: str, around: Margin) -> None:
         """Write the closing of a container; ``around`` is the margin outside of it."""
@@ -143,12 +143,12 @@ class TracedPage(Page):
     def block(self, block: Block) -> None:
         """Write a block other than text, or of text with keys of its own."""
         text = block.text if isinstance(block, TextBlock) else ""
-        stretches = self._taken(text)
+        runs = self._taken(text)
         super().block(block)
         if self.result is not None:
             self.results[len(self.segments)] = self.result
             self.result = None
-        self._add(block, [TracedPiece(text, self.around, stretches)])
+        self._add(block, [TracedPiece(text, self.around, runs)])
 
     def cache(self, cache: Cache) -> bool:
         """Put a cache mark after all that is written; return whether the last block takes one."""
@@ -175,20 +175,20 @@ class TracedPage(Page):
         return blocks
 
 
-def _indented(stretches: Sequence[Stretch], text: str, prefix: str) -> Sequence[Stretch]:
-    """Return the stretches of a text whose further lines begin with a prefix."""
+def _indented(runs: Sequence[TextRun], text: str, prefix: str) -> Sequence[TextRun]:
+    """Return the runs of a text whose further lines begin with a prefix."""
     ends = [*LINE_END.finditer(text)] if prefix else []
     if not ends:
-        return stretches
-    indented: list[Stretch] = []
+        return runs
+    indented: list[TextRun] = []
     position, number = 0, 0
-    for stretch in stretches:
-        position += stretch.length
+    for run in runs:
+        position += run.length
         added = 0
         while number < len(ends) and ends[number].end() <= position:
             added += len(prefix if ends[number][1] is None else prefix.rstrip())
             number += 1
-        indented.append(stretch._replace(length=stretch.length + added))
+        indented.append(run._replace(length=run.length + added))
     return indented
 
 
