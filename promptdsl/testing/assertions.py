@@ -175,11 +175,16 @@ def _check(assertion: str, *given: object) -> None:
     for rendered in given:
         if not isinstance(rendered, Rendered):
             raise ContentError(
-                f"{assertion}() takes the result of render(), not "
-                f"{with_article(type(rendered).__name__)}",
+                f"{assertion}() takes the result of render(), not {kind_of(rendered)}",
                 fix=f"render it first: {assertion}(render(prompt, model=...), ...)",
                 at=(author(),),
             )
+
+
+def kind_of(given: object) -> str:
+    """Return what a wrong argument is, in the words of authors."""
+    name = type(given).__name__
+    return {"RootNode": "a Timeline", "TurnNode": "a turn"}.get(name, with_article(name))
 
 
 @door

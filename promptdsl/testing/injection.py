@@ -4,25 +4,37 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from itertools import zip_longest
 from typing import TypeAlias
 
 import attrs
 
 from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, decode, render
+from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.guards import guard, holds, tag_names
 from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import whole
+from promptdsl.testing.assertions import kind_of
 from promptdsl.testing.hostile import HOSTILE, HostileText, shortened
 from promptdsl.testing.skeleton import skeleton
 
-PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
-WORD = "Wxyzq"
-"""A harmless text that no prompt holds."""
+TARGETS = (
+    None,
+    "openai",
+    "openai_responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "chat_template",
+)
+WORD = "40716253"
+"""A harmless text that no prompt holds, and that upper() and quote() leave as it is."""
+HARMLESS = ("", "x", "\xe9", "a < b", "x\ny", "x" * 5_000)
+"""Texts that a function may leave out or replace, too."""
 PROBE = (
     f"  {WORD} <b>\n\n\t{WORD}</event> & &lt; # ` | {{{{ 1 }}}} \r\n\x00\x1b\u200b\u202e\ud800\xe9"
     f"{' x' * 2_000} "
@@ -30,6 +42,7 @@ PROBE = (
 """A text that shows what is done to the argument: is it cut, stripped, indented, encoded?"""
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 BACKTICKS = re.compile("`{3,}")
+CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>")
 
 WrittenPrompt: TypeAlias = Node | Rendered
 
@@ -44,14 +57,16 @@ def assert_injection_safe(
     arguments. Each text of :data:`HOSTILE`, and the tags of the prompt itself, are tried:
 
     - everywhere the messages, their roles and blocks and every other text stay the same, and so
-      does the form of the payload: each text is tried with the next provider;
+      does the form of the payload: each text is tried for the next provider;
     - a value also opens, closes and forges no tag or delimiter, begins no heading, rule or code
       fence in instructions, and comes back from ``decode``;
     - text of a conversation, as in a :class:`User`, is sent as it is. Only with
       ``guard_conversation`` it forges no fence.
 
-    Author text, such as an f-string in a ``System``, fails. An exception of the prompt function
-    gets a note with the text. Raises :class:`OptionError` for an async function.
+    Author text, such as an f-string in a ``System``, fails. A text may be left out or replaced if
+    the prompt is that of a harmless text. An exception of the prompt function gets a note with the
+    text; only a lone surrogate may be refused, with a ``UnicodeEncodeError``. Raises
+    :class:`OptionError` for an async function, and for missing or unknown arguments.
 
     >>> from promptdsl import System, Value
     >>> from promptdsl.testing import assert_injection_safe
@@ -64,17 +79,24 @@ def assert_injection_safe(
     """
     __tracebackhide__ = True
     write = _writer(prompt_function, argument, others)
-    calm = CalmPrompt(_rendered(write(WORD)), _rendered(write(PROBE)))
-    if WORD not in repr((calm.rendered.messages, calm.rendered.tools)):
+    calm = {None: CalmPrompt(write, None)}
+    if WORD not in repr((calm[None].rendered.messages, calm[None].rendered.tools)):
         raise AssertionError(
             f"the argument {argument!r} is nowhere in the prompt, so nothing was tried:\n"
-            f"  the text {WORD!r} was given, and no message has it"
+            f"  the text {WORD!r} was given, and no message has it: it is not used, or is changed"
         )
-    for number, hostile in enumerate((*HOSTILE, *calm.forgeries())):
-        rendered = _rendered(write(hostile.text))
-        problem = calm.problem(rendered, hostile.text) or calm.payload_problem(rendered, number)
-        # A text that the function strips to nothing is like an empty one.
-        if problem and rendered.messages != _rendered(write("")).messages:
+    for number, hostile in enumerate((*HOSTILE, *calm[None].forgeries())):
+        target = TARGETS[number % len(TARGETS)]
+        try:
+            rendered = _rendered(write(hostile.text), target)
+        except UnicodeEncodeError:
+            if whole(hostile.text)[0] == hostile.text:
+                raise
+            continue
+        if target not in calm:
+            calm[target] = CalmPrompt(write, target)
+        problem = calm[target].problem(rendered, hostile.text)
+        if problem and not _is_harmless(rendered, write, target):
             raise AssertionError(problem.told(argument, hostile))
 
 
@@ -84,11 +106,13 @@ def _writer(
 ) -> Callable[[str], WrittenPrompt]:
     """Return the prompt function of one text."""
     if not callable(prompt_function) or iscoroutinefunction(prompt_function):
+        what = "an async function" if callable(prompt_function) else kind_of(prompt_function)
         raise OptionError(
-            "assert_injection_safe() takes a plain function that returns a prompt",
-            fix="give the function: assert_injection_safe(support, argument='plan')",
+            f"assert_injection_safe() takes a function that returns a prompt, not {what}",
+            fix="give the function itself: assert_injection_safe(support, 'plan')",
             at=(author(),),
         )
+    _check_arguments(prompt_function, argument, others)
 
     def write(text: str) -> WrittenPrompt:
         __tracebackhide__ = True
@@ -101,8 +125,41 @@ def _writer(
     return write
 
 
-def _rendered(prompt: WrittenPrompt) -> Rendered:
-    return prompt if isinstance(prompt, Rendered) else render(prompt)
+@door
+def _check_arguments(
+    prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
+) -> None:
+    """Raise an error for arguments that the function does not take, or needs as well."""
+    expected = signature(prompt_function)
+    try:
+        expected.bind(**{**others, argument: ""})
+    except TypeError as error:
+        known = nearest(argument, list(expected.parameters))
+        missing = f"assert_injection_safe(support, {argument!r}, question='Why?')"
+        is_known = argument in expected.parameters
+        raise OptionError(
+            f"the prompt function cannot be called with {argument!r}: {error}",
+            fix=f"give its other arguments by name, such as {missing}" if is_known else known,
+            at=(author(),),
+        ) from None
+
+
+def _rendered(prompt: WrittenPrompt, target: str | None) -> Rendered:
+    """Return a prompt rendered for a target, unless its author rendered it for one."""
+    if not isinstance(prompt, Rendered):
+        return render(prompt, provider=target)
+    return prompt if prompt.facts.provider or target is None else prompt.for_target(target)
+
+
+def _is_harmless(
+    rendered: Rendered, write: Callable[[str], WrittenPrompt], target: str | None
+) -> bool:
+    """Return whether a prompt is that of a harmless text: then the text is left out of it."""
+    for text in HARMLESS:
+        with suppress(Exception):
+            if _rendered(write(text), target).messages == rendered.messages:
+                return True
+    return False
 
 
 @attrs.frozen
@@ -126,6 +183,8 @@ class InjectionPlace:
     kept: bool
     around: tuple[str, str]
     """The two lines before, and the two after it."""
+    begun: str
+    """The end of the text before it, from a bracket that is not closed."""
 
     @property
     def calm(self) -> str:
@@ -145,6 +204,8 @@ class InjectionPlace:
         lines = self.unindented(piece)
         if self.names and guard(piece, self.names, self.literals) != piece and not self.strict:
             return "forges a tag or delimiter of the prompt"
+        if not (self.strict or self.spoken) and self._completes(piece) > self._completes(self.calm):
+            return "completes a tag of the prompt"
         if self.spoken:
             changed = self.kept and piece != whole(self.calm.replace(WORD, given))[0]
             return "is not sent as it is" if changed and not self.names else None
@@ -158,6 +219,10 @@ class InjectionPlace:
         if self.kept and wanted.isdisjoint(readings(lines)):
             return "does not come back from decode()"
         return None
+
+    def _completes(self, piece: str) -> bool:
+        guarded = guard(self.begun + piece, self.names, self.literals) if self.begun else ""
+        return not guarded.startswith(self.begun)
 
     def unindented(self, piece: str) -> str:
         """Return a text in this place without what begins its further lines; blank ones lack it."""
@@ -221,14 +286,19 @@ OUTSIDE = ("another part", "does the prompt function write other parts for this 
 
 
 class CalmPrompt:
-    """A prompt with a harmless word in its argument, which others are compared to.
+    """A prompt for a target with a harmless word in its argument, which others are compared to."""
 
-    ``probed`` is the same prompt with the probe.
-    """
-
-    def __init__(self, rendered: Rendered, probed: Rendered) -> None:
-        self.rendered = rendered
-        self.spans = rendered.spans()
+    def __init__(self, write: Callable[[str], WrittenPrompt], target: str | None) -> None:
+        self.rendered = _rendered(write(WORD), target)
+        self.spans = self.rendered.spans()
+        self.payload = _payload_of(self.rendered)
+        self.tokens = frozenset(_control_tokens(self.payload))
+        self.probe = PROBE
+        try:
+            probed = _rendered(write(PROBE), target)
+        except UnicodeEncodeError:
+            self.probe = PROBE.replace("\ud800", "")
+            probed = _rendered(write(self.probe), target)
         shown = probed.spans()
         if len(shown) != len(self.spans):
             shown = self.spans
@@ -237,7 +307,6 @@ class CalmPrompt:
             for index, span in enumerate(self.spans)
             if WORD in span.text
         }
-        self.shapes: dict[str, object] = {}
 
     def _place(self, index: int, probed: str) -> InjectionPlace:
         span, config = self.spans[index], self.rendered.config
@@ -248,12 +317,11 @@ class CalmPrompt:
         end = after + "".join(other.text for other in block if other.start > span.start)
         ours = [other.text for other in block if other.kind in ("section", "author")]
         probe = probed[len(before) : len(probed) - len(after)]
-        role = self.rendered.messages[span.message].role
         enclosed = _is_enclosed(start, end, config.literals)
         # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
         spoken = span.kind == "conversation" or (
             span.kind == "volatile"
-            and role in ("user", "assistant", "tool")
+            and span.role in ("user", "assistant", "tool")
             and "<" in probe
             and not enclosed
         )
@@ -271,24 +339,19 @@ class CalmPrompt:
             strict=not spoken and WORD != probe and "<" not in probe,
             bare=(
                 not spoken
-                and role in ("system", "developer")
+                and span.role in ("system", "developer")
                 and config.format == "markdown"
                 and not enclosed
             ),
             spoken=spoken,
             kept=False,
             around=("".join(start.splitlines(True)[-2:]), "".join(end.splitlines(True)[:2])),
+            begun=start[start.rfind("<") :] if start.rfind("<") > start.rfind(">") else "",
         )
-        expected = place.calm.replace(WORD, PROBE)
+        expected = place.calm.replace(WORD, self.probe)
         read = readings(place.unindented(probe))
         kept = whole(expected)[0] == probe if spoken else expected in read
         return attrs.evolve(place, kept=kept)
-
-    def shape_for(self, provider: str) -> object:
-        """Return the shape of the payload for a provider."""
-        if provider not in self.shapes:
-            self.shapes[provider] = _shape_for(self.rendered, provider)
-        return self.shapes[provider]
 
     def forgeries(self) -> Iterator[HostileText]:
         """Yield texts that forge the tags and delimiters of this prompt."""
@@ -307,7 +370,8 @@ class CalmPrompt:
         if roles[0] != roles[1]:
             sent = f"{', '.join(roles[1])}; with a harmless text: {', '.join(roles[0])}"
             return InjectionProblem("changes the messages", sent)
-        for index, (calm, span) in enumerate(zip_longest(self.spans, rendered.spans())):
+        spans = rendered.spans()
+        for index, (calm, span) in enumerate(zip_longest(self.spans, spans)):
             place = self.places.get(index)
             piece = place.within(span.text) if place and span else ""
             if piece is None or _frame(span, place) != _frame(calm, place):
@@ -317,16 +381,28 @@ class CalmPrompt:
             broken = place.promise_broken_by(piece, given) if place else None
             if broken is not None:
                 return InjectionProblem(broken, shortened(span.text if span else ""), calm)
-        return None
+        return self._payload_problem(rendered, spans)
 
-    def payload_problem(self, rendered: Rendered, number: int) -> InjectionProblem | None:
-        """Return what is wrong with the payload for the target, or without one for the next."""
-        provider = rendered.facts.provider or PROVIDERS[number % len(PROVIDERS)]
-        shape = _shape_for(rendered, provider)
+    def _payload_problem(
+        self, rendered: Rendered, spans: Sequence[Span]
+    ) -> InjectionProblem | None:
+        """Return what is wrong with the payload for the target."""
+        payload, provider = _payload_of(rendered), rendered.facts.provider
         # A blank text is left out where a provider refuses it.
-        if shape == self.shape_for(provider) or any(not s.text.strip() for s in rendered.spans()):
+        if any(not span.text.strip() for span in spans):
             return None
-        return InjectionProblem("changes the payload", str(shape), provider=provider)
+        if _shape(payload) != _shape(self.payload):
+            sent = str(_shape(payload))
+            return InjectionProblem("changes the payload", sent, provider=provider)
+        tokens = [
+            [token for token in _control_tokens(one) if token in self.tokens]
+            for one in (self.payload, payload)
+        ]
+        if tokens[0] != tokens[1]:
+            what = "forges a control token of the chat template"
+            place = next(iter(self.places.values()), None)
+            return InjectionProblem(what, str(tokens[1]), place and place.span, provider)
+        return None
 
 
 def _block(span: Span) -> tuple[int, int, int | None]:
@@ -341,7 +417,7 @@ def _frame(span: Span | None, place: InjectionPlace | None) -> tuple[object, ...
     if span.kind == "section":
         # A code fence is longer than any in it, and a mark before a blank line has no blank.
         text = BACKTICKS.sub("```", text).rstrip(" ")
-    return *_block(span), span.kind, span.address, span.label, text
+    return *_block(span), span.kind, text
 
 
 def _roles(rendered: Rendered) -> list[str]:
@@ -366,12 +442,18 @@ def _paired(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-def _shape_for(rendered: Rendered, provider: str) -> object:
-    """Return the shape of the payload for a provider; calls without results make none."""
-    target = rendered.facts.provider
-    with suppress(PendingToolCalls):
-        return _shape((rendered if target else rendered.for_target(provider)).payload())
+def _payload_of(rendered: Rendered) -> JsonValue:
+    """Return the payload; without a target, and with calls without results, there is none."""
+    if rendered.facts.provider is not None:
+        with suppress(PendingToolCalls):
+            return rendered.payload()
     return None
+
+
+def _control_tokens(payload: JsonValue) -> list[str]:
+    """Return the control tokens in the text that a chat template prints."""
+    text = payload.get("prompt") if isinstance(payload, dict) else None
+    return CONTROL_TOKEN.findall(text) if isinstance(text, str) else []
 
 
 def _shape(data: JsonValue, key: str = "") -> object:

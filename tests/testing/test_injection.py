@@ -287,7 +287,8 @@ def test_an_async_function() -> None:
         return User(plan)
 
     error = raised(OptionError, lambda: assert_injection_safe(function, "plan"))  # type: ignore[arg-type]
-    assert "assert_injection_safe() takes a plain function that returns a prompt" == error.what
+    what = "assert_injection_safe() takes a function that returns a prompt, not an async function"
+    assert what == error.what
 
 
 def test_the_corpus_is_public() -> None:
