@@ -80,7 +80,7 @@ def assert_injection_safe(
     """
     __tracebackhide__ = True
     write = _writer(prompt_function, argument, others)
-    calm = {None: CalmPrompt(write, None)}
+    calm: dict[str | None, CalmPrompt] = {None: CalmPrompt(write, None)}
     if WORD not in repr((calm[None].rendered.messages, calm[None].rendered.tools)):
         raise AssertionError(
             f"the argument {argument!r} is nowhere in the prompt, so nothing was tried:\n"
@@ -195,14 +195,6 @@ class InjectionPlace:
         """What is there for the harmless word, which an author may have written twice."""
         return self.span.text[len(self.before) : len(self.span.text) - len(self.after)]
 
-    def within(self, text: str) -> str | None:
-        """Return what is in this place in another text of the span, ``None`` if that differs."""
-        before, after = self.before, self.after
-        fits = len(text) >= len(before) + len(after)
-        if not (fits and text.startswith(before) and text.endswith(after)):
-            return None
-        return text[len(before) : len(text) - len(after)]
-
     def promise_broken_by(self, piece: str, given: str) -> str | None:
         """Return what a text does that it may not, given what it was before it was encoded."""
         lines = self.unindented(piece)
@@ -236,6 +228,14 @@ class InjectionPlace:
         indent = self.prefix.rstrip()
         rest = re.escape(self.prefix[len(indent) :])
         return re.sub(f"\n{re.escape(indent)}(?:{rest})?", "\n", piece) if self.prefix else piece
+
+
+def between(text: str, before: str, after: str) -> str | None:
+    """Return what is between the beginning and the end of a text, ``None`` if it has others."""
+    fits = len(text) >= len(before) + len(after)
+    if not (fits and text.startswith(before) and text.endswith(after)):
+        return None
+    return text[len(before) : len(text) - len(after)]
 
 
 def readings(text: str) -> Iterator[str]:
@@ -436,11 +436,8 @@ class CalmPrompt:
                 if text != before:
                     return False
                 continue
-            text, before = text or "", before or ""
-            is_long_enough = len(text) >= len(before) + len(after)
-            if not (is_long_enough and text.startswith(before) and text.endswith(after)):
-                return False
-            if place.promise_broken_by(text[len(before) : len(text) - len(after)], given):
+            piece = between(text or "", before or "", after)
+            if piece is None or place.promise_broken_by(piece, given):
                 return False
         return True
 
@@ -448,7 +445,7 @@ class CalmPrompt:
         """Return what another text does in its places, or in the spans beside them."""
         for index, (calm, span) in enumerate(zip_longest(self.spans, spans)):
             place = self.places.get(index)
-            piece = place.within(span.text) if place and span else ""
+            piece = between(span.text, place.before, place.after) if place and span else ""
             if piece is None or _frame(span, place) != _frame(calm, place):
                 what = "changes a text outside of its place"
                 sent = shortened(span.text if span else "")
