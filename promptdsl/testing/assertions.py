@@ -142,7 +142,8 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
     """
     __tracebackhide__ = True
     _check("assert_prefix_stable", before, after)
-    is_share = isinstance(min_share, int | float) and 0 <= min_share <= 1
+    is_number = isinstance(min_share, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
+    is_share = is_number and 0 <= min_share <= 1
     _require(is_share, f"min_share is {min_share!r}", "give a share from 0 to 1, such as 0.9")
     report = prefix_report(before, after)
     share = report.shared / report.before if report.before else 1.0
@@ -213,7 +214,8 @@ def _texts(name: str, given: str | Iterable[str]) -> list[str]:
     """Return one text, or several, as a list."""
     several = [given] if isinstance(given, str) else given
     fix = "give a text, or several in a list"
-    _require(isinstance(several, Iterable), f"{name} is {given!r}", fix)
+    is_many = isinstance(several, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
+    _require(is_many, f"{name} is {given!r}", fix)
     texts = list(several)
     for text in texts:
         is_text = isinstance(text, str)  # pyright: ignore[reportUnnecessaryIsInstance]
