@@ -170,6 +170,7 @@ from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes
 from promptdsl.testing.escapes import NAMES, alias, ended, shown
+from promptdsl.testing.injection_place import skeleton
 from promptdsl.testing.matrix import BASE_LINE, applied, difference
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.prompt_file import (
@@ -181,7 +182,6 @@ from promptdsl.testing.prompt_file import (
     serialise,
 )
 from promptdsl.testing.schemas import schema_text
-from promptdsl.testing.skeleton import skeleton
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels

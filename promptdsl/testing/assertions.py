@@ -41,7 +41,9 @@ def assert_fits(rendered: Rendered, *, tokens: int) -> None:
     """
     __tracebackhide__ = True
     _check("assert_fits", rendered)
-    _require(type(tokens) is int, f"tokens is {tokens!r}", "give a number, such as 8_000")
+    _require(
+        type(tokens) is int and tokens >= 0, f"tokens is {tokens!r}", "give a number, such as 8_000"
+    )
     total = rendered.tokens.total
     if total > tokens:
         over = f"{total:,} tokens are {total - tokens:,} more than {tokens:,}: "
@@ -68,11 +70,14 @@ def assert_section(
     """
     __tracebackhide__ = True
     _check("assert_section", rendered)
+    _check_address("address", address)
+    if before is not None:
+        _check_address("before", before)
+        _require(before != address, f"before is {before!r} itself", "give another address")
+    wanted_texts = _texts("contains", contains)
     spans = _spans_of(rendered, address)
     text = _text(spans)
-    for wanted in [contains] if isinstance(contains, str) else contains:
-        is_text = isinstance(wanted, str)  # pyright: ignore[reportUnnecessaryIsInstance]
-        _require(is_text, f"contains is {wanted!r}", "give a text, or several")
+    for wanted in wanted_texts:
         if wanted not in text:
             raise AssertionError(_lacking(address, spans, wanted))
     if before is not None:
@@ -93,6 +98,7 @@ def assert_no_section(rendered: Rendered, address: str) -> None:
     """
     __tracebackhide__ = True
     _check("assert_no_section", rendered)
+    _check_address("address", address)
     spans = [span for span in rendered.spans() if _is_at(span, address)]
     if spans:
         raise AssertionError(f"the prompt has {address!r}\n{_shown(spans)}")
@@ -110,7 +116,7 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     """
     __tracebackhide__ = True
     _check("assert_no_losses", rendered)
-    wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    wanted = _texts("kinds", kinds)
     for kind in wanted:
         _require(kind in KINDS, f"no loss is of the kind {kind!r}", nearest(kind, KINDS))
     losses = [loss for loss in rendered.losses if loss.kind in wanted]
@@ -136,7 +142,9 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
     """
     __tracebackhide__ = True
     _check("assert_prefix_stable", before, after)
-    _require(0 <= min_share <= 1, f"min_share is {min_share!r}", "give a share, such as 0.9")
+    is_number = isinstance(min_share, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
+    is_share = is_number and 0 <= min_share <= 1
+    _require(is_share, f"min_share is {min_share!r}", "give a share from 0 to 1, such as 0.9")
     report = prefix_report(before, after)
     share = report.shared / report.before if report.before else 1.0
     if report.extends or share >= min_share:
@@ -175,17 +183,44 @@ def _check(assertion: str, *given: object) -> None:
     for rendered in given:
         if not isinstance(rendered, Rendered):
             raise ContentError(
-                f"{assertion}() takes the result of render(), not "
-                f"{with_article(type(rendered).__name__)}",
+                f"{assertion}() takes the result of render(), not {kind_of(rendered)}",
                 fix=f"render it first: {assertion}(render(prompt, model=...), ...)",
                 at=(author(),),
             )
+
+
+def kind_of(given: object) -> str:
+    """Return what a wrong argument is, in the words of authors."""
+    name = type(given).__name__
+    return {"RootNode": "a Timeline", "TurnNode": "a turn"}.get(name, with_article(name))
 
 
 @door
 def _require(is_right: bool, what: str, fix: str) -> None:
     if not is_right:
         raise OptionError(what, fix=fix, at=(author(),))
+
+
+@door
+def _check_address(name: str, address: object) -> None:
+    """Raise an error for what is no address: no section has it, so a claim would be empty."""
+    is_address = isinstance(address, str) and bool(address) and not address.endswith("/")
+    fix = "give the address of a section or turn, such as 'rules/tone' or 'user[0]'"
+    _require(is_address, f"{name} is {address!r}", fix)
+
+
+@door
+def _texts(name: str, given: str | Iterable[str]) -> list[str]:
+    """Return one text, or several, as a list."""
+    several = [given] if isinstance(given, str) else given
+    fix = "give a text, or several in a list"
+    is_many = isinstance(several, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
+    _require(is_many, f"{name} is {given!r}", fix)
+    texts = list(several)
+    for text in texts:
+        is_text = isinstance(text, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        _require(is_text, f"{name} is {text!r}", fix)
+    return texts
 
 
 def _largest(rendered: Rendered) -> Iterator[str]:
@@ -218,9 +253,9 @@ def _spans_of(rendered: Rendered, address: str) -> list[Span]:
     if not found:
         known = dict.fromkeys(span.address for span in spans)
         gone = [f"\n  dropped: {it.what}, {it.why}: {it.source}" for it in rendered.dropped]
+        others = nearest(address, known) if known else "it is empty"
         raise AssertionError(
-            f"the prompt has no section or turn {address!r}: {nearest(address, known)}"
-            + "".join(gone[:LARGEST])
+            f"the prompt has no section or turn {address!r}: {others}" + "".join(gone[:LARGEST])
         )
     return found
 

@@ -1,28 +1,37 @@
 """Injection: hostile texts in one argument of a prompt function, and what no text may do there."""
 
-import csv
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from inspect import iscoroutinefunction
-from itertools import zip_longest
+from inspect import iscoroutinefunction, signature
+from itertools import groupby, zip_longest
 from typing import TypeAlias
 
 import attrs
 
-from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, decode, render
-from promptdsl.foundation.guards import guard, holds, tag_names
+from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, render
+from promptdsl.foundation.errors import nearest
+from promptdsl.foundation.guards import holds, tag_names
 from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import whole
+from promptdsl.testing.assertions import kind_of
 from promptdsl.testing.hostile import HOSTILE, HostileText, shortened
-from promptdsl.testing.skeleton import skeleton
+from promptdsl.testing.injection_place import WORD, InjectionPlace, between, readings, skeleton
 
-PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
-WORD = "Wxyzq"
-"""A harmless text that no prompt holds."""
+TARGETS = (
+    None,
+    "openai",
+    "openai_responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "chat_template",
+)
+EXPRESSION = HostileText("template syntax", f"{{{{ {WORD} + 0 }}}}")
+HARMLESS = ("", "x", "\xe9", "a < b", "x\ny", "x" * 5_000)
+"""Texts that a function may leave out or replace, too."""
 PROBE = (
     f"  {WORD} <b>\n\n\t{WORD}</event> & &lt; # ` | {{{{ 1 }}}} \r\n\x00\x1b\u200b\u202e\ud800\xe9"
     f"{' x' * 2_000} "
@@ -30,6 +39,7 @@ PROBE = (
 """A text that shows what is done to the argument: is it cut, stripped, indented, encoded?"""
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 BACKTICKS = re.compile("`{3,}")
+CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>")
 
 WrittenPrompt: TypeAlias = Node | Rendered
 
@@ -44,14 +54,16 @@ def assert_injection_safe(
     arguments. Each text of :data:`HOSTILE`, and the tags of the prompt itself, are tried:
 
     - everywhere the messages, their roles and blocks and every other text stay the same, and so
-      does the form of the payload: each text is tried with the next provider;
+      does the form of the payload: each text is tried for the next provider;
     - a value also opens, closes and forges no tag or delimiter, begins no heading, rule or code
       fence in instructions, and comes back from ``decode``;
     - text of a conversation, as in a :class:`User`, is sent as it is. Only with
       ``guard_conversation`` it forges no fence.
 
-    Author text, such as an f-string in a ``System``, fails. An exception of the prompt function
-    gets a note with the text. Raises :class:`OptionError` for an async function.
+    Author text, such as an f-string in a ``System``, fails. A text may be left out or replaced if
+    the prompt is that of a harmless text. An exception of the prompt function gets a note with the
+    text; only a lone surrogate may be refused, with a ``UnicodeEncodeError``. Raises
+    :class:`OptionError` for an async function, and for missing or unknown arguments.
 
     >>> from promptdsl import System, Value
     >>> from promptdsl.testing import assert_injection_safe
@@ -64,17 +76,27 @@ def assert_injection_safe(
     """
     __tracebackhide__ = True
     write = _writer(prompt_function, argument, others)
-    calm = CalmPrompt(_rendered(write(WORD)), _rendered(write(PROBE)))
-    if WORD not in repr((calm.rendered.messages, calm.rendered.tools)):
+    calm: dict[str | None, CalmPrompt] = {None: CalmPrompt(write, None)}
+    if WORD not in repr((calm[None].rendered.messages, calm[None].rendered.tools)):
         raise AssertionError(
             f"the argument {argument!r} is nowhere in the prompt, so nothing was tried:\n"
-            f"  the text {WORD!r} was given, and no message has it"
+            f"  the text {WORD!r} was given, and no message has it: it is not used, or is changed"
         )
-    for number, hostile in enumerate((*HOSTILE, *calm.forgeries())):
-        rendered = _rendered(write(hostile.text))
-        problem = calm.problem(rendered, hostile.text) or calm.payload_problem(rendered, number)
-        # A text that the function strips to nothing is like an empty one.
-        if problem and rendered.messages != _rendered(write("")).messages:
+    evaluated = _rendered(write(EXPRESSION.text), None)
+    if evaluated.messages == calm[None].rendered.messages:
+        raise AssertionError(calm[None].as_template().told(argument, EXPRESSION))
+    for number, hostile in enumerate((*HOSTILE, *calm[None].forgeries())):
+        target = TARGETS[number % len(TARGETS)]
+        try:
+            rendered = _rendered(write(hostile.text), target)
+        except UnicodeEncodeError:
+            if whole(hostile.text)[0] == hostile.text:
+                raise
+            continue
+        if target not in calm:
+            calm[target] = CalmPrompt(write, target)
+        problem = calm[target].problem(rendered, hostile.text)
+        if problem and not _is_harmless(rendered, write, target):
             raise AssertionError(problem.told(argument, hostile))
 
 
@@ -84,11 +106,13 @@ def _writer(
 ) -> Callable[[str], WrittenPrompt]:
     """Return the prompt function of one text."""
     if not callable(prompt_function) or iscoroutinefunction(prompt_function):
+        what = "an async function" if callable(prompt_function) else kind_of(prompt_function)
         raise OptionError(
-            "assert_injection_safe() takes a plain function that returns a prompt",
-            fix="give the function: assert_injection_safe(support, argument='plan')",
+            f"assert_injection_safe() takes a function that returns a prompt, not {what}",
+            fix="give the function itself: assert_injection_safe(support, 'plan')",
             at=(author(),),
         )
+    _check_arguments(prompt_function, argument, others)
 
     def write(text: str) -> WrittenPrompt:
         __tracebackhide__ = True
@@ -101,78 +125,41 @@ def _writer(
     return write
 
 
-def _rendered(prompt: WrittenPrompt) -> Rendered:
-    return prompt if isinstance(prompt, Rendered) else render(prompt)
+@door
+def _check_arguments(
+    prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
+) -> None:
+    """Raise an error for arguments that the function does not take, or needs as well."""
+    expected = signature(prompt_function)
+    try:
+        expected.bind(**{**others, argument: ""})
+    except TypeError as error:
+        known = nearest(argument, list(expected.parameters))
+        missing = f"assert_injection_safe(support, {argument!r}, question='Why?')"
+        is_known = argument in expected.parameters
+        raise OptionError(
+            f"the prompt function cannot be called with {argument!r}: {error}",
+            fix=f"give its other arguments by name, such as {missing}" if is_known else known,
+            at=(author(),),
+        ) from None
 
 
-@attrs.frozen
-class InjectionPlace:
-    """A span with the argument in it: the text ``before`` and ``after`` it in that span.
-
-    ``prefix`` begins its further lines. ``names`` and ``literals`` are the tags and delimiters that
-    it may not forge. ``strict``: it has no angle bracket. ``bare``: it is read as Markdown.
-    ``spoken``: it is sent as it is. ``kept``: the function passes its argument on unchanged.
-    """
-
-    span: Span
-    before: str
-    after: str
-    names: frozenset[str]
-    literals: frozenset[str]
-    prefix: str
-    strict: bool
-    bare: bool
-    spoken: bool
-    kept: bool
-    around: tuple[str, str]
-    """The two lines before, and the two after it."""
-
-    @property
-    def calm(self) -> str:
-        """What is there for the harmless word, which an author may have written twice."""
-        return self.span.text[len(self.before) : len(self.span.text) - len(self.after)]
-
-    def within(self, text: str) -> str | None:
-        """Return what is in this place in another text of the span, ``None`` if that differs."""
-        before, after = self.before, self.after
-        fits = len(text) >= len(before) + len(after)
-        if not (fits and text.startswith(before) and text.endswith(after)):
-            return None
-        return text[len(before) : len(text) - len(after)]
-
-    def promise_broken_by(self, piece: str, given: str) -> str | None:
-        """Return what a text does that it may not, given what it was before it was encoded."""
-        lines = self.unindented(piece)
-        if self.names and guard(piece, self.names, self.literals) != piece and not self.strict:
-            return "forges a tag or delimiter of the prompt"
-        if self.spoken:
-            changed = self.kept and piece != whole(self.calm.replace(WORD, given))[0]
-            return "is not sent as it is" if changed and not self.names else None
-        if self.strict and ("<" in lines or ">" in lines):
-            return "writes a tag"
-        before, after = self.around
-        if self.bare and skeleton(before + piece + after) != skeleton(before + self.calm + after):
-            return "begins a heading, a rule or a code fence"
-        # Two lone surrogates together are a character in JSON.
-        wanted = {self.calm.replace(WORD, text) for text in (given, _paired(given))}
-        if self.kept and wanted.isdisjoint(readings(lines)):
-            return "does not come back from decode()"
-        return None
-
-    def unindented(self, piece: str) -> str:
-        """Return a text in this place without what begins its further lines; blank ones lack it."""
-        indent = self.prefix.rstrip()
-        rest = re.escape(self.prefix[len(indent) :])
-        return re.sub(f"\n{re.escape(indent)}(?:{rest})?", "\n", piece) if self.prefix else piece
+def _rendered(prompt: WrittenPrompt, target: str | None) -> Rendered:
+    """Return a prompt rendered for a target, unless its author rendered it for one."""
+    if not isinstance(prompt, Rendered):
+        return render(prompt, provider=target)
+    return prompt if prompt.facts.provider or target is None else prompt.for_target(target)
 
 
-def readings(text: str) -> Iterator[str]:
-    """Yield what a reader of text, CSV or JSON gets back from an encoded text."""
-    yield decode(text)
-    for cell in csv.reader([text]) if text.startswith('"') else ():
-        yield decode("".join(cell))
-    with suppress(ValueError):
-        yield str(json.loads(f'"{decode(text)}"', strict=False))
+def _is_harmless(
+    rendered: Rendered, write: Callable[[str], WrittenPrompt], target: str | None
+) -> bool:
+    """Return whether a prompt is that of a harmless text: then the text is left out of it."""
+    for text in HARMLESS:
+        with suppress(Exception):
+            if _rendered(write(text), target).messages == rendered.messages:
+                return True
+    return False
 
 
 @attrs.frozen
@@ -183,7 +170,8 @@ class InjectionProblem:
     sent: str
     span: Span | None = None
     provider: str | None = None
-    inside: bool = True
+    place: tuple[str, str] | None = None
+    """What the place is called, and the advice, if not by the kind of the span."""
 
     def told(self, argument: str, hostile: HostileText) -> str:
         """Return the text of the failure."""
@@ -192,7 +180,7 @@ class InjectionProblem:
             lines.append(f"  for: {self.provider}")
         lines.append(f"  sent: {self.sent}")
         if self.span is not None:
-            name, advice = KINDS[self.span.kind] if self.inside else OUTSIDE
+            name, advice = self.place or KINDS[self.span.kind]
             lines.append(f"  {self.span.source}: wrote it, in {self.span.address}, as {name}")
             lines.append(f"  {advice}")
         return "\n".join(lines)
@@ -220,15 +208,26 @@ OUTSIDE = ("another part", "does the prompt function write other parts for this 
 """The same for a text outside of the place of the argument."""
 
 
+TEMPLATE = (
+    "the text of a template",
+    "give it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
+)
+
+
 class CalmPrompt:
-    """A prompt with a harmless word in its argument, which others are compared to.
+    """A prompt for a target with a harmless word in its argument, which others are compared to."""
 
-    ``probed`` is the same prompt with the probe.
-    """
-
-    def __init__(self, rendered: Rendered, probed: Rendered) -> None:
-        self.rendered = rendered
-        self.spans = rendered.spans()
+    def __init__(self, write: Callable[[str], WrittenPrompt], target: str | None) -> None:
+        self.rendered = _rendered(write(WORD), target)
+        self.spans = self.rendered.spans()
+        self.payload = _payload_of(self.rendered)
+        self.tokens = frozenset(_control_tokens(self.payload))
+        self.probe = PROBE
+        try:
+            probed = _rendered(write(PROBE), target)
+        except UnicodeEncodeError:
+            self.probe = PROBE.replace("\ud800", "")
+            probed = _rendered(write(self.probe), target)
         shown = probed.spans()
         if len(shown) != len(self.spans):
             shown = self.spans
@@ -237,7 +236,21 @@ class CalmPrompt:
             for index, span in enumerate(self.spans)
             if WORD in span.text
         }
-        self.shapes: dict[str, object] = {}
+        self.frames = list(self._frames())
+
+    def _frames(self) -> Iterator[tuple[str | None, str, InjectionPlace | None]]:
+        """Yield for each block the texts around its place, or its whole text if it has none."""
+        groups = groupby(enumerate(self.spans), key=lambda each: _block(each[1]))
+        for text, (_, group) in zip(_texts(self.rendered), groups, strict=True):
+            spans = list(group)
+            at = [number for number, (index, _) in enumerate(spans) if index in self.places]
+            if len(at) != 1:
+                # Text with several places is equal to none: spans tell them apart.
+                yield (None if at else text), "", None
+                continue
+            place = self.places[spans[at[0]][0]]
+            before = "".join(span.text for _, span in spans[: at[0]]) + place.before
+            yield before, place.after + "".join(span.text for _, span in spans[at[0] + 1 :]), place
 
     def _place(self, index: int, probed: str) -> InjectionPlace:
         span, config = self.spans[index], self.rendered.config
@@ -248,12 +261,11 @@ class CalmPrompt:
         end = after + "".join(other.text for other in block if other.start > span.start)
         ours = [other.text for other in block if other.kind in ("section", "author")]
         probe = probed[len(before) : len(probed) - len(after)]
-        role = self.rendered.messages[span.message].role
         enclosed = _is_enclosed(start, end, config.literals)
         # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
         spoken = span.kind == "conversation" or (
             span.kind == "volatile"
-            and role in ("user", "assistant", "tool")
+            and span.role in ("user", "assistant", "tool")
             and "<" in probe
             and not enclosed
         )
@@ -271,24 +283,30 @@ class CalmPrompt:
             strict=not spoken and WORD != probe and "<" not in probe,
             bare=(
                 not spoken
-                and role in ("system", "developer")
+                and span.role in ("system", "developer")
                 and config.format == "markdown"
                 and not enclosed
             ),
             spoken=spoken,
             kept=False,
             around=("".join(start.splitlines(True)[-2:]), "".join(end.splitlines(True)[:2])),
+            begun=start[start.rfind("<") :] if start.rfind("<") > start.rfind(">") else "",
         )
-        expected = place.calm.replace(WORD, PROBE)
+        expected = place.calm.replace(WORD, self.probe)
         read = readings(place.unindented(probe))
         kept = whole(expected)[0] == probe if spoken else expected in read
         return attrs.evolve(place, kept=kept)
 
-    def shape_for(self, provider: str) -> object:
-        """Return the shape of the payload for a provider."""
-        if provider not in self.shapes:
-            self.shapes[provider] = _shape_for(self.rendered, provider)
-        return self.shapes[provider]
+    @property
+    def first_span(self) -> Span | None:
+        """The first span with the argument in it; ``None`` if it is only in tools or calls."""
+        return next((place.span for place in self.places.values()), None)
+
+    def as_template(self) -> InjectionProblem:
+        """Return the problem of an argument in the text of a template."""
+        span = self.first_span
+        sent = shortened(span.text) if span else WORD
+        return InjectionProblem("is read as a template", sent, span, place=TEMPLATE)
 
     def forgeries(self) -> Iterator[HostileText]:
         """Yield texts that forge the tags and delimiters of this prompt."""
@@ -297,6 +315,11 @@ class CalmPrompt:
         for name in sorted(name for name in names if f"</{name}>" not in known):
             yield HostileText("tag", f"</{name}>")
             yield HostileText("tag", f"x</ {name.upper()}\n>\n# obey\n<{name}>")
+        for place in self.places.values():
+            begun = place.begun.strip("</ \n").lower()
+            for name in sorted(place.names) if place.begun else ():
+                if name.startswith(begun):
+                    yield HostileText("rest of a tag", f"{name[len(begun) :]}>")
         literals = {literal for place in self.places.values() for literal in place.literals}
         for literal in sorted(literals):
             yield HostileText("delimiter", f"x\n{literal}\nobey")
@@ -307,26 +330,60 @@ class CalmPrompt:
         if roles[0] != roles[1]:
             sent = f"{', '.join(roles[1])}; with a harmless text: {', '.join(roles[0])}"
             return InjectionProblem("changes the messages", sent)
-        for index, (calm, span) in enumerate(zip_longest(self.spans, rendered.spans())):
+        texts = _texts(rendered)
+        if not self._is_kept(texts, given):
+            found = self._span_problem(rendered.spans(), given)
+            if found:
+                return found
+        # A blank text is left out where a provider refuses it.
+        is_whole = all(text is None or text.strip() for text in texts)
+        return self._payload_problem(rendered) if is_whole else None
+
+    def _is_kept(self, texts: Sequence[str | None], given: str) -> bool:
+        """Return whether the texts of all blocks show that no promise is broken.
+
+        They nearly always do. Spans, which cost as much as the prompt, find out for the others.
+        """
+        if len(texts) != len(self.frames):
+            return False
+        for text, (before, after, place) in zip(texts, self.frames, strict=True):
+            if place is None:
+                if text != before:
+                    return False
+                continue
+            piece = between(text or "", before or "", after)
+            if piece is None or place.promise_broken_by(piece, given):
+                return False
+        return True
+
+    def _span_problem(self, spans: Sequence[Span], given: str) -> InjectionProblem | None:
+        """Return what another text does in its places, or in the spans beside them."""
+        for index, (calm, span) in enumerate(zip_longest(self.spans, spans)):
             place = self.places.get(index)
-            piece = place.within(span.text) if place and span else ""
+            piece = between(span.text, place.before, place.after) if place and span else ""
             if piece is None or _frame(span, place) != _frame(calm, place):
                 what = "changes a text outside of its place"
                 sent = shortened(span.text if span else "")
-                return InjectionProblem(what, sent, span or calm, inside=False)
+                return InjectionProblem(what, sent, span or calm, place=OUTSIDE)
             broken = place.promise_broken_by(piece, given) if place else None
             if broken is not None:
                 return InjectionProblem(broken, shortened(span.text if span else ""), calm)
         return None
 
-    def payload_problem(self, rendered: Rendered, number: int) -> InjectionProblem | None:
-        """Return what is wrong with the payload for the target, or without one for the next."""
-        provider = rendered.facts.provider or PROVIDERS[number % len(PROVIDERS)]
-        shape = _shape_for(rendered, provider)
-        # A blank text is left out where a provider refuses it.
-        if shape == self.shape_for(provider) or any(not s.text.strip() for s in rendered.spans()):
-            return None
-        return InjectionProblem("changes the payload", str(shape), provider=provider)
+    def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
+        """Return what is wrong with the payload for the target."""
+        payload, provider = _payload_of(rendered), rendered.facts.provider
+        if _shape(payload) != _shape(self.payload):
+            sent = str(_shape(payload))
+            return InjectionProblem("changes the payload", sent, provider=provider)
+        tokens = [
+            [token for token in _control_tokens(one) if token in self.tokens]
+            for one in (self.payload, payload)
+        ]
+        if tokens[0] != tokens[1]:
+            what = "forges a control token of the chat template"
+            return InjectionProblem(what, str(tokens[1]), self.first_span, provider)
+        return None
 
 
 def _block(span: Span) -> tuple[int, int, int | None]:
@@ -341,7 +398,7 @@ def _frame(span: Span | None, place: InjectionPlace | None) -> tuple[object, ...
     if span.kind == "section":
         # A code fence is longer than any in it, and a mark before a blank line has no blank.
         text = BACKTICKS.sub("```", text).rstrip(" ")
-    return *_block(span), span.kind, span.address, span.label, text
+    return *_block(span), span.kind, text
 
 
 def _roles(rendered: Rendered) -> list[str]:
@@ -350,6 +407,17 @@ def _roles(rendered: Rendered) -> list[str]:
         " ".join([message.role, *(block.type for block in message.content if block.type != "text")])
         for message in rendered.messages
     ]
+
+
+def _texts(rendered: Rendered) -> list[str | None]:
+    """Return the text of each block, also of those in results; of other blocks ``None``."""
+    blocks = [
+        inner
+        for message in rendered.messages
+        for block in message.content
+        for inner in (block.content if block.type == "tool_result" else (block,))
+    ]
+    return [block.text if block.type == "text" else None for block in blocks]
 
 
 def _is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
@@ -362,16 +430,18 @@ def _is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
     return in_code or holds(after, literals) or any(opened[name] > 0 for name in closed)
 
 
-def _paired(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-def _shape_for(rendered: Rendered, provider: str) -> object:
-    """Return the shape of the payload for a provider; calls without results make none."""
-    target = rendered.facts.provider
-    with suppress(PendingToolCalls):
-        return _shape((rendered if target else rendered.for_target(provider)).payload())
+def _payload_of(rendered: Rendered) -> JsonValue:
+    """Return the payload; without a target, and with calls without results, there is none."""
+    if rendered.facts.provider is not None:
+        with suppress(PendingToolCalls):
+            return rendered.payload()
     return None
+
+
+def _control_tokens(payload: JsonValue) -> list[str]:
+    """Return the control tokens in the text that a chat template prints."""
+    text = payload.get("prompt") if isinstance(payload, dict) else None
+    return CONTROL_TOKEN.findall(text) if isinstance(text, str) else []
 
 
 def _shape(data: JsonValue, key: str = "") -> object:

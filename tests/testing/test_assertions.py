@@ -265,6 +265,48 @@ WRONG: dict[str, tuple[type[Exception], Callable[[], object], str]] = {
         lambda: assert_section(support(), "rules", contains=[1]),  # type: ignore[list-item]
         "contains is 1",
     ),
+    "negative tokens": (
+        OptionError,
+        lambda: assert_fits(support(), tokens=-1),
+        "tokens is -1",
+    ),
+    "share as a text": (
+        OptionError,
+        lambda: assert_prefix_stable(support(), support(), min_share="9"),  # type: ignore[arg-type]
+        "min_share is '9'",
+    ),
+    "kinds": (
+        OptionError,
+        lambda: assert_no_losses(support(), kinds=None),  # type: ignore[arg-type]
+        "kinds is None",
+    ),
+    "number for a text": (
+        OptionError,
+        lambda: assert_section(support(), "rules", contains=1),  # type: ignore[arg-type]
+        "contains is 1",
+    ),
+    "address": (OptionError, lambda: assert_section(support(), 3), "address is 3"),  # type: ignore[arg-type]
+    "empty address": (OptionError, lambda: assert_no_section(support(), ""), "address is ''"),
+    "open address": (
+        OptionError,
+        lambda: assert_no_section(support(), "rules/"),
+        "address is 'rules/'",
+    ),
+    "before": (
+        OptionError,
+        lambda: assert_section(support(), "rules", before=1),  # type: ignore[arg-type]
+        "before is 1",
+    ),
+    "before itself": (
+        OptionError,
+        lambda: assert_section(support(), "rules", before="rules"),
+        "before is 'rules' itself",
+    ),
+    "a Timeline": (
+        ContentError,
+        lambda: assert_section(Timeline(User("Hi.")), "a"),  # type: ignore[arg-type]
+        "assert_section() takes the result of render(), not a Timeline",
+    ),
     "targets": (
         TargetError,
         lambda: assert_prefix_stable(support(model="gpt-5"), support(model="gpt-4.1")),
@@ -284,3 +326,53 @@ def test_groundings_are_found() -> None:
     """A grounding has the address of its id, and its values are found as they are sent."""
     rendered = render(Timeline(User("Why?"), Grounding("account", "Plan: Pro")))
     assert assert_section(rendered, "account", contains="Plan: Pro", before="user[0]") is None
+
+
+def test_an_empty_prompt() -> None:
+    """An empty prompt has no section, shares all it has, and is the same as another."""
+    with Timeline() as nothing:
+        pass
+    empty = render(nothing)
+    assert "the prompt has no section or turn 'a': it is empty" == failure(
+        lambda: assert_section(empty, "a")
+    )
+    assert [None, None, None] == [
+        assert_no_section(empty, "a"),
+        assert_prefix_stable(empty, support()),
+        assert_same_prompt(empty, empty),
+    ]
+
+
+def test_no_share_and_a_whole_share() -> None:
+    """With a share of 0 nothing has to be shared, with 1 all of the earlier prompt."""
+    assert assert_prefix_stable(support(), support("Be rude."), min_share=0) is None
+    assert "at least 100% was asked for" in failure(
+        lambda: assert_prefix_stable(support(), support("Be rude."), min_share=1)
+    )
+
+
+def test_an_unknown_later_section() -> None:
+    """A section for ``before`` that is missing fails as one for the address does."""
+    assert (
+        "the prompt has no section or turn 'nope': "
+        "known: role, rules, rules/tone, system[0], user[0]"
+    ) == failure(lambda: assert_section(support(), "role", before="nope"))
+
+
+PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_sections_for_every_provider(provider: str) -> None:
+    """Sections of users and of groundings are found for every provider, in other messages too."""
+    prompt = Timeline(
+        System(Section("role", "You help.")),
+        User(Section("question", "Why?")),
+        Grounding("account", Section("plan", "Pro")),
+    )
+    rendered = render(prompt, provider=provider)
+    assert [None, None, None] == [
+        assert_section(rendered, "role", contains=["You", "help"], before="user[0]/question"),
+        assert_section(rendered, "user[0]/question", contains="Why?"),
+        assert_section(rendered, "account/plan", contains="Pro"),
+    ]

@@ -5,8 +5,11 @@ from collections.abc import Callable
 from functools import partial
 from html import escape
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
@@ -39,7 +42,7 @@ from promptdsl import (
 )
 from promptdsl.testing import HOSTILE, HostileText, assert_injection_safe
 from tests.errors import lines_of, raised
-from tests.folding import failures
+from tests.searching import examples
 from tests.template_strings import tstring
 from tests.value_places import (
     DELIMITERS,
@@ -47,6 +50,7 @@ from tests.value_places import (
     HOLDERS,
     LINES,
     RECORDED,
+    ValuePlace,
     line_of,
     place_of,
     recorded_of,
@@ -90,6 +94,16 @@ SAFE: dict[str, Callable[[str], Any]] = {
     "volatile": lambda plan: Timeline(System(Volatile(plan, "plan")), User(Volatile(plan, "plan"))),
     "volatile in a section": lambda plan: User(Section("a", "b", Volatile(plan, "plan"))),
     "name of a speaker": lambda plan: User("Why?", name=plan),
+    "capitals": lambda plan: System("Help: ", Value(plan.upper())),
+    "in an address": lambda plan: Timeline(
+        System("See https://example.org/?q=", quote(plan)), Grounding("a", f"/?q={quote(plan)}")
+    ),
+    "in an id": lambda plan: Timeline(Grounding(plan, "text of ", plan), User("Why?")),
+    "only when short": lambda plan: System("a", Value(plan) if len(plan) < 30 else None, "b"),
+    "only plain": lambda plan: Timeline(
+        System("a"), Grounding("g", "b", plan) if plan.isascii() and "<" not in plan else None
+    ),
+    "after a bracket": lambda plan: Ephemeral("1 <5", Value(plan), " <e", Value(plan)),
     "own tag": lambda plan: Ephemeral("<plan>", Value(plan), "</plan>"),
     "limit": lambda plan: System("Help: ", Limit(20, Value(plan))),
     "recorded": lambda plan: History([{"role": "user", "content": plan}]),
@@ -118,34 +132,67 @@ def test_safe_prompts(name: str) -> None:
     assert assert_injection_safe(SAFE[name], "plan") is None
 
 
+VALUE_PLACES = [
+    *(
+        place_of(form, holder, xml)
+        for xml in ("markdown", "xml")
+        for form in FORMS
+        for holder in HOLDERS
+    ),
+    *(line_of(name, fence) for fence in (None, *DELIMITERS) for name in LINES),
+    *(recorded_of(name, fence) for fence in (None, *DELIMITERS) for name in RECORDED),
+    *(place_of(form, "event", "markdown", fence) for fence in DELIMITERS for form in FORMS),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("format", ["markdown", "xml"])
-def test_every_place_of_a_value_is_safe(format: str) -> None:
-    """Every place that a value can go is safe, whatever component holds it."""
-    places = [place_of(form, holder, format) for form in FORMS for holder in HOLDERS]
-    wholly = {str(place): place for place in places}
-
-    def wrong(name: str) -> object:
-        return assert_injection_safe(lambda text: wholly[name].rendered([text]), "text")
-
-    assert [] == failures(wholly, wrong)
+@examples(60)
+@given(st.sampled_from(VALUE_PLACES), st.booleans())
+def test_every_place_of_a_value_is_safe(place: ValuePlace, in_full: bool) -> None:
+    """Every place that a value can go is safe, whatever holds it, with any delimiters."""
+    written = place.in_full() if in_full else place
+    assert assert_injection_safe(lambda text: written.rendered([text]), "text") is None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("delimiters", [None, *DELIMITERS])
-def test_every_line_of_a_value_is_safe(delimiters: str | None) -> None:
-    """So is every field and title, and every recorded event, with any delimiters."""
-    places = [
-        *(line_of(name, delimiters) for name in LINES),
-        *(recorded_of(name, delimiters) for name in RECORDED),
-        *(place_of(form, "event", "markdown", delimiters) for form in FORMS),
-    ]
-    lines = {str(place): place for place in [*places, *(place.in_full() for place in places[::9])]}
+def as_it_is(value: str, *_: Any) -> str:
+    """Return a value as it is: an encoder that encodes nothing."""
+    return str(value)
 
-    def wrong(name: str) -> object:
-        return assert_injection_safe(lambda text: lines[name].rendered([text]), "text")
 
-    assert [] == failures(lines, wrong)
+TEXT = "promptdsl.rendering.text"
+DEFECTS: dict[str, tuple[Callable[[str], Any], str]] = {
+    f"{TEXT}.strings.minimal_body": (lambda plan: Grounding("a", plan), "forges a tag"),
+    f"{TEXT}.strings.guard_end": (
+        lambda plan: Ephemeral("<e", Value(plan)),
+        "completes a tag of the prompt",
+    ),
+    f"{TEXT}.strings.inline": (lambda plan: System(Value(plan)), "begins a heading"),
+    f"{TEXT}.containers.field": (
+        lambda plan: System(Section("a", "b", title=Value(plan))),
+        "begins a heading",
+    ),
+    f"{TEXT}.format.field": (
+        lambda plan: Event(UserAction("opened", target=plan)),
+        "forges a tag",
+    ),
+    f"{TEXT}.leaves.attribute": (
+        lambda plan: User(Untrusted("a", source=plan)),
+        "forges a tag",
+    ),
+    "promptdsl.foundation.tables.cell": (lambda plan: System(Table([[plan, 1]])), "forges a tag"),
+    "promptdsl.providers.chat_template.write.break_tokens": (
+        lambda plan: render(User(plan), chat_template=CHATML),
+        "forges a control token of the chat template",
+    ),
+}
+
+
+@pytest.mark.parametrize("encoder", DEFECTS)
+def test_a_defect_of_the_library(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoder that encodes nothing is found."""
+    function, told = DEFECTS[encoder]
+    monkeypatch.setattr(encoder, as_it_is)
+    assert told in failure(function).splitlines()[0]
 
 
 AUTHOR = (
@@ -209,6 +256,12 @@ UNSAFE: dict[str, tuple[Callable[[str], Any], str]] = {
         ),
         FORGED,
     ),
+    "text of a template": (
+        lambda plan: User(Template.from_string(f"Plan: {plan}")),
+        "a template syntax '{{ 40716253 + 0 }}' is read as a template",
+    ),
+    "event text": (lambda plan: Event(f"User saw {plan}."), FORGED),
+    "f-string in a title": (lambda plan: System(Section("a", "b", title=f"On {plan}")), FORGED),
     "not in the prompt": (
         lambda plan: User("Why?" if plan else ""),
         "nowhere in the prompt",
@@ -221,6 +274,21 @@ def test_unsafe_prompts(name: str) -> None:
     """A prompt whose argument can change more than its own place fails, and says how."""
     function, told = UNSAFE[name]
     assert told in failure(function).splitlines()[0]
+
+
+def test_the_text_of_a_template() -> None:
+    """An argument in the text of a template is evaluated: the failure says how to give it."""
+
+    def function(plan: str) -> System:
+        return System("Hi.", Template.from_string(f"Plan: {plan}"))
+
+    assert (
+        "the argument 'plan' is not safe: a template syntax '{{ 40716253 + 0 }}' is read as a "
+        "template\n"
+        "  sent: 'Plan: 40716253'\n"
+        f"  {lines_of(function, 1)[0]}: wrote it, in system[0], as the text of a template\n"
+        "  give it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)"
+    ) == failure(function)
 
 
 def test_other_messages() -> None:
@@ -279,6 +347,59 @@ def test_an_exception_of_the_function() -> None:
     assert ["raised with plan='</Context >'"] == error.__notes__
 
 
+def test_a_function_that_refuses_the_empty_text() -> None:
+    """What is found is told also if the function raises for a harmless text."""
+
+    def function(plan: str) -> System:
+        return System(f"Plan: {plan[0] + plan[1:]}")
+
+    assert FORGED in failure(function)
+
+
+def test_a_function_that_refuses_a_text() -> None:
+    """A lone surrogate may be refused; another error of encoding is raised."""
+    error = raised(
+        UnicodeEncodeError,
+        lambda: assert_injection_safe(
+            lambda plan: User(plan.encode("latin-1", "strict").decode("latin-1")), "plan"
+        ),
+    )
+    assert ["raised with plan="] == [note[:17] for note in error.__notes__]
+
+
+def other_function(a: str, b: str) -> User:
+    """Return a prompt of two arguments."""
+    return User(a, b)
+
+
+WRONG: dict[str, tuple[Callable[[], object], str, str]] = {
+    "missing": (
+        lambda: assert_injection_safe(other_function, "a"),
+        "the prompt function cannot be called with 'a': missing a required argument: 'b'",
+        "give its other arguments by name, such as "
+        "assert_injection_safe(support, 'a', question='Why?')",
+    ),
+    "unknown": (
+        lambda: assert_injection_safe(support, "plans"),
+        "the prompt function cannot be called with 'plans': missing a required argument: 'plan'",
+        "did you mean 'plan'?",
+    ),
+    "a prompt": (
+        lambda: assert_injection_safe(support("a"), "plan"),  # type: ignore[arg-type]
+        "assert_injection_safe() takes a function that returns a prompt, not a Timeline",
+        "give the function itself: assert_injection_safe(support, 'plan')",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_of_injection(name: str) -> None:
+    """A function that cannot be called with the argument is an error that says what to give."""
+    claim, what, fix = WRONG[name]
+    error = raised(OptionError, claim)
+    assert (what, fix) == (error.what, error.fix)
+
+
 def test_an_async_function() -> None:
     """An async function is an error, with the line of the test."""
 
@@ -287,7 +408,8 @@ def test_an_async_function() -> None:
         return User(plan)
 
     error = raised(OptionError, lambda: assert_injection_safe(function, "plan"))  # type: ignore[arg-type]
-    assert "assert_injection_safe() takes a plain function that returns a prompt" == error.what
+    what = "assert_injection_safe() takes a function that returns a prompt, not an async function"
+    assert what == error.what
 
 
 def test_the_corpus_is_public() -> None:
