@@ -22,7 +22,13 @@ from promptdsl.testing.matrix import applied, difference
 from promptdsl.testing.models import models_of, refuse_rendered
 from promptdsl.testing.names import model_suffix, suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
+from promptdsl.testing.prompt_file import (
+    PromptFile,
+    SnapshotFormatError,
+    is_same_snapshot,
+    parse,
+    serialise,
+)
 from promptdsl.testing.run import run_of
 
 
@@ -74,14 +80,18 @@ class SnapshotFiles:
         """Return the files of no test with a text that has no file yet: its test was renamed."""
         folders = path.parent.parent
         files = sorted(folders.glob(f"*/*{''.join(path.suffixes[-2:])}"))
-        return [it for it in files if self._run.is_orphan(it) and lines_of(it.read_bytes()) == text]
+        return [
+            it
+            for it in files
+            if self._run.is_orphan(it) and is_same_snapshot(lines_of(it.read_bytes()), text)
+        ]
 
     def _refuse_another(self, path: Path, content: bytes) -> None:
         """Raise an error when this run wrote another prompt to a file."""
         written = self._run.written
         key = str(path).casefold()
         test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
-        if before == content:
+        if is_same_snapshot(lines_of(before), lines_of(content)):
             return
         if test == self.test.nodeid and files is not self:  # the test is run once more
             written[key] = (test, self, content)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.internals import is_same_snapshot
 from tests.testing.projects import Project, summary
 
 ONE = """
@@ -207,7 +208,7 @@ def test_not_equal(prompt_snapshot):
     assert """\
 E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_equal.prompt.txt
 E         look at the prompt, then write it: pytest test_a.py::test_equal --snapshot-update
-E       promptdsl.foundation.errors.OptionError: a snapshot cannot be compared with !=
+E       OptionError: a snapshot cannot be compared with !=
 E         call prompt_snapshot(...)""" == project.error()
 
 
@@ -234,6 +235,52 @@ def test_values_that_change_have_signs(project: Project) -> None:
     assert f'"{said}"' in payload.decode()
     project.write(test_a=SCRUBBED.replace("11", "44").replace("22", "55").replace("33", "66"))
     assert "2 snapshots passed.\n1 passed" == summary(project.run())
+
+
+HEADER = """\
+---
+promptdsl-snapshot: 1
+tokens: ~{} (o200k_base x {})
+dropped: events, ~{} tokens: over the budget
+---
+
+──▶ user
+tokens: ~{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "actual", "expected"),
+    [
+        ((340, 1.3, 12, 5), (360, 1.3, 32, 5), True),
+        ((340, 1.3, 12, 5), (320, 1.3, 1, 5), True),
+        ((340, 1.3, 12, 5), (375, 1.3, 12, 5), False),
+        ((340, 1.3, 12, 5), (340, 1.3, 33, 5), False),
+        (("4,200", 1.3, 12, 5), ("4,600", 1.3, 12, 5), True),
+        (("4,200", 1.3, 12, 5), ("4,700", 1.3, 12, 5), False),
+        (("960", 1.3, 12, 5), ("1,000", 1.3, 12, 5), True),
+        ((340, 1.3, 12, 5), (340, 1.4, 12, 5), False),
+        ((340, 1.3, 12, 5), (340, 1.3, 12, 6), False),
+    ],
+)
+def test_rounded_tokens_may_differ_a_little(
+    stored: tuple[object, ...], actual: tuple[object, ...], *, expected: bool
+) -> None:
+    """Rounded tokens of the header may differ by a tenth or by 20; nothing else may."""
+    assert expected == is_same_snapshot(HEADER.format(*stored), HEADER.format(*actual))
+
+
+def test_the_length_of_a_volatile_value_changes_nothing(project: Project) -> None:
+    """A longer value has other tokens, but the snapshot is the same, and an update leaves it."""
+    body = 'def test_day(prompt_snapshot):\n    prompt_snapshot(User(Volatile("May", "day")))'
+    project.write(test_a=body)
+    project.update()
+    before = project.files()
+    assert b"\ntokens: ~8 (o200k_base)\n" in before["__snapshots__/test_a/test_day.prompt.txt"]
+    project.write(test_a=body.replace("May", "Wednesday, 27 September 2028"))
+    assert "1 snapshot passed.\n1 passed" == summary(project.run())
+    assert "1 snapshot passed.\n1 passed" == summary(project.update())
+    assert before == project.files()
 
 
 @pytest.mark.slow
