@@ -81,9 +81,9 @@ def test_an_update_refuses_two_prompts_for_a_file(project: Project) -> None:
     """An update fails where a second prompt would take the place of the first, which stays."""
     project.write(test_a=TWICE)
     expected = """\
-E       AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt holds the prompt that this \
-test gave before, and would be lost
-E         give each prompt a name of its own: prompt_snapshot(..., name=...)"""
+E           AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt holds the prompt that \
+this test gave before, and would be lost
+E             give each prompt a name of its own: prompt_snapshot(..., name=...)"""
     assert expected == project.errors_in(project.update())
     assert [b"one"] == [it.split(b"\n")[-2] for it in project.files().values()]
 
@@ -207,9 +207,9 @@ def test_not_equal(prompt_snapshot):
     )
     assert """\
 E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_equal.prompt.txt
-E         look at the prompt, then write it: pytest test_a.py::test_equal --snapshot-update
-E       OptionError: a snapshot cannot be compared with !=
-E         call prompt_snapshot(...)""" == project.error()
+E         write it, then look at it: pytest test_a.py::test_equal --snapshot-update
+E       OptionError: test_a.py:8: a snapshot cannot be compared with !=
+E         call prompt_snapshot(...)""" == project.error().replace(f"{project.folder}/", "")
 
 
 SCRUBBED = """
@@ -350,5 +350,5 @@ def test_paths_begin_at_the_root(project: Project) -> None:
     assert """\
 E       AssertionError: there is no snapshot yet: \
 deep/__snapshots__/test_a/test_role.prompt.txt
-E         look at the prompt, then write it: pytest tests/deep/test_a.py::test_role \
+E         write it, then look at it: pytest tests/deep/test_a.py::test_role \
 --snapshot-update""" == project.error("--rootdir", "tests", "-c", "pytest.ini")
