@@ -73,7 +73,7 @@ class SnapshotFiles:
         (result,) = assertion.executions.values()
         if isinstance(result.exception, OSError):
             problem = f"{self.shown(path)} cannot be read or written: {result.exception.strerror}"
-            raise PromptError(problem, fix="check it and its folder") from result.exception
+            raise PromptError(problem, fix="check it and its folder", at=(author(),)) from None
         if result.exception is not None:
             raise result.exception
         stored = result.recalled_data
