@@ -85,7 +85,16 @@ def _write(folder: Path, tests: str) -> None:
 
 def _pytest(folder: Path, taken: dict[str, Times], name: str, *options: str) -> None:
     """Note the times of a run, which must pass."""
-    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, folder)
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *options,
+        str(folder),
+    )
     started, before = perf_counter(), getrusage(RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after, times = getrusage(RUSAGE_CHILDREN), taken.setdefault(name, Times([], []))
