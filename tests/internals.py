@@ -178,6 +178,7 @@ from promptdsl.testing.prompt_file import (
     FilePart,
     PromptFile,
     SnapshotFormatError,
+    is_same_snapshot,
     parse,
     serialise,
 )
@@ -376,6 +377,7 @@ __all__ = [
     "is_closed",
     "is_number",
     "is_rare",
+    "is_same_snapshot",
     "is_whole",
     "json_body",
     "json_copy",

@@ -9,6 +9,7 @@ from syrupy.location import PyTestLocation
 from syrupy.types import SerializableData, SnapshotIndex
 
 from promptdsl.testing.names import name_of, stem_of, stems_in
+from promptdsl.testing.prompt_file import is_same_snapshot
 from promptdsl.testing.run import run_of
 
 
@@ -41,8 +42,8 @@ class PromptExtension(SingleFileSnapshotExtension):
     def matches(
         self, *, serialized_data: SerializableData, snapshot_data: SerializableData
     ) -> bool:
-        """Tell whether the bytes are the same, when git may have changed the ends of lines."""
-        return lines_of(serialized_data) == lines_of(snapshot_data)
+        """Tell whether the prompt is the same: git may have changed the ends of lines."""
+        return is_same_snapshot(lines_of(snapshot_data), lines_of(serialized_data))
 
     def discover_snapshots(
         self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None

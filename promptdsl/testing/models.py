@@ -8,6 +8,8 @@ import pytest
 from promptdsl import Rendered, Source, render
 from promptdsl.foundation.errors import OptionError
 
+__tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
+
 MARK = "prompt_models"
 EXAMPLE = '@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5", budget=8_000)'
 

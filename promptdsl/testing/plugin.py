@@ -48,14 +48,14 @@ def pytest_make_collect_report(
     known = isinstance(collector, (pytest.Module, pytest.Class))
     if known and collector.config.pluginmanager.hasplugin("syrupy"):
         nodes = report.result or []
-        if any("prompt_snapshot" in _fixtures(node) for node in nodes):
+        if any("prompt_snapshot" in _fixtures(it) for it in nodes) or _has_prompts(collector):
             from promptdsl.testing.run import run_of
 
-            run_of(collector.config).collected(collector, nodes)
-        elif not report.passed and _has_prompts(collector):
-            from promptdsl.testing.run import run_of
-
-            run_of(collector.config).not_collected(collector)
+            run = run_of(collector.config)
+            if report.passed:
+                run.collected(collector, nodes)
+            else:
+                run.not_collected(collector)
     return report
 
 
@@ -98,6 +98,6 @@ def _fixtures(node: pytest.Item | pytest.Collector) -> Sequence[str]:
 
 
 def _has_prompts(collector: pytest.Collector) -> bool:
-    """Tell whether there are snapshots of a file that could not be collected, or was skipped."""
+    """Tell whether there are snapshots of a file: its last test with the fixture may be gone."""
     folder = collector.path.parent / collector.config.option.snapshot_dirname
     return any((folder / collector.path.stem).glob("*.prompt.txt"))

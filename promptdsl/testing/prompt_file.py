@@ -67,6 +67,9 @@ _LIKE_A_MARK = re.compile(r"^(?=\\|[^\S\n]*[─━┄┅┈┉╌╍═―—⎯
 _ESCAPE = re.compile(r"^\\", re.MULTILINE)
 _HEADER_LINE = re.compile(r"([a-z][a-z -]*):(?: (.+))?")
 
+_COUNT = re.compile(r"^(tokens: ~|dropped: .*, ~)([\d,]+)", re.MULTILINE)
+"""A number in a header that is rounded, after what is before it."""
+
 
 def serialise(file: PromptFile) -> str:
     r"""Return the text of a snapshot; it ends in one newline.
@@ -130,6 +133,22 @@ def parse(text: str) -> PromptFile:
     return PromptFile(header, tuple(entries))
 
 
+def is_same_snapshot(stored: str, actual: str) -> bool:
+    r"""Tell whether two snapshots differ at most in rounded tokens, by a tenth or by 20.
+
+    A volatile value changes them from run to run, a sentence of the base those of each model.
+
+    >>> near, far = (f"---\ntokens: ~{count} (o200k_base)\n---\n" for count in (350, 380))
+    >>> stored = near.replace("350", "340")
+    >>> is_same_snapshot(stored, near), is_same_snapshot(stored, far)
+    (True, False)
+    """
+    (before, old), (after, new) = _counts(stored), _counts(actual)
+    return before == after and all(
+        abs(now - was) <= max(20, was / 10) for was, now in zip(old, new, strict=True)
+    )
+
+
 def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
     """Return the pairs of the header, and the number of lines up to its end."""
     if lines[1:2] != [VERSION]:
@@ -143,6 +162,13 @@ def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
             raise _wrong(number, "is not a line of the header, such as 'model: gpt-5 (openai)'")
         pairs.append((match[1], match[2] or ""))
     raise _wrong(len(lines), "is the last one, and the header has no end: '---'")
+
+
+def _counts(text: str) -> tuple[str, list[int]]:
+    """Return a snapshot without the rounded numbers of its header, and these."""
+    header, end, messages = text.partition("\n---\n")
+    counts = [int(match[2].replace(",", "")) for match in _COUNT.finditer(header)]
+    return _COUNT.sub(r"\1", header) + end + messages, counts
 
 
 def _entry(lines: list[str]) -> FileEntry:

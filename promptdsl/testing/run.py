@@ -92,15 +92,12 @@ class PromptRun:
         self._at_end = True
         getattr(self._config, "workeroutput", {})[RUN] = True
         name_unused(self._config)
-        files = [path for folder in self._folders() for path in folder.iterdir()]
+        name = self._config.option.snapshot_dirname
+        folders = {it.parent / name for it in (*self._tests, *self._not_collected)}
+        files = [path for folder in folders for path in folder.glob("*/*.*")]
         needed = [path for path in files if not self.may_be_unused(path)]
         self._config.option.ignore_file_extensions += {path.suffix[1:] for path in needed}
         return (yield)
-
-    def _folders(self) -> list[Path]:
-        name = self._config.option.snapshot_dirname
-        folders = [it.parent / name / it.name for it in (*self._tests, *self._not_collected)]
-        return [folder for folder in folders if folder.is_dir()]
 
 
 def folder_of(node: pytest.Item | pytest.Collector) -> Path:

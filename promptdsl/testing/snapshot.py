@@ -2,19 +2,28 @@
 
 import dataclasses
 import difflib
+import inspect
 import os
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import pytest
-from syrupy.assertion import SnapshotAssertion
+from typing import Any, Never
 
 from promptdsl import Rendered, render
-from promptdsl.foundation.errors import OptionError
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.source import author
+
+try:
+    import pytest
+    from syrupy.assertion import SnapshotAssertion
+except ModuleNotFoundError as error:
+    raise PromptError(
+        f"{error.name} is not installed", fix="pip install 'promptdsl[testing]'"
+    ) from None
+
 from promptdsl.testing.canonical import Scrubber, prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
@@ -22,8 +31,16 @@ from promptdsl.testing.matrix import applied, difference
 from promptdsl.testing.models import models_of, refuse_rendered
 from promptdsl.testing.names import model_suffix, suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.prompt_file import PromptFile, SnapshotFormatError, parse, serialise
+from promptdsl.testing.prompt_file import (
+    PromptFile,
+    SnapshotFormatError,
+    is_same_snapshot,
+    parse,
+    serialise,
+)
 from promptdsl.testing.run import run_of
+
+__tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
 
 
 class SnapshotFiles:
@@ -54,10 +71,13 @@ class SnapshotFiles:
         if assertion(name=index) == content:
             return None
         (result,) = assertion.executions.values()
+        if isinstance(result.exception, OSError):
+            problem = f"{self.shown(path)} cannot be read or written: {result.exception.strerror}"
+            raise PromptError(problem, fix="check it and its folder", at=(author(),)) from None
         if result.exception is not None:
             raise result.exception
         stored = result.recalled_data
-        return Mismatch(path, None if stored is None else lines_of(stored), self)
+        return Mismatch(path, text, None if stored is None else lines_of(stored))
 
     def shown(self, path: Path) -> str:
         """Return a path as messages name it: from the root of the project."""
@@ -70,18 +90,50 @@ class SnapshotFiles:
         test = "::".join([_from(self._called_from, self.test.path), *names])
         return f"pytest {shlex.quote(test)} --snapshot-update"
 
+    def message(self, found: "Sequence[Mismatch]") -> str:
+        """Return what a failed test tells: its files that there are not, and those that changed."""
+        texts: list[str] = []
+        missing = [it for it in found if it.stored is None]
+        if missing:
+            paths = [self.shown(it.path) for it in missing]
+            several = ["there are no snapshots yet:", *(f"  {path}" for path in paths)]
+            lines = several if paths[1:] else [f"there is no snapshot yet: {paths[0]}"]
+            texts.append("\n".join([*lines, *(move for it in missing for move in self._moves(it))]))
+        changed = [it for it in found if it.stored is not None]
+        for it in changed:
+            what = "payload" if it.path.suffix == ".json" else "prompt"
+            texts.append(f"the {what} is not that of {self.shown(it.path)}\n\n{it.changes.strip()}")
+        what = "them" if missing[1:] else "it"
+        advice = "if the change is right" if changed else f"write {what}, then look at {what}"
+        end = "\n\n" if changed else "\n"
+        return "\n\n".join(texts) + f"{end}  {advice}: {self.update}"
+
+    def _moves(self, missing: "Mismatch") -> list[str]:
+        """Return the advice for a file that a test had under another name."""
+        path = self.shown(missing.path)
+        orphans = [self.shown(it) for it in self.orphans(missing.path, missing.text)]
+        return [
+            f"  {orphan} has this content and no test any more - if its test was renamed: "
+            f"git mv {shlex.quote(orphan)} {shlex.quote(path)}"
+            for orphan in orphans
+        ]
+
     def orphans(self, path: Path, text: str) -> list[Path]:
         """Return the files of no test with a text that has no file yet: its test was renamed."""
         folders = path.parent.parent
         files = sorted(folders.glob(f"*/*{''.join(path.suffixes[-2:])}"))
-        return [it for it in files if self._run.is_orphan(it) and lines_of(it.read_bytes()) == text]
+        return [
+            it
+            for it in files
+            if self._run.is_orphan(it) and is_same_snapshot(lines_of(it.read_bytes()), text)
+        ]
 
     def _refuse_another(self, path: Path, content: bytes) -> None:
         """Raise an error when this run wrote another prompt to a file."""
         written = self._run.written
         key = str(path).casefold()
         test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
-        if before == content:
+        if is_same_snapshot(lines_of(before), lines_of(content)):
             return
         if test == self.test.nodeid and files is not self:  # the test is run once more
             written[key] = (test, self, content)
@@ -98,30 +150,9 @@ class Mismatch:
     """A file that does not hold what it should, or that there is not."""
 
     path: Path
+    text: str
     stored: str | None
-    files: SnapshotFiles
-
-    def missing(self, text: str) -> str:
-        """Return the message for a file that there is not yet."""
-        shown = self.files.shown
-        lines = [
-            f"there is no snapshot yet: {shown(self.path)}",
-            f"  look at the prompt, then write it: {self.files.update}",
-        ]
-        lines += [
-            f"  {shown(orphan)} has this content and no test any more - if its test was renamed: "
-            f"git mv {shlex.quote(shown(orphan))} {shlex.quote(shown(self.path))}"
-            for orphan in self.files.orphans(self.path, text)
-        ]
-        return "\n".join(lines)
-
-    def changed(self, changes: str) -> str:
-        """Return the message for a file with other content."""
-        what = "payload" if self.path.suffix == ".json" else "prompt"
-        return (
-            f"the {what} is not that of {self.files.shown(self.path)}\n\n{changes.strip()}\n\n"
-            f"  if the change is right: {self.files.update}"
-        )
+    changes: str = ""
 
 
 class PromptSnapshot:
@@ -140,12 +171,17 @@ class PromptSnapshot:
         self._scrubbers = scrubbers
         self._calls = 0
 
+    def __repr__(self) -> str:
+        """Return the name of the test: pytest shows it above a failure."""
+        return f"<prompt_snapshot of {self._files.test.name}>"
+
     def __call__(
         self,
         prompt: Any,  # Any: whatever render() takes, or what it returned
         *,
         name: str | None = None,
         scrub: Mapping[str, Scrubber] | None = None,
+        **unknown: Never,
     ) -> "ComparedPrompt":
         """Raise an ``AssertionError`` with all changes unless a prompt is that of its file.
 
@@ -153,17 +189,16 @@ class PromptSnapshot:
         with a file for what differs. ``name`` tells the prompts of one test apart; without one the
         second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
         """
-        __tracebackhide__ = True
+        _refuse_other(prompt, unknown)
         if name is None:
             self._calls += 1
         elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(
-                f"name={name!r} names no snapshot", fix="give it a text: name='first'"
-            )
+            fix = "give it a text: name='first'"
+            raise OptionError(f"name={name!r} names no snapshot", fix=fix, at=(author(),))
         models = models_of(self._files.test)
         refuse_rendered(prompt, models)
         rendered = prompt if isinstance(prompt, Rendered) else render(prompt)
-        suffix, scrubbers = suffix_of(name, self._calls), {**self._scrubbers, **(scrub or {})}
+        suffix, scrubbers = suffix_of(name, self._calls), _compiled(self._scrubbers, scrub or {})
         base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
         # All are rendered before the first file is written.
         for_models = [
@@ -176,20 +211,20 @@ class PromptSnapshot:
             )
             for it in models
         ]
-        failures = [*filter(None, (it.failure() for it in (base, *for_models)))]
-        if failures:
-            raise AssertionError("\n\n".join(failures))
+        found = [*filter(None, (it.mismatch() for it in (base, *for_models)))]
+        if found:
+            raise AssertionError(self._files.message(found))
         return base
 
     def __eq__(self, prompt: object) -> bool:
         """Return true, or raise what a call raises: pytest would cut what ``==`` tells."""
-        __tracebackhide__ = True
         self(prompt)
         return True
 
     def __ne__(self, prompt: object) -> bool:
         """Raise an error: a prompt that may be anything else is no claim."""
-        raise OptionError("a snapshot cannot be compared with !=", fix="call prompt_snapshot(...)")
+        problem = "a snapshot cannot be compared with !="
+        raise OptionError(problem, fix="call prompt_snapshot(...)", at=(author(),))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -215,18 +250,13 @@ class ComparedPrompt:
         """What a snapshot keeps of the prompt."""
         return prompt_file(self.rendered, scrubbers=self._scrubbers)
 
-    def failure(self) -> str | None:
-        """Return the message of the failed test, ``None`` if the prompt is that of its file."""
+    def mismatch(self) -> Mismatch | None:
+        """Return how the prompt differs from its file, ``None`` if it does not."""
         actual = self.file if self._base is None else difference(self._base, self.file)
-        text = serialise(actual)
-        found = self._files.differs(PromptExtension, text, self._suffix)
-        if found is None:
-            return None
-        return (
-            found.missing(text)
-            if found.stored is None
-            else found.changed(self._changes(found.stored, actual))
-        )
+        found = self._files.differs(PromptExtension, serialise(actual), self._suffix)
+        if found is None or found.stored is None:
+            return found
+        return dataclasses.replace(found, changes=self._changes(found.stored, actual))
 
     def _changes(self, stored: str, actual: PromptFile) -> str:
         try:
@@ -244,7 +274,6 @@ class ComparedPrompt:
         Without a target, name a ``provider``. Volatile and scrubbed values have signs; a
         ``matcher`` of syrupy, such as ``path_type``, replaces more by its path.
         """
-        __tracebackhide__ = True
         rendered = self.rendered
         if provider not in (None, rendered.facts.provider):
             rendered = rendered.for_target(provider)
@@ -253,12 +282,38 @@ class ComparedPrompt:
         found = self._files.differs(PayloadExtension, text, suffix)
         if found is None:
             return
-        if found.stored is None:
-            raise AssertionError(found.missing(text))
-        lines = difflib.unified_diff(
-            found.stored.splitlines(), text.splitlines(), "stored", "now", lineterm=""
-        )
-        raise AssertionError(found.changed("\n".join(lines)))
+        before, now = (found.stored or "").splitlines(), text.splitlines()
+        changes = "\n".join(difflib.unified_diff(before, now, "stored", "now", lineterm=""))
+        raise AssertionError(self._files.message([dataclasses.replace(found, changes=changes)]))
+
+
+def _refuse_other(prompt: object, unknown: Mapping[str, object]) -> None:
+    """Raise an error for what is no prompt but came from one, and for an unknown option."""
+    if isinstance(prompt, str | bytes | Mapping | list | tuple):
+        kind = type(prompt).__name__  # pyright: ignore[reportUnknownArgumentType]
+        problem = f"prompt_snapshot() takes a prompt, or what render() returned, not {kind}"
+        fix = "to compare what is sent: prompt_snapshot(rendered).payload()"
+        if isinstance(prompt, str):
+            fix = "give it the prompt itself; a text alone is User(text)"
+        raise ContentError(problem, fix=fix, at=(author(),))
+    for option in unknown:
+        fix = "it takes name= and scrub="
+        if option in inspect.signature(render).parameters:
+            fix = f"render the prompt first: prompt_snapshot(render(prompt, {option}=...))"
+        raise OptionError(f"prompt_snapshot() takes no {option!r}", fix=fix, at=(author(),))
+
+
+def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
+    """Return all scrubbers; :class:`OptionError` for one that is no regular expression."""
+    compiled: dict[str, Scrubber] = {}
+    for name, scrubber in (pair for some in all_scrubbers for pair in some.items()):
+        try:
+            compiled[name] = scrubber if callable(scrubber) else re.compile(scrubber)
+        except (re.error, TypeError) as error:
+            problem = f"the scrubber {name!r} is no regular expression: {scrubber!r}, {error}"
+            fix = "correct it, or give a function that returns the values in a text"
+            raise OptionError(problem, fix=fix, at=(author(),)) from None
+    return compiled
 
 
 def _from(folder: Path, path: Path) -> str:

@@ -40,8 +40,9 @@ class Project:
 
     @staticmethod
     def errors_in(told: str) -> str:
-        """Return the lines of errors in what a run tells."""
-        return "\n".join(line.rstrip() for line in told.split("\n") if line.startswith("E "))
+        """Return the lines of errors in what a run tells, without the modules of errors."""
+        lines = [line.rstrip() for line in told.split("\n") if line.startswith("E ")]
+        return re.sub(r"^(E +)(\w+\.)+(?=\w+Error: )", r"\1", "\n".join(lines), flags=re.MULTILINE)
 
     def files(self) -> dict[str, bytes]:
         """Return what is in each snapshot, by path."""

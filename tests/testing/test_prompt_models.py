@@ -125,6 +125,25 @@ def test_all_files_that_differ_are_told(project: Project) -> None:
     ]
 
 
+def test_a_matrix_tells_one_command(project: Project) -> None:
+    """The files that there are not, and then those that changed, have one command at the end."""
+    project.write(test_a=MATRIX)
+    command = "pytest test_a.py::test_support --snapshot-update"
+    assert (
+        message_in(project)
+        == f"""\
+there are no snapshots yet:
+  {FOLDER}.prompt.txt
+  {FOLDER}.gpt-5.prompt.txt
+  {FOLDER}.claude-sonnet-4-5.prompt.txt
+  write them, then look at them: {command}"""
+    )
+    project.update()
+    project.write(test_a=MATRIX.replace("Event(", "Grounding('it', 'Pro'), Event("))
+    assert message_in(project).endswith(f"\n\n  if the change is right: {command}")
+    assert message_in(project).count(command) == 1
+
+
 def test_a_budget_is_for_the_models(project: Project) -> None:
     """The base has every message; marks at one place add up, each with its budget."""
     project.write(

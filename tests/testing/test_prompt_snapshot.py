@@ -42,7 +42,7 @@ def test_a_prompt_without_a_file_fails(project: Project) -> None:
     project.write(test_a=ONE)
     expected = """\
 E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_role.prompt.txt
-E         look at the prompt, then write it: pytest test_a.py::test_role --snapshot-update"""
+E         write it, then look at it: pytest test_a.py::test_role --snapshot-update"""
     assert expected == project.error()
     assert {} == project.files()
 
@@ -165,10 +165,10 @@ def test_a_renamed_test_is_told_its_old_file(project: Project) -> None:
     project.write(test_a=ONE.replace("test_role", "test_tone") + OTHER)
     expected = """\
 E       AssertionError: there is no snapshot yet: __snapshots__/test_a/test_tone.prompt.txt
-E         look at the prompt, then write it: pytest test_a.py::test_tone --snapshot-update
 E         __snapshots__/test_a/test_role.prompt.txt has this content and no test any more - \
 if its test was renamed: git mv __snapshots__/test_a/test_role.prompt.txt \
-__snapshots__/test_a/test_tone.prompt.txt"""
+__snapshots__/test_a/test_tone.prompt.txt
+E         write it, then look at it: pytest test_a.py::test_tone --snapshot-update"""
     told = project.run()
     assert expected == project.errors_in(told)
     assert """\
@@ -207,3 +207,72 @@ def test_a_fixture_that_is_asked_for_by_name(project: Project) -> None:
     assert "1 snapshot failed. 1 snapshot passed." == summary(project.run()).split("\n")[0]
     project.write(test_a="def test_late(request): pytest.skip()" + OTHER)
     assert "deleted" not in project.update("test_a.py::test_late")
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (
+            'str(render(User("Hi.")))',
+            "prompt_snapshot() takes a prompt, or what render() returned, not str\n"
+            "  give it the prompt itself; a text alone is User(text)",
+        ),
+        (
+            'render(User("Hi.")).to_openai()',
+            "prompt_snapshot() takes a prompt, or what render() returned, not dict\n"
+            "  to compare what is sent: prompt_snapshot(rendered).payload()",
+        ),
+        (
+            'User("Hi."), model="gpt-5"',
+            "prompt_snapshot() takes no 'model'\n"
+            "  render the prompt first: prompt_snapshot(render(prompt, model=...))",
+        ),
+        (
+            'User("Hi."), names="one"',
+            "prompt_snapshot() takes no 'names'\n  it takes name= and scrub=",
+        ),
+        (
+            'User("Hi."), name=1',
+            "name=1 names no snapshot\n  give it a text: name='first'",
+        ),
+        (
+            'User("Hi."), scrub={"uuid": "["}',
+            "the scrubber 'uuid' is no regular expression: '[', "
+            "unterminated character set at position 0\n"
+            "  correct it, or give a function that returns the values in a text",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_an_error(project: Project, call: str, told: str) -> None:
+    """It names the line of the test and tells what to write; nothing is written."""
+    project.write(test_a=f"def test_a(prompt_snapshot):\n    prompt_snapshot({call})\n")
+    lines = [line[1:].strip() for line in project.error("--snapshot-update").split("\n")]
+    where = f"{project.folder}/test_a.py:4: "
+    problem, advice = (line.strip() for line in told.split("\n"))
+    assert [problem, advice] == [lines[0].partition("Error: ")[2].removeprefix(where), lines[1]]
+    assert {} == project.files()
+
+
+def test_a_failure_shows_the_line_of_the_author_alone(project: Project) -> None:
+    """Above the changes pytest shows the test, and no line of the fixture or of syrupy."""
+    project.write(test_a=ONE)
+    told = project.run().split("FAILURES")[1].split("E   ")[0].split("\n")[2:]
+    assert [
+        "",
+        "prompt_snapshot = <prompt_snapshot of test_role>",
+        "",
+        "    def test_role(prompt_snapshot):",
+        '>       prompt_snapshot(System(Section("role", "Be kind.")))',
+    ] == told[:-1]
+
+
+@pytest.mark.slow
+def test_the_last_snapshot_of_a_file_is_named(project: Project) -> None:
+    """After the last test with a snapshot is gone, its file is named, and an update deletes it."""
+    project.write(test_a=ONE)
+    project.update()
+    project.write(test_a="def test_plain(): ...")
+    told = summary(project.run())
+    assert "(__snapshots__/test_a/test_role.prompt.txt)\nRe-run" in told
+    project.update()
+    assert {} == project.files()

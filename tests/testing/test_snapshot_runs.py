@@ -1,0 +1,125 @@
+"""Runs of all kinds with snapshots: interrupted, of some tests, repeated, in another folder."""
+
+import pytest
+
+from tests.testing.projects import Project, summary
+
+ONE = """
+def test_one(prompt_snapshot):
+    prompt_snapshot(User("one"))
+"""
+TWO = ONE + ONE.replace("one", "two")
+BOTH = [f"__snapshots__/test_a/test_{name}.prompt.txt" for name in ("one", "two")]
+
+
+def test_a_failure_that_a_test_expects(project: Project) -> None:
+    """A test may catch the failure of a snapshot; what it compares later is not unused."""
+    project.write(test_a=TWO.replace("def test_two(prompt_snapshot):\n", ""))
+    project.update()
+    expected = "    with pytest.raises(AssertionError, match='is not that of'):\n    "
+    project.write(
+        test_a=ONE.replace('"one"', '"1"').replace("    prompt", expected + "    prompt")
+        + '    prompt_snapshot(User("two"))'
+    )
+    assert "1 snapshot failed. 1 snapshot passed.\n1 passed" == summary(project.run())
+
+
+def test_a_diff_of_syrupy_is_beside(project: Project) -> None:
+    """A test may store a difference with ``snapshot(diff=...)`` of syrupy, and prompts as well."""
+    body = """
+def test_both(prompt_snapshot, snapshot):
+    assert snapshot(name="base") == ["one", "two"]
+    prompt_snapshot(User("one"), name="base")
+    assert snapshot(name="now", diff="base") == ["one", "2"]
+    prompt_snapshot(User("one"))
+"""
+    project.write(test_a=body)
+    project.update()
+    assert "4 snapshots passed.\n1 passed" == summary(project.run())
+
+
+def test_a_folder_that_cannot_be_written(project: Project) -> None:
+    """An update names the file that cannot be written."""
+    project.write(test_a=ONE)
+    project.folder.joinpath("__snapshots__").write_text("a file")
+    told = project.error("--snapshot-update").replace(f"{project.folder}/", "")
+    assert (
+        """\
+E       PromptError: test_a.py:5: __snapshots__/test_a/test_one.prompt.txt cannot be read or \
+written: Not a directory
+E         check it and its folder"""
+        == told
+    )
+
+
+@pytest.mark.slow
+def test_an_interrupted_update_deletes_nothing(project: Project) -> None:
+    """After Ctrl-C, the snapshots of the tests that did not run are there."""
+    project.write(test_a=TWO)
+    project.update()
+    before = project.files()
+    project.write(test_a="def test_stop(): raise KeyboardInterrupt\n" + TWO)
+    assert "deleted" not in project.update(apart=True)
+    project.write(test_a=TWO.replace('prompt_snapshot(User("one"))', "raise KeyboardInterrupt"))
+    assert "deleted" not in project.update(apart=True)
+    assert before == project.files()
+
+
+@pytest.mark.slow
+def test_an_update_of_the_tests_that_failed(project: Project) -> None:
+    """With ``--lf`` an update writes the snapshots of these tests, and deletes no other."""
+    project.write(test_a=TWO, test_b=ONE)
+    project.update()
+    project.write(test_a=TWO.replace('"two"', '"2"'))
+    project.pytester.runpytest_inprocess("-q")
+    told = project.pytester.runpytest_inprocess("-q", "--lf", "--snapshot-update").outlines
+    assert ["1 snapshot updated."] == [line for line in told if "snapshot updated" in line]
+    assert [*BOTH, "__snapshots__/test_b/test_one.prompt.txt"] == [*project.files()]
+
+
+def test_a_folder_with_another_name(project: Project) -> None:
+    """With ``--snapshot-dirname`` the files are there, and an unused one is named there."""
+    option = "--snapshot-dirname=stored"
+    project.write(test_a=TWO)
+    project.update(option)
+    assert project.folder.joinpath("stored", "test_a", "test_two.prompt.txt").exists()
+    project.write(test_a=ONE)
+    told = project.run(option)
+    assert "Unused test_two.prompt (stored/test_a/test_two.prompt.txt)" in told
+    assert {} == project.files()
+
+
+AGAIN = """
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    runtestprotocol(item, nextitem=None, log=False)
+    item._initrequest()
+    runtestprotocol(item, nextitem=nextitem)
+    return True
+"""
+
+
+def test_a_test_that_is_run_once_more(project: Project) -> None:
+    """A test that is repeated may give another prompt: an update takes the last one."""
+    project.write(
+        conftest=AGAIN,
+        test_a="CALLS = []\n"
+        "def test_one(prompt_snapshot):\n"
+        "    CALLS.append(1)\n"
+        "    prompt_snapshot(User(f'call {len(CALLS)}'))\n",
+    )
+    project.update()
+    assert [b"call 2"] == [it.split(b"\n")[-2] for it in project.files().values()]
+
+
+@pytest.mark.parametrize("option", ["--snapshot-update-new-only", "-v"])
+def test_a_damaged_file_is_kept(project: Project, option: str) -> None:
+    """Only an update writes a damaged file anew, not one of missing snapshots alone."""
+    project.write(test_a=TWO)
+    project.update()
+    path = project.folder / BOTH[0]
+    path.write_text("<<<<<<< HEAD\n")
+    assert "It cannot be read: line 1 of the snapshot is not '---'" in project.error(option)
+    assert "<<<<<<< HEAD\n" == path.read_text()
+    assert "1 snapshot passed. 1 snapshot updated.\n2 passed" == summary(project.update())
