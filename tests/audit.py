@@ -55,6 +55,8 @@ OWN = (PACKAGE / "config/models.toml", PACKAGE / "tokens", templates_root())
 IMPORTS = ("<frozen importlib.", "<frozen zipimport>", rewrite.__file__)
 """How the names of the files start that imports run in; pytest imports a plug-in's package."""
 
+FROZEN_OS = "<frozen os>"
+
 _reached: list[str] | None = None
 
 
@@ -104,7 +106,7 @@ def _is_declared(args: tuple[Any, ...], guarded: list[FrameType]) -> bool:
     """Return whether a file may be touched: ours, declared, or one an import looks at."""
     given = args[0]
     names = (frame.f_code.co_filename for frame in guarded)
-    opener = next(name for name in names if name != pathlib.__file__)
+    opener = next(name for name in names if name not in (pathlib.__file__, os.__file__, FROZEN_OS))
     if isinstance(given, int) or opener.startswith(IMPORTS):
         return True
     name = os.fsdecode("." if given is None else given)

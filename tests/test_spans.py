@@ -852,14 +852,19 @@ def test_what_a_template_does_with_a_volatile_value() -> None:
 @pytest.mark.parametrize(
     "many",
     [
-        lambda n: System(*(Text("a ", Value("b")) for _ in range(n))),
-        lambda n: System(List(*("a" for _ in range(n)))),
         nested,
         lambda n: System(Table([["a", "b"]] * n)),
-        lambda n: Timeline(*(User("a", merge=False) for _ in range(n))),
-        lambda n: Timeline(*(User("a") for _ in range(n))),
-        lambda n: Timeline(History([{"role": "user", "content": "a"}] * n)),
-        lambda n: System(Text(*("a. B c." for _ in range(n)))),
+        *(
+            pytest.param(many, marks=pytest.mark.slow)
+            for many in (
+                lambda n: System(*(Text("a ", Value("b")) for _ in range(n))),
+                lambda n: System(List(*("a" for _ in range(n)))),
+                lambda n: Timeline(*(User("a", merge=False) for _ in range(n))),
+                lambda n: Timeline(*(User("a") for _ in range(n))),
+                lambda n: Timeline(History([{"role": "user", "content": "a"}] * n)),
+                lambda n: System(Text(*("a. B c." for _ in range(n)))),
+            )
+        ),
     ],
 )
 def test_linear_time(many: Any) -> None:

@@ -18,10 +18,9 @@ NEW_RULE = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("files", "passed"),
-    [("tests/test_prompts.py", 4), pytest.param("", 12, marks=pytest.mark.slow)],
-    ids=["snapshots", "all"],
+    ("files", "passed"), [("tests/test_prompts.py", 4), ("", 12)], ids=["snapshots", "all"]
 )
 def test_its_tests_pass(files: str, passed: int, tmp_path: Path) -> None:
     """Every snapshot of the project is used and matches, and nothing warns."""
