@@ -263,7 +263,7 @@ class FileWriter:
                 if wire:
                     title += f" as {wire.role}" * (wire.role != turn.word)
                     title += ", in the message above" * (wire.number == before)
-                    before = wire.number
+                    before = max(place.number or 0 for place in places.values() if place.role)
                 elif places and all((index, number) in self.lost for number in places):
                     title += ", not sent"
                 for number, spans in turn.blocks.items():

@@ -5,8 +5,8 @@ block is looked for in a window of the next ones.
 """
 
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -57,10 +57,11 @@ class SentPrompt(NamedTuple):
 
 
 class WireBlock(NamedTuple):
-    """A block on the wire, with the number and the role of its message."""
+    """A block on the wire, with the number and the role of its message, and as what it is read."""
 
     number: int
     role: str
+    read_as: str
     block: Block
 
 
@@ -71,9 +72,8 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
     """
     if rendered.facts.provider is None or has_open_calls(rendered.messages):
         return None
-    wire = read_payload(rendered.payload(), rendered.facts.provider).messages
     lost = lost_places(rendered)
-    reader = WireReader(wire)
+    reader = WireReader(wire_blocks(rendered.payload(), rendered.facts.provider))
     found = [
         [
             SentBlock() if (index, number) in lost else reader.find(message.role, block)
@@ -82,6 +82,32 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         for index, message in enumerate(rendered.messages)
     ]
     return SentPrompt(found, reader.end())
+
+
+def wire_blocks(payload: Mapping[str, Any], provider: str) -> list[WireBlock]:  # Any: JSON data
+    """Return the blocks of a payload, each with its message there: what is read back is split.
+
+    >>> result = {"type": "tool_result", "tool_use_id": "1", "content": "x"}
+    >>> message = {"role": "user", "content": [result, {"type": "text", "text": "So?"}]}
+    >>> [block[:3] for block in wire_blocks({"messages": [message]}, "anthropic")]
+    [(0, 'user', 'tool'), (0, 'user', 'user')]
+    """
+    items = next(payload[key] for key in ("messages", "contents", "input") if key in payload)
+    owners = [
+        (number, "assistant" if role == "model" else role)
+        for number, item in enumerate(items)
+        for message in read_payload([item], provider).messages
+        for role in [item.get("role") or message.role] * len(message.content)
+    ]
+    blocks = [
+        (message.role, block)
+        for message in read_payload(payload, provider).messages
+        for block in message.content
+    ]
+    # What is sent beside the messages is read first.
+    beside = blocks[: len(blocks) - len(owners)]
+    owners = [*((-1, role) for role, _ in beside), *owners]
+    return [WireBlock(*owner, *block) for owner, block in zip(owners, blocks, strict=True)]
 
 
 def lost_places(rendered: Rendered) -> set[tuple[int, ...]]:
@@ -104,7 +130,7 @@ def has_open_calls(messages: Sequence[Message]) -> bool:
 class WireReader:
     """The blocks on the wire by type; those at the beginning are found already."""
 
-    def __init__(self, wire: Sequence[Message]) -> None:
+    def __init__(self, wire: Sequence[WireBlock]) -> None:
         self.wire: dict[str, list[WireBlock]] = {}
         self.next: dict[str, int] = {}
         self.results: dict[str, deque[WireBlock]] = {}
@@ -112,18 +138,15 @@ class WireReader:
         self.ids: dict[str, str] = {}
         """The id as sent of the last call with each id."""
         lead, rest = self.lead, self.rest = WireTexts(), WireTexts()
-        for number, message in enumerate(wire):
-            texts = rest if rest.texts or message.role not in INSTRUCTIONS else lead
-            for block in message.content:
-                if isinstance(block, TextBlock):
-                    texts.texts.append((number, message.role, block))
-                elif isinstance(block, ToolResultBlock):
-                    self.results.setdefault(block.tool_use_id, deque()).append(
-                        WireBlock(number, message.role, block)
-                    )
-                else:
-                    blocks = self.wire.setdefault(block.type, [])
-                    blocks.append(WireBlock(number, message.role, block))
+        for sent in wire:
+            block = sent.block
+            if isinstance(block, TextBlock):
+                texts = rest if rest.texts or sent.read_as not in INSTRUCTIONS else lead
+                texts.texts.append((sent.number, sent.role, block))
+            elif isinstance(block, ToolResultBlock):
+                self.results.setdefault(block.tool_use_id, deque()).append(sent)
+            else:
+                self.wire.setdefault(block.type, []).append(sent)
 
     def find(self, role: str, block: Block) -> SentBlock:
         """Return what became of the next block, which is in a message of this role."""

@@ -332,6 +332,52 @@ def test_the_role_that_is_sent(target: Any, expected: list[str]) -> None:
     assert ["system", "user", "assistant", *expected] == titles(HAPPENED, **target)
 
 
+CALLED = Timeline(
+    User("q"),
+    Assistant(ToolUse("f", {}, id="1"), ToolUse("f", {}, id="2")),
+    ToolMessage("1", "x"),
+    ToolMessage("2", "y"),
+    Event(UserAction("left")),
+    User("r"),
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ({"model": "gpt-5"}, ["tool f 1", "tool f 2", "event as developer", "user"]),
+        (
+            {"model": "claude-sonnet-4-5"},
+            [
+                "tool f 1 as user",
+                "tool f 2 as user, in the message above",
+                "event as user, in the message above",
+                "user, in the message above",
+            ],
+        ),
+        (
+            {"model": "gemini-2.5-pro"},
+            [
+                "tool f 1 as user",
+                "tool f 2 as user, in the message above",
+                "event as user",
+                "user, in the message above",
+            ],
+        ),
+    ],
+)
+def test_messages_are_those_of_the_payload(target: Any, expected: list[str]) -> None:
+    """Results share a message with what follows them only where they do on the wire."""
+    assert ["user", "assistant", *expected] == titles(CALLED, **target)
+
+
+def test_instructions_have_the_role_of_the_payload() -> None:
+    """Claude takes instructions in a conversation as system messages."""
+    tree = Timeline(User("q"), Event(UserAction("left")), Assistant("a"), User("r"))
+    expected = ["user", "event as system", "assistant", "user"]
+    assert expected == titles(tree, model="claude-opus-5-5")
+
+
 def test_what_is_added_for_a_target() -> None:
     """What nobody wrote is shown, and told from what somebody did."""
     tree = Timeline(Assistant("Hi."), User("q"), Developer("Be brief."), User("r"))
