@@ -30,7 +30,7 @@ from promptdsl import (
 )
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.testing.escapes import alias, ended, shown
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile
+from promptdsl.testing.prompt_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.testing.schemas import json_text, schema_text
 from promptdsl.testing.sent import SentBlock, has_open_calls, lost_places, sent_prompt
 
@@ -419,10 +419,9 @@ def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
 
 
 def _boundary(here: tuple[str, ...], path: tuple[str, ...]) -> str:
-    """Return the mark between a text in one section and a text in another."""
-    if here[: len(path)] == path:
-        return f"─◁ {'/'.join(here[: len(path) + 1])}"
-    return f"─▷ {'/'.join(path)}"
+    """Return the mark between a text in one section and a text in another: where the next one is."""
+    goes_on = ", continued" if here[: len(path)] == path else ""
+    return f"{WITHIN}{'/'.join(path)}{goes_on}" if path else f"{WITHIN}(no section)"
 
 
 def _attachment(block: ImageBlock | AudioBlock | DocumentBlock | VideoBlock) -> str:

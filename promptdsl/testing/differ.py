@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.foundation.source import Source
 from promptdsl.testing.alignment import Step, aligned, by_occurrence
-from promptdsl.testing.prompt_file import TITLE, FileEntry, FilePart, PromptFile, serialise
+from promptdsl.testing.prompt_file import TITLE, WITHIN, FileEntry, FilePart, PromptFile, serialise
 
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
 Place: TypeAlias = tuple[str, ...]
@@ -17,8 +17,8 @@ Kept: TypeAlias = dict[tuple[int, int], tuple[int, int]]
 """By the number of an entry and a part in the second file (-1 for its start) those in the first."""
 
 HEADER = "header"
-SECTION, CACHE, TOOL = "─▷", "─⚑", "─■ tool "
-"""The beginnings of the mark of a section, of a cache mark, and of a tool."""
+CACHE, TOOL = "─⚑", "─■ tool "
+"""The beginnings of a cache mark, and of the mark of a tool."""
 _ON_THE_WIRE = re.compile(r"(?: as \w+)?(?:, in the message above|, not sent)?\Z")
 
 
@@ -160,12 +160,12 @@ def numbered(names: Sequence[str]) -> list[str]:
 def name_of(part: FilePart) -> str:
     """Return the name of a part: the path of its section, or the kind of its block.
 
-    >>> [name_of(FilePart(mark)) for mark in ("─▷ a/b", "─◁ a/b", "─■ text, not sent")]
-    ['a/b', 'after a/b', 'text']
+    >>> [name_of(FilePart(mark)) for mark in ("─▷ a", "─▷ a, continued", "─■ text, not sent")]
+    ['a', 'a, continued', 'text']
     """
     sign, _, name = part.mark.partition(" ")
     if sign != "─■":
-        return f"after {name}" if sign == "─◁" else name or part.mark
+        return name or part.mark
     words = name.split(" ")
     return " ".join(words[: 2 if words[0] in ("tool", "call") else 1]).rstrip(",")
 
@@ -258,7 +258,7 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
             lambda part: (part.mark[:2], _stripped(part)) if _stripped(part).strip() else None,
         ],
         group=lambda part: part.mark[:2],
-        text=lambda part: part.text if part.mark.startswith(SECTION) else _lines(part),
+        text=lambda part: part.text if part.mark.startswith(WITHIN) else _lines(part),
         near=0.5,
     )
 
@@ -282,7 +282,7 @@ def _of_part(
     if row.moved:
         places = _neighbour(old.names, row.before), _neighbour(new.names, row.after)
         yield Change("moved", place, None, None, *places)
-    if was.mark != now.mark and now.mark.startswith(SECTION):
+    if was.mark != now.mark and now.mark.startswith(WITHIN):
         names = old.names[row.before], new.names[row.after]
         yield Change("renamed", place, was.mark, now.mark, *names)
     elif was.mark != now.mark:

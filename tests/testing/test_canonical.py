@@ -294,6 +294,18 @@ def test_a_tool() -> None:
     assert expected == prompt_file(render(tree)).entries[0].parts
 
 
+def test_a_mark_names_the_section_of_the_text_below() -> None:
+    """After the end of a section, the section around it goes on, or none."""
+    rules = Section(
+        "rules", "Refund.", Section("tone", Section("style", "Brief."), "Kind."), "Ask."
+    )
+    entry = prompt_file(render(System(rules, "Today."))).entries[0]
+    assert ["rules", "rules/tone/style", "rules/tone, continued", "rules, continued"] == [
+        part.mark.removeprefix("─▷ ") for part in entry.parts[:-1]
+    ]
+    assert "─▷ (no section)" == entry.parts[-1].mark
+
+
 # What is sent.
 
 

@@ -120,7 +120,7 @@ def test_text_after_a_section_is_told_from_the_section() -> None:
         prompt_file(render(System(Section("rules", Section("tone", "Be brief."), Text(more)))))
         for more in ("Help.", "Help!")
     )
-    assert failure_text(before, after).startswith("`after rules/tone` changed: 1 line")
+    assert failure_text(before, after).startswith("`rules, continued` changed: 1 line")
 
 
 PICK = random.Random(1)
