@@ -19,7 +19,10 @@ Kept: TypeAlias = dict[tuple[int, int], tuple[int, int]]
 HEADER = "header"
 CACHE, TOOL = "─⚑", "─■ tool "
 """The beginnings of a cache mark, and of the mark of a tool."""
-_ON_THE_WIRE = re.compile(r"(?: as \w+)?(?:, in the message above|, not sent)?\Z")
+_ON_THE_WIRE = re.compile(
+    r"(?: as \w+)?(?:, in <\w+>)?(?:, name not sent)?(?:, id sent as \S+)?"
+    r"(?:, in the message above|, not sent)?\Z"
+)
 
 
 @attrs.frozen

@@ -36,7 +36,7 @@ class SentBlock:
     """What became of a block: the number and role of its message on the wire.
 
     ``number`` is ``None`` for a block that is not there as it is written. ``before`` and ``after``
-    are texts that the adapter put around it, ``id`` is that of a call as sent.
+    are texts that the adapter put around it, ``id`` is that of a call or result as sent.
     """
 
     number: int | None = None
@@ -47,13 +47,21 @@ class SentBlock:
     after: tuple[str, ...] = ()
     turns: tuple[tuple[str, str], ...] = ()
     """The messages before it that nobody wrote: role and text."""
+    is_error: bool = False
+    """Whether a result has the flag of an error."""
+    is_joined: bool = False
+    """Whether an empty line and more text follow it in its block on the wire."""
 
 
 class SentPrompt(NamedTuple):
-    """What became of each block of each message, and the messages at the end that nobody wrote."""
+    """What became of each block of each message, and the messages at the end that nobody wrote.
+
+    ``names`` are those that are sent: of speakers, and of the form of the answer.
+    """
 
     blocks: list[list[SentBlock]]
     tail: tuple[tuple[str, str], ...]
+    names: set[str | None]
 
 
 class WireBlock(NamedTuple):
@@ -73,7 +81,9 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
     if rendered.facts.provider is None or has_open_calls(rendered.messages):
         return None
     lost = lost_places(rendered)
-    reader = WireReader(wire_blocks(rendered.payload(), rendered.facts.provider))
+    payload, provider = rendered.payload(), rendered.facts.provider
+    prompt = read_payload(payload, provider)
+    reader = WireReader(wire_blocks(payload, provider, prompt.messages))
     found = [
         [
             SentBlock() if (index, number) in lost else reader.find(message.role, block)
@@ -81,15 +91,24 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         ]
         for index, message in enumerate(rendered.messages)
     ]
-    return SentPrompt(found, reader.end())
+    names = {message.name for message in prompt.messages}
+    return SentPrompt(found, reader.end(), names | {prompt.output and prompt.output.name})
 
 
-def wire_blocks(payload: Mapping[str, Any], provider: str) -> list[WireBlock]:  # Any: JSON data
-    """Return the blocks of a payload, each with its message there: what is read back is split.
+def wire_blocks(
+    payload: Mapping[str, Any],  # Any: JSON data
+    provider: str,
+    messages: Sequence[Message],
+) -> list[WireBlock]:
+    """Return the blocks of the messages that were read from a payload, each with its place in it.
+
+    A message of the payload may have been read as several.
 
     >>> result = {"type": "tool_result", "tool_use_id": "1", "content": "x"}
     >>> message = {"role": "user", "content": [result, {"type": "text", "text": "So?"}]}
-    >>> [block[:3] for block in wire_blocks({"messages": [message]}, "anthropic")]
+    >>> payload = {"messages": [message]}
+    >>> read = read_payload(payload, "anthropic").messages
+    >>> [block[:3] for block in wire_blocks(payload, "anthropic", read)]
     [(0, 'user', 'tool'), (0, 'user', 'user')]
     """
     items = next(payload[key] for key in ("messages", "contents", "input") if key in payload)
@@ -99,11 +118,7 @@ def wire_blocks(payload: Mapping[str, Any], provider: str) -> list[WireBlock]:  
         for message in read_payload([item], provider).messages
         for role in [item.get("role") or message.role] * len(message.content)
     ]
-    blocks = [
-        (message.role, block)
-        for message in read_payload(payload, provider).messages
-        for block in message.content
-    ]
+    blocks = [(message.role, block) for message in messages for block in message.content]
     # What is sent beside the messages is read first.
     beside = blocks[: len(blocks) - len(owners)]
     owners = [*((-1, role) for role, _ in beside), *owners]
@@ -209,6 +224,7 @@ class WireTexts:
                 self.offset = start + len(text)
                 cache = block.cache if self.offset == len(block.text) else None
                 self.last = SentBlock(number, role, cache, None, tuple(before), (), tuple(turns))
+                self.last.is_joined = block.text.startswith("\n\n", self.offset)
                 return self.last
         return None
 
@@ -250,12 +266,14 @@ def _sent_result(result: ToolResultBlock, wire: WireBlock) -> SentBlock:
     """Return what became of a tool result; adapters may write an error as a word before it."""
     text, said = (_first_text(block) for block in (result, wire.block))
     added = said.removesuffix(text) if said.endswith(text) else said.partition(text)[0]
+    assert isinstance(wire.block, ToolResultBlock)
     return SentBlock(
         wire.number,
         wire.role,
-        getattr(wire.block, "cache", None),
-        None,
+        wire.block.cache,
+        wire.block.tool_use_id,
         _said(added if text else said),
+        is_error=wire.block.is_error,
     )
 
 
