@@ -175,8 +175,7 @@ class FileWriter:
     def file(self) -> PromptFile:
         """Return the whole file."""
         sent = sent_prompt(self.rendered)
-        names = sent.names if sent else None
-        entries = (*self.equipment(names), *self.messages(sent))
+        entries = (*self.equipment(sent), *self.messages(sent))
         return PromptFile(tuple(self.header()), entries)
 
     # The header.
@@ -213,8 +212,8 @@ class FileWriter:
 
     # Tools and the form of the answer.
 
-    def equipment(self, names: Container[str] | None) -> Iterator[FileEntry]:
-        """Yield the tools, and the form of the answer; ``names`` are those that are sent."""
+    def equipment(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
+        """Yield the tools, and the form of the answer."""
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
             yield FileEntry("tools", tuple(parts))
@@ -222,7 +221,7 @@ class FileWriter:
         if output is not None:
             strict = "" if output.strict else ", not strict"
             yield FileEntry(
-                f"answer {self.texts.line(output.name)}{strict}{_unsent(output.name, names)}",
+                f"answer {self.texts.line(output.name)}{strict}{_unsent(output.name, sent)}",
                 tuple(self.described("", output.description, output.schema)),
             )
 
@@ -264,7 +263,7 @@ class FileWriter:
                 if wire:
                     title += f" as {wire.role}" * (wire.role != turn.word)
                     title += _fence([*places.values()])
-                    title += _unsent(message.name, sent.names if sent else None)
+                    title += _unsent(message.name, sent)
                     first = message.content[min(places)]
                     if isinstance(first, ToolResultBlock) and len(places) == 1:
                         title += self.texts.line(_sent_as(first, wire))
@@ -450,9 +449,9 @@ def _fence(places: Sequence[SentBlock]) -> str:
     return f", in {tag[0]}"
 
 
-def _unsent(name: str | None, names: Container[str] | None) -> str:
-    """Return what became of a name; ``names`` are those sent, ``None`` without a target."""
-    return ", name not sent" if name and names is not None and name not in names else ""
+def _unsent(name: str | None, sent: SentPrompt | None) -> str:
+    """Return what became of the name of a speaker or of an answer."""
+    return ", name not sent" if name and sent and name not in sent.names else ""
 
 
 def _sent_as(block: Block, sent: SentBlock | None) -> str:

@@ -17,8 +17,10 @@ Kept: TypeAlias = dict[tuple[int, int], tuple[int, int]]
 """By the number of an entry and a part in the second file (-1 for its start) those in the first."""
 
 HEADER = "header"
-CACHE, TOOL = "─⚑", "─■ tool "
-"""The beginnings of a cache mark, and of the mark of a tool."""
+LISTED = ("hint", "loss", "dropped")
+"""The names of lines of the header that come and go."""
+CACHE, TOOL, FAILED = "─⚑", "─■ tool ", "─■ failed"
+"""The beginnings of a cache mark, and of the marks of a tool and of a result that is an error."""
 _ON_THE_WIRE = re.compile(
     r"(?: as \w+)?(?:, in <\w+>)?(?:, name not sent)?(?:, id sent as \S+)?"
     r"(?:, in the message above|, not sent)?\Z"
@@ -110,13 +112,16 @@ def sources(file: PromptFile) -> dict[Place, Source]:
 def _header_changes(
     before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]
 ) -> Iterator[Change]:
-    # A name that is there more than once, such as a hint, has lines that come and go.
     counts = Counter(name for name, _ in before) | Counter(name for name, _ in after)
     steps = aligned(
         before,
         after,
-        [lambda line: line, lambda line: line[0] if counts[line[0]] == 1 else None],
-        group=lambda line: line[0],
+        [
+            lambda line: line,
+            lambda line: line[0] if counts[line[0]] == 1 and line[0] not in LISTED else None,
+        ],
+        # Lines for one reason may be one whose places changed.
+        group=lambda line: (line[0], line[1].partition(": ")[2]),
         text=lambda line: line[1],
     )
     for step in steps:
@@ -167,8 +172,8 @@ def name_of(part: FilePart) -> str:
     ['a', 'a, continued', 'text']
     """
     sign, _, name = part.mark.partition(" ")
-    if sign != "─■":
-        return name or part.mark
+    if sign != "─■" or part.mark.startswith(FAILED):
+        return "" if sign == "─■" else name or part.mark
     words = name.split(" ")
     return " ".join(words[: 2 if words[0] in ("tool", "call") else 1]).rstrip(",")
 
@@ -258,6 +263,7 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
             lambda part: (part.mark, part.text),
             lambda part: (part.mark, _stripped(part)),
             lambda part: part.mark,
+            lambda part: "" if part.mark.startswith(FAILED) else part.mark,
             lambda part: (part.mark[:2], _stripped(part)) if _stripped(part).strip() else None,
         ],
         group=lambda part: part.mark[:2],

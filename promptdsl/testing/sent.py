@@ -92,7 +92,8 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         for index, message in enumerate(rendered.messages)
     ]
     names = {message.name for message in prompt.messages}
-    return SentPrompt(found, reader.end(), names | {prompt.output and prompt.output.name})
+    names.add(prompt.output.name if prompt.output else None)
+    return SentPrompt(found, reader.end(), names)
 
 
 def wire_blocks(
