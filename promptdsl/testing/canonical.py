@@ -30,9 +30,9 @@ from promptdsl import (
 )
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.testing.escapes import alias, ended, shown
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile
+from promptdsl.testing.prompt_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.testing.schemas import json_text, schema_text
-from promptdsl.testing.sent import SentBlock, has_open_calls, lost_places, sent_prompt
+from promptdsl.testing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
 
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
@@ -174,7 +174,8 @@ class FileWriter:
 
     def file(self) -> PromptFile:
         """Return the whole file."""
-        entries = (*self.equipment(), *self.messages())
+        sent = sent_prompt(self.rendered)
+        entries = (*self.equipment(sent), *self.messages(sent))
         return PromptFile(tuple(self.header()), entries)
 
     # The header.
@@ -211,7 +212,7 @@ class FileWriter:
 
     # Tools and the form of the answer.
 
-    def equipment(self) -> Iterator[FileEntry]:
+    def equipment(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
         """Yield the tools, and the form of the answer."""
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
@@ -220,7 +221,7 @@ class FileWriter:
         if output is not None:
             strict = "" if output.strict else ", not strict"
             yield FileEntry(
-                f"answer {self.texts.line(output.name)}{strict}",
+                f"answer {self.texts.line(output.name)}{strict}{_unsent(output.name, sent)}",
                 tuple(self.described("", output.description, output.schema)),
             )
 
@@ -249,9 +250,8 @@ class FileWriter:
 
     # Messages.
 
-    def messages(self) -> Iterator[FileEntry]:
+    def messages(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
         """Yield the turns of all messages; those of a merged message each for itself."""
-        sent = sent_prompt(self.rendered)
         self.lost = lost_places(self.rendered)
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
@@ -262,8 +262,13 @@ class FileWriter:
                 wire = next((place for place in places.values() if place.role), None)
                 if wire:
                     title += f" as {wire.role}" * (wire.role != turn.word)
+                    title += _fence([*places.values()])
+                    title += _unsent(message.name, sent)
+                    first = message.content[min(places)]
+                    if isinstance(first, ToolResultBlock) and len(places) == 1:
+                        title += self.texts.line(_sent_as(first, wire))
                     title += ", in the message above" * (wire.number == before)
-                    before = wire.number
+                    before = max(place.number or 0 for place in places.values() if place.role)
                 elif places and all((index, number) in self.lost for number in places):
                     title += ", not sent"
                 for number, spans in turn.blocks.items():
@@ -296,13 +301,14 @@ class FileWriter:
     ) -> None:
         """Write a block, with what is added for the target, and its cache mark."""
         self.source = spans[0].source if spans else None
-        self.write(*(("─■ added for the target", text) for text in (sent.before if sent else ())))
+        if sent and not getattr(block, "is_error", False):
+            self.write(*(("─■ added for the target", text) for text in sent.before))
         note = ", not sent" if at in self.lost else ""
         if isinstance(block, TextBlock):
             is_changed = sent and sent.number is None and not note and not is_blank(block.text)
             self.text(spans, ", changed for the target" if is_changed else note)
         elif isinstance(block, ToolResultBlock):
-            self.result(block, spans, at)
+            self.result(block, spans, sent, at)
         else:
             is_left_out = sent and sent.number is None and not note
             self.other(block, ", not sent" if is_left_out else note, sent)
@@ -315,7 +321,8 @@ class FileWriter:
             path = _sections(spans[-1], self.turn) if spans else ()
             self.parts.append(self.mark(cache, "/".join((self.turn.word, *path))))
         elif own:
-            self.parts.append(FilePart(f"{_mark(own)}, not sent"))
+            instead = "; an empty line instead" if sent and sent.is_joined else ""
+            self.parts.append(FilePart(f"{_mark(own)}, not sent{instead}"))
 
     def write(self, *parts: tuple[str, str]) -> None:
         """Write marks, each with a text after it."""
@@ -360,12 +367,21 @@ class FileWriter:
         """Return the part of some pieces of text, with the line that wrote the first one."""
         return FilePart(mark, self.texts.of_spans(pieces), pieces[0][1].source if pieces else None)
 
-    def result(self, block: ToolResultBlock, spans: Sequence[Span], at: tuple[int, ...]) -> None:
+    def result(
+        self,
+        block: ToolResultBlock,
+        spans: Sequence[Span],
+        sent: SentBlock | None,
+        at: tuple[int, ...],
+    ) -> None:
         """Write the result of a tool."""
         if len(self.turn.blocks) > 1:
-            self.write((f"─■ result {_word(block.tool_use_id)}", ""))
+            self.write((f"─■ result {_word(block.tool_use_id)}{_sent_as(block, sent)}", ""))
         if block.is_error:
-            self.write((f"─■ failed {_word(block.error_type or '')}".removesuffix(' ""'), ""))
+            words = f"─■ failed {_word(block.error_type or '')}".removesuffix(' ""')
+            words += ", flag not sent" if sent and sent.role and not sent.is_error else ""
+            added = json_text("".join(sent.before)) if sent and sent.before else ""
+            self.write((words + (added and f"; {added} put before the text"), ""))
         for inner, run in groupby(spans, lambda span: span.inner or 0):
             self.block(block.content[inner], list(run), None, (*at, inner))
 
@@ -374,8 +390,7 @@ class FileWriter:
         match block:
             case ToolUseBlock():
                 words, text = f"call {_word(block.name)} {_word(block.id)}", block.arguments
-                if sent and sent.id not in (None, block.id):
-                    words += f", sent as {_word(sent.id)}"
+                words += _sent_as(block, sent)
             case ReasoningBlock():
                 words, text = f"reasoning{_signed(block)}", block.text
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
@@ -419,10 +434,30 @@ def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
 
 
 def _boundary(here: tuple[str, ...], path: tuple[str, ...]) -> str:
-    """Return the mark between a text in one section and a text in another."""
-    if here[: len(path)] == path:
-        return f"─◁ {'/'.join(here[: len(path) + 1])}"
-    return f"─▷ {'/'.join(path)}"
+    """Return the mark before a text in another section: the section that it is in."""
+    goes_on = ", continued" if here[: len(path)] == path else ""
+    return f"{WITHIN}{'/'.join(path)}{goes_on}" if path else f"{WITHIN}(no section)"
+
+
+def _fence(places: Sequence[SentBlock]) -> str:
+    """Take the fence around the blocks of a turn, and return it for its title."""
+    first, last = places[0], places[-1]
+    tag = re.fullmatch(r"<(\w+)>", "".join(first.before))
+    if not tag or last.after != (f"</{tag[1]}>",):
+        return ""
+    first.before = last.after = ()
+    return f", in {tag[0]}"
+
+
+def _unsent(name: str | None, sent: SentPrompt | None) -> str:
+    """Return what became of the name of a speaker or of an answer."""
+    return ", name not sent" if name and sent and name not in sent.names else ""
+
+
+def _sent_as(block: Block, sent: SentBlock | None) -> str:
+    """Return the id of a call or a result as sent, where it is another one."""
+    own = getattr(block, "tool_use_id", getattr(block, "id", None))
+    return f", id sent as {_word(sent.id)}" if sent and sent.id not in (None, own) else ""
 
 
 def _attachment(block: ImageBlock | AudioBlock | DocumentBlock | VideoBlock) -> str:

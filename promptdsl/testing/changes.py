@@ -27,6 +27,8 @@ NOUNS = {
 """The words for lines of the header that come and go, by their name."""
 SHORT = 60
 """The characters of a changed line of the header that the first sentence tells whole."""
+_LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
+"""The sign of a value that changes."""
 ALIKE = 0.3
 """The share of words from which on two lines are one line that changed."""
 
@@ -82,6 +84,10 @@ def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
     yield from (_sent(change) for change in told if change.kind == "role")
     yield from (_cache(change) for change in told if change.kind == "cache")
     has_marks = any(change.kind == "cache" for change in told)
+    for change in told:
+        before, after = ({*_LABEL.findall(text or "")} for text in (change.before, change.after))
+        if change.kind == "changed" and before - after:
+            yield f"`{change.place[-1]}` has no {' and '.join(sorted(before - after))} any more"
     header = [it for it in found if it.place[0] == HEADER]
     for (name, kind), group in groupby(header, key=lambda it: (it.place[1], it.kind)):
         lines = [*group]

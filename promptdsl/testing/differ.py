@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.foundation.source import Source
 from promptdsl.testing.alignment import Step, aligned, by_occurrence
-from promptdsl.testing.prompt_file import TITLE, FileEntry, FilePart, PromptFile, serialise
+from promptdsl.testing.prompt_file import TITLE, WITHIN, FileEntry, FilePart, PromptFile, serialise
 
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
 Place: TypeAlias = tuple[str, ...]
@@ -17,9 +17,14 @@ Kept: TypeAlias = dict[tuple[int, int], tuple[int, int]]
 """By the number of an entry and a part in the second file (-1 for its start) those in the first."""
 
 HEADER = "header"
-SECTION, CACHE, TOOL = "─▷", "─⚑", "─■ tool "
-"""The beginnings of the mark of a section, of a cache mark, and of a tool."""
-_ON_THE_WIRE = re.compile(r"(?: as \w+)?(?:, in the message above|, not sent)?\Z")
+LISTED = ("hint", "loss", "dropped")
+"""The names of lines of the header that come and go."""
+CACHE, TOOL, FAILED = "─⚑", "─■ tool ", "─■ failed"
+"""The beginnings of a cache mark, and of the marks of a tool and of a result that is an error."""
+_ON_THE_WIRE = re.compile(
+    r"(?: as \w+)?(?:, in <\w+>)?(?:, name not sent)?(?:, id sent as \S+)?"
+    r"(?:, in the message above|, not sent)?\Z"
+)
 
 
 @attrs.frozen
@@ -107,13 +112,16 @@ def sources(file: PromptFile) -> dict[Place, Source]:
 def _header_changes(
     before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]
 ) -> Iterator[Change]:
-    # A name that is there more than once, such as a hint, has lines that come and go.
     counts = Counter(name for name, _ in before) | Counter(name for name, _ in after)
     steps = aligned(
         before,
         after,
-        [lambda line: line, lambda line: line[0] if counts[line[0]] == 1 else None],
-        group=lambda line: line[0],
+        [
+            lambda line: line,
+            lambda line: line[0] if counts[line[0]] == 1 and line[0] not in LISTED else None,
+        ],
+        # Lines for one reason may be one whose places changed.
+        group=lambda line: (line[0], line[1].partition(": ")[2]),
         text=lambda line: line[1],
     )
     for step in steps:
@@ -160,12 +168,12 @@ def numbered(names: Sequence[str]) -> list[str]:
 def name_of(part: FilePart) -> str:
     """Return the name of a part: the path of its section, or the kind of its block.
 
-    >>> [name_of(FilePart(mark)) for mark in ("─▷ a/b", "─◁ a/b", "─■ text, not sent")]
-    ['a/b', 'after a/b', 'text']
+    >>> [name_of(FilePart(mark)) for mark in ("─▷ a", "─▷ a, continued", "─■ text, not sent")]
+    ['a', 'a, continued', 'text']
     """
     sign, _, name = part.mark.partition(" ")
-    if sign != "─■":
-        return f"after {name}" if sign == "─◁" else name or part.mark
+    if sign != "─■" or part.mark.startswith(FAILED):
+        return "" if sign == "─■" else name or part.mark
     words = name.split(" ")
     return " ".join(words[: 2 if words[0] in ("tool", "call") else 1]).rstrip(",")
 
@@ -255,10 +263,11 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
             lambda part: (part.mark, part.text),
             lambda part: (part.mark, _stripped(part)),
             lambda part: part.mark,
+            lambda part: "" if part.mark.startswith(FAILED) else part.mark,
             lambda part: (part.mark[:2], _stripped(part)) if _stripped(part).strip() else None,
         ],
         group=lambda part: part.mark[:2],
-        text=lambda part: part.text if part.mark.startswith(SECTION) else _lines(part),
+        text=lambda part: part.text if part.mark.startswith(WITHIN) else _lines(part),
         near=0.5,
     )
 
@@ -282,7 +291,7 @@ def _of_part(
     if row.moved:
         places = _neighbour(old.names, row.before), _neighbour(new.names, row.after)
         yield Change("moved", place, None, None, *places)
-    if was.mark != now.mark and now.mark.startswith(SECTION):
+    if was.mark != now.mark and now.mark.startswith(WITHIN):
         names = old.names[row.before], new.names[row.after]
         yield Change("renamed", place, was.mark, now.mark, *names)
     elif was.mark != now.mark:

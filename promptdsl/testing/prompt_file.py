@@ -29,8 +29,8 @@ class FilePart:
     """A mark of one line, such as ``─▷ rules/tone``, and the text after it.
 
     The mark is empty for text directly after the title of an entry. All characters can be seen:
-    ``⟦...⟧`` are those that could not, and values that change. A mark that begins with ``─▷`` or
-    ``─◁`` stands in the middle of a text; every other one ends a text. ``source`` is the line that
+    ``⟦...⟧`` are those that could not, and values that change. A mark that begins with ``─▷``
+    stands in the middle of a text; every other one ends a text. ``source`` is the line that
     wrote the beginning of the text; it is not in the file, and does not count when parts are
     compared.
     """
@@ -61,8 +61,8 @@ class PromptFile:
 
 
 TITLE = "──▶ "
-WITHIN = ("─▷", "─◁")
-"""The beginnings of marks in the middle of a text: a section begins, a section ends."""
+WITHIN = "─▷ "
+"""The beginning of a mark in the middle of a text: the section of what comes next."""
 _LIKE_A_MARK = re.compile(r"^(?=\\|[^\S\n]*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 _ESCAPE = re.compile(r"^\\", re.MULTILINE)
 _HEADER_LINE = re.compile(r"([a-z][a-z -]*):(?: (.+))?")

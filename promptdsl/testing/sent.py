@@ -5,8 +5,8 @@ block is looked for in a window of the next ones.
 """
 
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -36,7 +36,7 @@ class SentBlock:
     """What became of a block: the number and role of its message on the wire.
 
     ``number`` is ``None`` for a block that is not there as it is written. ``before`` and ``after``
-    are texts that the adapter put around it, ``id`` is that of a call as sent.
+    are texts that the adapter put around it, ``id`` is that of a call or result as sent.
     """
 
     number: int | None = None
@@ -47,20 +47,29 @@ class SentBlock:
     after: tuple[str, ...] = ()
     turns: tuple[tuple[str, str], ...] = ()
     """The messages before it that nobody wrote: role and text."""
+    is_error: bool = False
+    """Whether a result has the flag of an error."""
+    is_joined: bool = False
+    """Whether an empty line and more text follow it in its block on the wire."""
 
 
 class SentPrompt(NamedTuple):
-    """What became of each block of each message, and the messages at the end that nobody wrote."""
+    """What became of each block of each message, and the messages at the end that nobody wrote.
+
+    ``names`` are those that are sent: of speakers, and of the form of the answer.
+    """
 
     blocks: list[list[SentBlock]]
     tail: tuple[tuple[str, str], ...]
+    names: set[str | None]
 
 
 class WireBlock(NamedTuple):
-    """A block on the wire, with the number and the role of its message."""
+    """A block on the wire, with the number and the role of its message, and as what it is read."""
 
     number: int
     role: str
+    read_as: str
     block: Block
 
 
@@ -71,9 +80,10 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
     """
     if rendered.facts.provider is None or has_open_calls(rendered.messages):
         return None
-    wire = read_payload(rendered.payload(), rendered.facts.provider).messages
     lost = lost_places(rendered)
-    reader = WireReader(wire)
+    payload, provider = rendered.payload(), rendered.facts.provider
+    prompt = read_payload(payload, provider)
+    reader = WireReader(wire_blocks(payload, provider, prompt.messages))
     found = [
         [
             SentBlock() if (index, number) in lost else reader.find(message.role, block)
@@ -81,7 +91,39 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         ]
         for index, message in enumerate(rendered.messages)
     ]
-    return SentPrompt(found, reader.end())
+    names = {message.name for message in prompt.messages}
+    names.add(prompt.output.name if prompt.output else None)
+    return SentPrompt(found, reader.end(), names)
+
+
+def wire_blocks(
+    payload: Mapping[str, Any],  # Any: JSON data
+    provider: str,
+    messages: Sequence[Message],
+) -> list[WireBlock]:
+    """Return the blocks of the messages that were read from a payload, each with its place in it.
+
+    A message of the payload may have been read as several.
+
+    >>> result = {"type": "tool_result", "tool_use_id": "1", "content": "x"}
+    >>> message = {"role": "user", "content": [result, {"type": "text", "text": "So?"}]}
+    >>> payload = {"messages": [message]}
+    >>> read = read_payload(payload, "anthropic").messages
+    >>> [block[:3] for block in wire_blocks(payload, "anthropic", read)]
+    [(0, 'user', 'tool'), (0, 'user', 'user')]
+    """
+    items = next(payload[key] for key in ("messages", "contents", "input") if key in payload)
+    owners = [
+        (number, "assistant" if role == "model" else role)
+        for number, item in enumerate(items)
+        for message in read_payload([item], provider).messages
+        for role in [item.get("role") or message.role] * len(message.content)
+    ]
+    blocks = [(message.role, block) for message in messages for block in message.content]
+    # What is sent beside the messages is read first.
+    beside = blocks[: len(blocks) - len(owners)]
+    owners = [*((-1, role) for role, _ in beside), *owners]
+    return [WireBlock(*owner, *block) for owner, block in zip(owners, blocks, strict=True)]
 
 
 def lost_places(rendered: Rendered) -> set[tuple[int, ...]]:
@@ -104,7 +146,7 @@ def has_open_calls(messages: Sequence[Message]) -> bool:
 class WireReader:
     """The blocks on the wire by type; those at the beginning are found already."""
 
-    def __init__(self, wire: Sequence[Message]) -> None:
+    def __init__(self, wire: Sequence[WireBlock]) -> None:
         self.wire: dict[str, list[WireBlock]] = {}
         self.next: dict[str, int] = {}
         self.results: dict[str, deque[WireBlock]] = {}
@@ -112,18 +154,15 @@ class WireReader:
         self.ids: dict[str, str] = {}
         """The id as sent of the last call with each id."""
         lead, rest = self.lead, self.rest = WireTexts(), WireTexts()
-        for number, message in enumerate(wire):
-            texts = rest if rest.texts or message.role not in INSTRUCTIONS else lead
-            for block in message.content:
-                if isinstance(block, TextBlock):
-                    texts.texts.append((number, message.role, block))
-                elif isinstance(block, ToolResultBlock):
-                    self.results.setdefault(block.tool_use_id, deque()).append(
-                        WireBlock(number, message.role, block)
-                    )
-                else:
-                    blocks = self.wire.setdefault(block.type, [])
-                    blocks.append(WireBlock(number, message.role, block))
+        for sent in wire:
+            block = sent.block
+            if isinstance(block, TextBlock):
+                texts = rest if rest.texts or sent.read_as not in INSTRUCTIONS else lead
+                texts.texts.append((sent.number, sent.role, block))
+            elif isinstance(block, ToolResultBlock):
+                self.results.setdefault(block.tool_use_id, deque()).append(sent)
+            else:
+                self.wire.setdefault(block.type, []).append(sent)
 
     def find(self, role: str, block: Block) -> SentBlock:
         """Return what became of the next block, which is in a message of this role."""
@@ -186,6 +225,7 @@ class WireTexts:
                 self.offset = start + len(text)
                 cache = block.cache if self.offset == len(block.text) else None
                 self.last = SentBlock(number, role, cache, None, tuple(before), (), tuple(turns))
+                self.last.is_joined = block.text.startswith("\n\n", self.offset)
                 return self.last
         return None
 
@@ -227,12 +267,14 @@ def _sent_result(result: ToolResultBlock, wire: WireBlock) -> SentBlock:
     """Return what became of a tool result; adapters may write an error as a word before it."""
     text, said = (_first_text(block) for block in (result, wire.block))
     added = said.removesuffix(text) if said.endswith(text) else said.partition(text)[0]
+    assert isinstance(wire.block, ToolResultBlock)
     return SentBlock(
         wire.number,
         wire.role,
-        getattr(wire.block, "cache", None),
-        None,
+        wire.block.cache,
+        wire.block.tool_use_id,
         _said(added if text else said),
+        is_error=wire.block.is_error,
     )
 
 

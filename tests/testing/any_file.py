@@ -12,7 +12,8 @@ LINES = (
     "You are a sales agent for TechCorp, and you answer questions politely and in full.",
 )  # fmt: skip
 MARKS = (
-    "", "─▷ role", "─▷ rules", "─▷ rules/tone", "─◁ rules", "─⚑ cache", "─⚑ cache 5m, not sent",
+    "", "─▷ role", "─▷ rules", "─▷ rules/tone", "─▷ rules, continued", "─▷ (no section)",
+    "─⚑ cache", "─⚑ cache 5m, not sent",
     "─■ text", "─■ tool lookup", "─■ takes", "─■ image image/png 1x1", "─■ call lookup call_1",
 )  # fmt: skip
 TITLES = (

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from promptdsl import (
     Assistant,
     Block,
+    CacheBreakpoint,
     Developer,
     Event,
     Grounding,
@@ -19,6 +20,7 @@ from promptdsl import (
     ImageBlock,
     MediaSource,
     Message,
+    Output,
     PromptError,
     ReasoningBlock,
     Rendered,
@@ -294,6 +296,18 @@ def test_a_tool() -> None:
     assert expected == prompt_file(render(tree)).entries[0].parts
 
 
+def test_a_mark_names_the_section_of_the_text_below() -> None:
+    """After the end of a section, the section around it goes on, or none."""
+    rules = Section(
+        "rules", "Refund.", Section("tone", Section("style", "Brief."), "Kind."), "Ask."
+    )
+    entry = prompt_file(render(System(rules, "Today."))).entries[0]
+    assert ["rules", "rules/tone/style", "rules/tone, continued", "rules, continued"] == [
+        part.mark.removeprefix("─▷ ") for part in entry.parts[:-1]
+    ]
+    assert "─▷ (no section)" == entry.parts[-1].mark
+
+
 # What is sent.
 
 
@@ -332,6 +346,52 @@ def test_the_role_that_is_sent(target: Any, expected: list[str]) -> None:
     assert ["system", "user", "assistant", *expected] == titles(HAPPENED, **target)
 
 
+CALLED = Timeline(
+    User("q"),
+    Assistant(ToolUse("f", {}, id="1"), ToolUse("f", {}, id="2")),
+    ToolMessage("1", "x"),
+    ToolMessage("2", "y"),
+    Event(UserAction("left")),
+    User("r"),
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ({"model": "gpt-5"}, ["tool f 1", "tool f 2", "event as developer", "user"]),
+        (
+            {"model": "claude-sonnet-4-5"},
+            [
+                "tool f 1 as user",
+                "tool f 2 as user, in the message above",
+                "event as user, in the message above",
+                "user, in the message above",
+            ],
+        ),
+        (
+            {"model": "gemini-2.5-pro"},
+            [
+                "tool f 1 as user",
+                "tool f 2 as user, in the message above",
+                "event as user",
+                "user, in the message above",
+            ],
+        ),
+    ],
+)
+def test_messages_are_those_of_the_payload(target: Any, expected: list[str]) -> None:
+    """Results share a message with what follows them only where they do on the wire."""
+    assert ["user", "assistant", *expected] == titles(CALLED, **target)
+
+
+def test_instructions_have_the_role_of_the_payload() -> None:
+    """Claude takes instructions in a conversation as system messages."""
+    tree = Timeline(User("q"), Event(UserAction("left")), Assistant("a"), User("r"))
+    expected = ["user", "event as system", "assistant", "user"]
+    assert expected == titles(tree, model="claude-opus-5-5")
+
+
 def test_what_is_added_for_a_target() -> None:
     """What nobody wrote is shown, and told from what somebody did."""
     tree = Timeline(Assistant("Hi."), User("q"), Developer("Be brief."), User("r"))
@@ -340,12 +400,8 @@ def test_what_is_added_for_a_target() -> None:
         FileEntry("assistant", (FilePart("", "Hi."),)),
         FileEntry("user", (FilePart("", "q"),)),
         FileEntry(
-            "developer as user, in the message above",
-            (
-                FilePart("─■ added for the target", "<developer>"),
-                FilePart("─■ text", "Be brief."),
-                FilePart("─■ added for the target", "</developer>"),
-            ),
+            "developer as user, in <developer>, in the message above",
+            (FilePart("", "Be brief."),),
         ),
         FileEntry("user, in the message above", (FilePart("", "r"),)),
     ]
@@ -360,6 +416,34 @@ def test_what_is_not_sent() -> None:
     assert ["─⚑ cache, not sent", "─■ video 3 B sha256:709e80c88487, not sent"] == [
         entry.parts[-1].mark for entry in entries
     ]
+
+
+def test_names_that_are_not_sent() -> None:
+    """The name of a speaker or of an answer is told as not sent where the payload has none."""
+    form = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
+    tree = Timeline(User("q", name="ada"), Output(form, name="cited"))
+    assert ["answer cited", "user named ada"] == titles(tree, model="gpt-5")
+    gemini = ["answer cited, name not sent", "user named ada, name not sent"]
+    assert gemini == titles(tree, model="gemini-2.5-pro")
+
+
+def test_a_failure_without_a_flag() -> None:
+    """Where a target has no flag for errors, the mark says so, with the words in its place."""
+    calls = Assistant(ToolUse("f", {}, id="1"))
+    tree = Timeline(User("q"), calls, ToolMessage("1", "x", is_error=True))
+    flag, words = (
+        prompt_file(render(tree, model=it)).entries[-1] for it in ("claude-opus-5-5", "gpt-5")
+    )
+    assert flag.parts == (FilePart("─■ failed", "x"),)
+    mark = '─■ failed, flag not sent; "Error: " put before the text'
+    assert words.parts == (FilePart(mark, "x"),)
+
+
+def test_an_empty_line_for_a_mark() -> None:
+    """Where a mark is not sent, its blocks may be one text with an empty line between them."""
+    tree = Timeline(System(Text("A."), CacheBreakpoint(), Text("B.")), User("q"))
+    expected = FilePart("─⚑ cache, not sent; an empty line instead", "B.")
+    assert expected == prompt_file(render(tree, model="gpt-5")).entries[0].parts[-1]
 
 
 def test_blank_turns_are_not_sent() -> None:
@@ -379,12 +463,11 @@ def test_hints_are_short() -> None:
 
 
 def test_ids_as_sent() -> None:
-    """A call whose id a target changes shows both."""
+    """A call whose id a target changes shows both, and so does its result."""
     tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="fc.1")), ToolMessage("fc.1", "x"))
-    marks = [
-        entry.parts[0].mark for entry in prompt_file(render(tree, provider="anthropic")).entries
-    ]
-    assert ["", "─■ call f fc.1, sent as fc_1", ""] == marks
+    _, call, result = prompt_file(render(tree, provider="anthropic")).entries
+    assert call.parts[0].mark == "─■ call f fc.1, id sent as fc_1"
+    assert result.title == "tool f fc.1 as user, id sent as fc_1"
 
 
 def test_calls_without_results() -> None:

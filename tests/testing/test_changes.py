@@ -114,13 +114,31 @@ def test_a_section_that_went_to_another_message_has_moved() -> None:
     )
 
 
+def test_a_result_that_failed_is_the_same_result() -> None:
+    """A result that is an error now is not told as removed and added."""
+    before, after = (
+        PromptFile((), (FileEntry("tool f 1", (FilePart(mark, "x"),)),))
+        for mark in ("", "─■ failed")
+    )
+    assert failure_text(before, after) == (
+        "`tool f 1` changed: 1 line\n\ntool f 1\n+ ─■ failed\n  x"
+    )
+
+
+def test_other_hints_are_no_change_of_one() -> None:
+    """A hint that went and one that came are not one hint with another text."""
+    before, after = (PromptFile((("hint", it),), ()) for it in ("a: no name", "rules: cache mark"))
+    expected = "1 hint removed; 1 hint added"
+    assert expected == failure_text(before, after).partition("\n")[0]
+
+
 def test_text_after_a_section_is_told_from_the_section() -> None:
     """A change after the end of a section is none of the section."""
     before, after = (
         prompt_file(render(System(Section("rules", Section("tone", "Be brief."), Text(more)))))
         for more in ("Help.", "Help!")
     )
-    assert failure_text(before, after).startswith("`after rules/tone` changed: 1 line")
+    assert failure_text(before, after).startswith("`rules, continued` changed: 1 line")
 
 
 PICK = random.Random(1)

@@ -153,7 +153,7 @@ def test_text_around_a_section_is_stored_once() -> None:
     changed = attrs.evolve(full.entries[0].parts[0], text="Help!")
     entry = FileEntry("system", (changed, *full.entries[0].parts[1:]))
     (entry,) = difference(base, attrs.evolve(full, entries=(entry,))).entries
-    names = ["─▷ rules", *(f"─= system > {name}" for name in ("rules/tone", "after rules/tone"))]
+    names = ["─▷ rules", *(f"─= system > {name}" for name in ("rules/tone", "rules, continued"))]
     assert [part.mark for part in entry.parts][:3] == names
 
 

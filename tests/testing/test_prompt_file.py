@@ -22,7 +22,7 @@ LINES = TEXTS.map(lambda text: ended(shown(text, one_line=True)))
 PARTS = st.lists(
     st.builds(
         lambda kind, line, text: FilePart(f"{kind} {line}x", text),
-        st.sampled_from(["─▷", "─◁", "─■", "─⚑"]),
+        st.sampled_from(["─▷", "─■", "─⚑"]),
         LINES,
         SHOWN,
     ),
