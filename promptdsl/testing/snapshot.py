@@ -66,8 +66,7 @@ class SnapshotFiles:
         index = suffix or 0
         path = Path(extension.get_location(test_location=assertion.test_location, index=index))
         content = text.encode()
-        if assertion.update_snapshots:
-            self._refuse_another(path, content)
+        self._refuse_another(path, content)
         if assertion(name=index) == content:
             return None
         (result,) = assertion.executions.values()
@@ -129,7 +128,7 @@ class SnapshotFiles:
         ]
 
     def _refuse_another(self, path: Path, content: bytes) -> None:
-        """Raise an error when this run wrote another prompt to a file."""
+        """Raise an error when this run had another prompt for a file."""
         written = self._run.written
         key = str(path).casefold()
         test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
@@ -140,7 +139,7 @@ class SnapshotFiles:
             return
         here = "this test" if test == self.test.nodeid else test
         raise AssertionError(
-            f"{self.shown(path)} holds the prompt that {here} gave before, and would be lost\n"
+            f"{self.shown(path)} is already that of another prompt, which {here} gave before\n"
             "  give each prompt a name of its own: prompt_snapshot(..., name=...)"
         )
 
@@ -178,7 +177,7 @@ class PromptSnapshot:
     def __call__(
         self,
         prompt: Any,  # Any: whatever render() takes, or what it returned
-        *,
+        *others: Never,
         name: str | None = None,
         scrub: Mapping[str, Scrubber] | None = None,
         **unknown: Never,
@@ -189,7 +188,7 @@ class PromptSnapshot:
         with a file for what differs. ``name`` tells the prompts of one test apart; without one the
         second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
         """
-        _refuse_other(prompt, unknown)
+        _refuse_other(prompt, others, unknown)
         if name is None:
             self._calls += 1
         elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -287,7 +286,9 @@ class ComparedPrompt:
         raise AssertionError(self._files.message([dataclasses.replace(found, changes=changes)]))
 
 
-def _refuse_other(prompt: object, unknown: Mapping[str, object]) -> None:
+def _refuse_other(
+    prompt: object, others: Sequence[object], unknown: Mapping[str, object]
+) -> None:
     """Raise an error for what is no prompt but came from one, and for an unknown option."""
     if isinstance(prompt, str | bytes | Mapping | list | tuple):
         kind = type(prompt).__name__  # pyright: ignore[reportUnknownArgumentType]
@@ -296,11 +297,26 @@ def _refuse_other(prompt: object, unknown: Mapping[str, object]) -> None:
         if isinstance(prompt, str):
             fix = "give it the prompt itself; a text alone is User(text)"
         raise ContentError(problem, fix=fix, at=(author(),))
+    if others:
+        problem = f"prompt_snapshot() takes one prompt, but got {1 + len(others)} arguments"
+        fix = "call it for each prompt: prompt_snapshot(prompt, name='first')"
+        if isinstance(others[0], str):
+            problem, fix = "prompt_snapshot() takes no model", _for_model(others[0])
+        raise OptionError(problem, fix=fix, at=(author(),))
+    if "models" in unknown:
+        problem = "prompt_snapshot() takes no 'models'"
+        raise OptionError(problem, fix=_for_model("gpt-5"), at=(author(),))
     for option in unknown:
         fix = "it takes name= and scrub="
         if option in inspect.signature(render).parameters:
             fix = f"render the prompt first: prompt_snapshot(render(prompt, {option}=...))"
         raise OptionError(f"prompt_snapshot() takes no {option!r}", fix=fix, at=(author(),))
+
+
+def _for_model(model: str) -> str:
+    """Return the advice for a model that was given to the fixture."""
+    mark = f"write @pytest.mark.prompt_models({model!r})"
+    return f"{mark}, or prompt_snapshot(render(prompt, model={model!r}))"
 
 
 def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
