@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from promptdsl import Rendered, render
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
 from promptdsl.foundation.source import author
 
 try:
@@ -41,6 +41,10 @@ from promptdsl.testing.prompt_file import (
 from promptdsl.testing.run import run_of
 
 __tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
+
+
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+"""A line that git writes where two branches changed the same."""
 
 
 class SnapshotFiles:
@@ -196,7 +200,7 @@ class PromptSnapshot:
             raise OptionError(f"name={name!r} names no snapshot", fix=fix, at=(author(),))
         models = models_of(self._files.test)
         refuse_rendered(prompt, models)
-        rendered = prompt if isinstance(prompt, Rendered) else render(prompt)
+        rendered = prompt if isinstance(prompt, Rendered) else _rendered(prompt)
         suffix, scrubbers = suffix_of(name, self._calls), _compiled(self._scrubbers, scrub or {})
         base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
         # All are rendered before the first file is written.
@@ -258,6 +262,8 @@ class ComparedPrompt:
         return dataclasses.replace(found, changes=self._changes(found.stored, actual))
 
     def _changes(self, stored: str, actual: PromptFile) -> str:
+        if CONFLICT.search(stored) and not CONFLICT.search(serialise(self.file)):
+            return "It has the marks of a merge conflict: resolve it, or write it again."
         try:
             expected = parse(stored)
         except SnapshotFormatError as error:
@@ -274,6 +280,11 @@ class ComparedPrompt:
         ``matcher`` of syrupy, such as ``path_type``, replaces more by its path.
         """
         rendered = self.rendered
+        if provider is None and rendered.facts.provider is None:
+            problem = "this prompt has no model, and so no payload"
+            if models_of(self._files.test):
+                problem = "payload() is that of the prompt without a model, which has none"
+            raise TargetError(problem, fix='name a provider: payload("openai")', at=(author(),))
         if provider not in (None, rendered.facts.provider):
             rendered = rendered.for_target(provider)
         text = payload_text(rendered, self._scrubbers, matcher)
@@ -286,9 +297,19 @@ class ComparedPrompt:
         raise AssertionError(self._files.message([dataclasses.replace(found, changes=changes)]))
 
 
-def _refuse_other(
-    prompt: object, others: Sequence[object], unknown: Mapping[str, object]
-) -> None:
+def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
+    """Return a prompt without a model; what is no prompt was given to the fixture."""
+    try:
+        return render(prompt)
+    except ContentError as error:
+        if not error.what.startswith("render() takes "):
+            raise
+        problem = f"prompt_snapshot{error.what.removeprefix('render')}"
+        fix = error.fix.replace("render(", "prompt_snapshot(")
+        raise ContentError(problem, fix=fix, at=error.at) from None
+
+
+def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str, object]) -> None:
     """Raise an error for what is no prompt but came from one, and for an unknown option."""
     if isinstance(prompt, str | bytes | Mapping | list | tuple):
         kind = type(prompt).__name__  # pyright: ignore[reportUnknownArgumentType]
@@ -322,6 +343,10 @@ def _for_model(model: str) -> str:
 def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
     """Return all scrubbers; :class:`OptionError` for one that is no regular expression."""
     compiled: dict[str, Scrubber] = {}
+    for some in all_scrubbers:
+        if not isinstance(some, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fix = "give each scrubber a name: {'ticket': r'T-[0-9]+'}"
+            raise OptionError(f"scrubbers are {some!r}", fix=fix, at=(author(),))
     for name, scrubber in (pair for some in all_scrubbers for pair in some.items()):
         try:
             compiled[name] = scrubber if callable(scrubber) else re.compile(scrubber)
@@ -329,6 +354,10 @@ def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
             problem = f"the scrubber {name!r} is no regular expression: {scrubber!r}, {error}"
             fix = "correct it, or give a function that returns the values in a text"
             raise OptionError(problem, fix=fix, at=(author(),)) from None
+        if not callable(scrubber) and re.search(scrubber, ""):
+            problem = f"the scrubber {name!r} matches the empty text: {scrubber!r}"
+            fix = "let it match a value: + instead of *"
+            raise OptionError(problem, fix=fix, at=(author(),))
     return compiled
 
 
