@@ -3,6 +3,7 @@
 Every run is a process of its own. Times are of the processor, with those of the processes.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -65,7 +66,8 @@ def run(only: Sequence[str] = (), quick: bool = False) -> Report:
             _pytest(one, taken, "one test, the plug-in unused")
         for _ in range(samples):
             _pytest(without, taken, f"{size:,} prompts, rendered alone")
-            _pytest(compared, taken, f"{size:,} snapshots, compared")
+            _pytest(compared, taken, f"{size:,} snapshots, compared, of a path")
+            _pytest(compared, taken, f"{size:,} snapshots, compared", within=True)
         rendered = [render(prompt(number)) for number in range(size)]
         spans = taken.setdefault(f"{size:,} prompts, their spans alone", Times([], []))
         timed(lambda: [it.spans() for it in rendered], spans, seconds=600)
@@ -83,8 +85,10 @@ def _write(folder: Path, tests: str) -> None:
     folder.joinpath("test_a.py").write_text(tests)
 
 
-def _pytest(folder: Path, taken: dict[str, Times], name: str, *options: str) -> None:
-    """Note the times of a run, which must pass."""
+def _pytest(
+    folder: Path, taken: dict[str, Times], name: str, *options: str, within: bool = False
+) -> None:
+    """Note the times of a run, which must pass: given its folder as a path, or ``within`` it."""
     command = (
         sys.executable,
         "-m",
@@ -93,10 +97,16 @@ def _pytest(folder: Path, taken: dict[str, Times], name: str, *options: str) -> 
         "-p",
         "no:cacheprovider",
         *options,
-        str(folder),
+        *([] if within else [str(folder)]),
     )
     started, before = perf_counter(), getrusage(RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        cwd=folder if within else None,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
     after, times = getrusage(RUSAGE_CHILDREN), taken.setdefault(name, Times([], []))
     times.wall.append(perf_counter() - started)
     times.cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)

@@ -28,7 +28,7 @@ LARGEST = 5
 KINDS = ("content", "role", "hint")
 
 
-def assert_fits(rendered: Rendered, *, tokens: int) -> None:
+def assert_fits(rendered: Rendered, tokens: int) -> None:
     """Fail if a prompt has more than so many tokens; the failure names its largest parts.
 
     Tokens are counted as in ``rendered.tokens``, for the model of the target. Raises

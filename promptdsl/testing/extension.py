@@ -1,5 +1,6 @@
 """How syrupy stores snapshots of prompts: a file for each, named after its test."""
 
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -61,13 +62,19 @@ class PromptExtension(SingleFileSnapshotExtension):
     def matches_test_location(
         cls, *, test_location: PyTestLocation, snapshot_location: str
     ) -> bool:
-        """Tell whether a file belongs to a test: its folder does, and its name begins so."""
-        path = Path(snapshot_location)
-        test = name_of(test_location.nodeid, test_location.item.name)
-        stems = stems_in(path.name.removesuffix(f"{cls.ending}.{cls.file_extension}"))
-        return path.parent == Path(cls.dirname(test_location=test_location)) and (
-            stem_of(test) in stems or stem_of(test, alone=False) in stems
-        )
+        """Tell whether a file belongs to a test: its folder does, and its name begins so.
+
+        A test that passed answers for all of its folder, so that one answer is enough: what is
+        looked for is only what the run found to be unused, or belongs to no test.
+        """
+        folder, stems = _tests_of(snapshot_location, f"{cls.ending}.{cls.file_extension}")
+        if folder != _folder_of(test_location.filepath, cls.snapshot_dirname):
+            return False
+        item = test_location.item
+        config = getattr(item, "config", None)  # the controller of xdist has none
+        if config is not None and run_of(config).has_passed(item.nodeid):
+            return True
+        return not stems.isdisjoint(_stems_of(item.nodeid, item.name))
 
 
 class PayloadExtension(PromptExtension):
@@ -81,3 +88,27 @@ def lines_of(data: str | bytes) -> str:
     """Return the text of a snapshot; bytes that are no text show where they are."""
     text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n")
+
+
+# Asked for each pair of a test and a file.
+
+
+@cache
+def _tests_of(snapshot: str, ending: str) -> tuple[str, frozenset[str]]:
+    """Return the folder of a file, and the stems of the tests that it may belong to."""
+    path = Path(snapshot)
+    return str(path.parent), frozenset(stems_in(path.name.removesuffix(ending)))
+
+
+@cache
+def _folder_of(test_file: str, name: str | Path) -> str:
+    """Return the folder with the snapshots of a file of tests."""
+    path = Path(test_file)
+    return str(path.parent / name / path.stem)
+
+
+@cache
+def _stems_of(nodeid: str, name: str) -> tuple[str, str]:
+    """Return how the files of a test may begin: it need not be known whether it is alone."""
+    test = name_of(nodeid, name)
+    return stem_of(test), stem_of(test, alone=False)

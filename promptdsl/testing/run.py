@@ -67,7 +67,11 @@ class PromptRun:
         if not self._at_end or self.is_orphan(path):
             return True
         test = self._test_of(path)
-        return test in self._passed and test not in self._failed
+        return test is not None and self.has_passed(test)
+
+    def has_passed(self, nodeid: str) -> bool:
+        """Tell whether a test passed, each time that it ran."""
+        return nodeid in self._passed and nodeid not in self._failed
 
     def _test_of(self, path: Path) -> str | None:
         tests = self._tests.get(path.parent.parent.parent / path.parent.name, {})

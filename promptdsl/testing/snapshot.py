@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from promptdsl import Rendered, render
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
 from promptdsl.foundation.source import author
 
 try:
@@ -43,6 +43,10 @@ from promptdsl.testing.run import run_of
 __tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
 
 
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+"""A line that git writes where two branches changed the same."""
+
+
 class SnapshotFiles:
     """The files of one test, which syrupy reads and writes."""
 
@@ -66,8 +70,7 @@ class SnapshotFiles:
         index = suffix or 0
         path = Path(extension.get_location(test_location=assertion.test_location, index=index))
         content = text.encode()
-        if assertion.update_snapshots:
-            self._refuse_another(path, content)
+        self._refuse_another(path, content)
         if assertion(name=index) == content:
             return None
         (result,) = assertion.executions.values()
@@ -129,7 +132,7 @@ class SnapshotFiles:
         ]
 
     def _refuse_another(self, path: Path, content: bytes) -> None:
-        """Raise an error when this run wrote another prompt to a file."""
+        """Raise an error when this run had another prompt for a file."""
         written = self._run.written
         key = str(path).casefold()
         test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
@@ -140,7 +143,7 @@ class SnapshotFiles:
             return
         here = "this test" if test == self.test.nodeid else test
         raise AssertionError(
-            f"{self.shown(path)} holds the prompt that {here} gave before, and would be lost\n"
+            f"{self.shown(path)} is already that of another prompt, which {here} gave before\n"
             "  give each prompt a name of its own: prompt_snapshot(..., name=...)"
         )
 
@@ -178,7 +181,7 @@ class PromptSnapshot:
     def __call__(
         self,
         prompt: Any,  # Any: whatever render() takes, or what it returned
-        *,
+        *others: Never,
         name: str | None = None,
         scrub: Mapping[str, Scrubber] | None = None,
         **unknown: Never,
@@ -189,7 +192,7 @@ class PromptSnapshot:
         with a file for what differs. ``name`` tells the prompts of one test apart; without one the
         second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
         """
-        _refuse_other(prompt, unknown)
+        _refuse_other(prompt, others, unknown)
         if name is None:
             self._calls += 1
         elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -197,7 +200,7 @@ class PromptSnapshot:
             raise OptionError(f"name={name!r} names no snapshot", fix=fix, at=(author(),))
         models = models_of(self._files.test)
         refuse_rendered(prompt, models)
-        rendered = prompt if isinstance(prompt, Rendered) else render(prompt)
+        rendered = prompt if isinstance(prompt, Rendered) else _rendered(prompt)
         suffix, scrubbers = suffix_of(name, self._calls), _compiled(self._scrubbers, scrub or {})
         base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
         # All are rendered before the first file is written.
@@ -259,6 +262,8 @@ class ComparedPrompt:
         return dataclasses.replace(found, changes=self._changes(found.stored, actual))
 
     def _changes(self, stored: str, actual: PromptFile) -> str:
+        if CONFLICT.search(stored) and not CONFLICT.search(serialise(self.file)):
+            return "It has the marks of a merge conflict: resolve it, or write it again."
         try:
             expected = parse(stored)
         except SnapshotFormatError as error:
@@ -275,6 +280,11 @@ class ComparedPrompt:
         ``matcher`` of syrupy, such as ``path_type``, replaces more by its path.
         """
         rendered = self.rendered
+        if provider is None and rendered.facts.provider is None:
+            problem = "this prompt has no model, and so no payload"
+            if models_of(self._files.test):
+                problem = "payload() is that of the prompt without a model, which has none"
+            raise TargetError(problem, fix='name a provider: payload("openai")', at=(author(),))
         if provider not in (None, rendered.facts.provider):
             rendered = rendered.for_target(provider)
         text = payload_text(rendered, self._scrubbers, matcher)
@@ -287,7 +297,19 @@ class ComparedPrompt:
         raise AssertionError(self._files.message([dataclasses.replace(found, changes=changes)]))
 
 
-def _refuse_other(prompt: object, unknown: Mapping[str, object]) -> None:
+def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
+    """Return a prompt without a model; what is no prompt was given to the fixture."""
+    try:
+        return render(prompt)
+    except ContentError as error:
+        if not error.what.startswith("render() takes "):
+            raise
+        problem = f"prompt_snapshot{error.what.removeprefix('render')}"
+        fix = error.fix.replace("render(", "prompt_snapshot(")
+        raise ContentError(problem, fix=fix, at=error.at) from None
+
+
+def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str, object]) -> None:
     """Raise an error for what is no prompt but came from one, and for an unknown option."""
     if isinstance(prompt, str | bytes | Mapping | list | tuple):
         kind = type(prompt).__name__  # pyright: ignore[reportUnknownArgumentType]
@@ -296,6 +318,15 @@ def _refuse_other(prompt: object, unknown: Mapping[str, object]) -> None:
         if isinstance(prompt, str):
             fix = "give it the prompt itself; a text alone is User(text)"
         raise ContentError(problem, fix=fix, at=(author(),))
+    if others:
+        problem = f"prompt_snapshot() takes one prompt, but got {1 + len(others)} arguments"
+        fix = "call it for each prompt: prompt_snapshot(prompt, name='first')"
+        if isinstance(others[0], str):
+            problem, fix = "prompt_snapshot() takes no model", _for_model(others[0])
+        raise OptionError(problem, fix=fix, at=(author(),))
+    if "models" in unknown:
+        problem = "prompt_snapshot() takes no 'models'"
+        raise OptionError(problem, fix=_for_model("gpt-5"), at=(author(),))
     for option in unknown:
         fix = "it takes name= and scrub="
         if option in inspect.signature(render).parameters:
@@ -303,9 +334,19 @@ def _refuse_other(prompt: object, unknown: Mapping[str, object]) -> None:
         raise OptionError(f"prompt_snapshot() takes no {option!r}", fix=fix, at=(author(),))
 
 
+def _for_model(model: str) -> str:
+    """Return the advice for a model that was given to the fixture."""
+    mark = f"write @pytest.mark.prompt_models({model!r})"
+    return f"{mark}, or prompt_snapshot(render(prompt, model={model!r}))"
+
+
 def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
     """Return all scrubbers; :class:`OptionError` for one that is no regular expression."""
     compiled: dict[str, Scrubber] = {}
+    for some in all_scrubbers:
+        if not isinstance(some, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fix = "give each scrubber a name: {'ticket': r'T-[0-9]+'}"
+            raise OptionError(f"scrubbers are {some!r}", fix=fix, at=(author(),))
     for name, scrubber in (pair for some in all_scrubbers for pair in some.items()):
         try:
             compiled[name] = scrubber if callable(scrubber) else re.compile(scrubber)
@@ -313,6 +354,10 @@ def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
             problem = f"the scrubber {name!r} is no regular expression: {scrubber!r}, {error}"
             fix = "correct it, or give a function that returns the values in a text"
             raise OptionError(problem, fix=fix, at=(author(),)) from None
+        if not callable(scrubber) and re.search(scrubber, ""):
+            problem = f"the scrubber {name!r} matches the empty text: {scrubber!r}"
+            fix = "let it match a value: + instead of *"
+            raise OptionError(problem, fix=fix, at=(author(),))
     return compiled
 
 

@@ -241,6 +241,35 @@ def test_a_fixture_that_is_asked_for_by_name(project: Project) -> None:
             "unterminated character set at position 0\n"
             "  correct it, or give a function that returns the values in a text",
         ),
+        (
+            'User("Hi."), "gpt-5"',
+            "prompt_snapshot() takes no model\n  write @pytest.mark.prompt_models('gpt-5'), "
+            "or prompt_snapshot(render(prompt, model='gpt-5'))",
+        ),
+        (
+            'User("Hi."), models=["gpt-5"]',
+            "prompt_snapshot() takes no 'models'\n  write @pytest.mark.prompt_models('gpt-5'), "
+            "or prompt_snapshot(render(prompt, model='gpt-5'))",
+        ),
+        (
+            'User("Hi."), User("Ho.")',
+            "prompt_snapshot() takes one prompt, but got 2 arguments\n"
+            "  call it for each prompt: prompt_snapshot(prompt, name='first')",
+        ),
+        (
+            "None",
+            "prompt_snapshot() takes a Timeline, a turn, a Section or a Fragment, not None\n"
+            "  did the function that builds it forget `return prompt`?",
+        ),
+        (
+            'User("Hi."), scrub="[0-9]+"',
+            "scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}",
+        ),
+        (
+            'User("Hi."), scrub={"id": "x*"}',
+            "the scrubber 'id' matches the empty text: 'x*'\n"
+            "  let it match a value: + instead of *",
+        ),
     ],
 )
 def test_a_wrong_argument_is_an_error(project: Project, call: str, told: str) -> None:
@@ -276,3 +305,21 @@ def test_the_last_snapshot_of_a_file_is_named(project: Project) -> None:
     assert "(__snapshots__/test_a/test_role.prompt.txt)\nRe-run" in told
     project.update()
     assert {} == project.files()
+
+
+@pytest.mark.parametrize(
+    ("mark", "problem"),
+    [
+        ("", "this prompt has no model, and so no payload"),
+        (
+            "@pytest.mark.prompt_models('gpt-5')\n",
+            "payload() is that of the prompt without a model, which has none",
+        ),
+    ],
+)
+def test_a_payload_needs_a_provider(project: Project, mark: str, problem: str) -> None:
+    """The payload of a prompt without a model is that of a provider that the test names."""
+    body = "def test_a(prompt_snapshot):\n    prompt_snapshot(User('Hi.')).payload()\n"
+    project.write(test_a=f"{mark}{body}")
+    told = project.error("--snapshot-update")
+    assert f': {problem}\nE         name a provider: payload("openai")' in told

@@ -81,10 +81,11 @@ def test_an_update_refuses_two_prompts_for_a_file(project: Project) -> None:
     """An update fails where a second prompt would take the place of the first, which stays."""
     project.write(test_a=TWICE)
     expected = """\
-E           AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt holds the prompt that \
-this test gave before, and would be lost
+E           AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt is already that of \
+another prompt, which this test gave before
 E             give each prompt a name of its own: prompt_snapshot(..., name=...)"""
     assert expected == project.errors_in(project.update())
+    assert expected == project.error()
     assert [b"one"] == [it.split(b"\n")[-2] for it in project.files().values()]
 
 

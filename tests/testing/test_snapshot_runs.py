@@ -120,6 +120,74 @@ def test_a_damaged_file_is_kept(project: Project, option: str) -> None:
     project.update()
     path = project.folder / BOTH[0]
     path.write_text("<<<<<<< HEAD\n")
-    assert "It cannot be read: line 1 of the snapshot is not '---'" in project.error(option)
+    assert "It has the marks of a merge conflict: resolve it, or write it again." in project.error(
+        option
+    )
     assert "<<<<<<< HEAD\n" == path.read_text()
     assert "1 snapshot passed. 1 snapshot updated.\n2 passed" == summary(project.update())
+
+
+UNUSED = """
+Unused test_two.prompt (tests/__snapshots__/test_a/test_two.prompt.txt)
+Re-run pytest with --snapshot-update to delete unused snapshots.
+1 passed"""
+SKIPPED = "\n@pytest.mark.skip\n" + ONE.replace("test_one", "test_skipped")[1:]
+
+
+@pytest.mark.parametrize("path", ["tests", ".", "tests/test_a.py"])
+def test_an_unused_file_where_a_path_is_given(project: Project, path: str) -> None:
+    """A run of a folder or of a file names the snapshots that no test has, and deletes them."""
+    project.folder.joinpath("tests").mkdir()
+    project.write(**{"tests/test_a": TWO})
+    project.update()
+    project.write(**{"tests/test_a": ONE})
+    assert f"1 snapshot passed. 1 snapshot unused.{UNUSED}" == summary(project.run(path))
+    project.update(path)
+    assert ["tests/__snapshots__/test_a/test_one.prompt.txt"] == [*project.files()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [(), ("tests",)])
+def test_an_unused_file_beside_a_skipped_test(project: Project, path: tuple[str, ...]) -> None:
+    """The snapshot of a skipped test is kept, and the one of no test is named."""
+    project.folder.joinpath("tests").mkdir()
+    project.write(**{"tests/test_a": TWO + SKIPPED.replace("@pytest.mark.skip", "")})
+    project.update()
+    project.write(**{"tests/test_a": ONE + SKIPPED})
+    assert f"1 snapshot unused.{UNUSED}, 1 skipped" in summary(project.run(*path))
+    project.update(*path)
+    left = [path.rpartition("/")[2] for path in project.files()]
+    assert ["test_one.prompt.txt", "test_skipped.prompt.txt"] == left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("tests/test_a.py::test_one",),
+        ("tests", "-k", "test_one"),
+        ("tests/test_a.py", "-k", "not test_two"),
+        ("tests", "-m", "not slow"),
+        ("tests", "--deselect", "tests/test_a.py::test_two"),
+        ("tests/test_b.py",),
+        ("tests", "--ignore", "tests/test_a.py"),
+        ("tests", "--lf", "-p", "cacheprovider"),
+        ("tests/test_a.py", "--lf", "-p", "cacheprovider"),
+    ],
+)
+def test_what_did_not_run_is_kept_where_a_path_is_given(
+    project: Project, options: tuple[str, ...]
+) -> None:
+    """An update of some tests of a path deletes no snapshot of the others, nor names it."""
+    project.folder.joinpath("tests").mkdir()
+    slow = TWO.replace("def test_two", "@pytest.mark.slow\ndef test_two")
+    project.ini("markers = slow")
+    project.write(**{"tests/test_a": slow, "tests/test_b": ONE})
+    project.update()
+    fails = TWO.replace("    prompt", "    assert 0\n    prompt", 1)
+    project.write(**{"tests/test_a": fails})
+    project.pytester.runpytest_inprocess("-q")
+    project.write(**{"tests/test_a": slow})
+    assert "unused" not in project.run(*options)
+    assert "deleted" not in project.update(*options)
+    assert 3 == len(project.files())
