@@ -65,6 +65,7 @@ WITHIN = "─▷ "
 """The beginning of a mark in the middle of a text: the section of what comes next."""
 _LIKE_A_MARK = re.compile(r"^(?=\\|[^\S\n]*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 _ESCAPE = re.compile(r"^\\", re.MULTILINE)
+_VERSION_LINE = re.compile(r"---\r?\npromptdsl-snapshot: ([0-9]{1,9})$", re.MULTILINE)
 _HEADER_LINE = re.compile(r"([a-z][a-z -]*):(?: (.+))?")
 
 _COUNT = re.compile(r"^(tokens: ~|dropped: .*, ~)([\d,]+)", re.MULTILINE)
@@ -147,6 +148,16 @@ def is_same_snapshot(stored: str, actual: str) -> bool:
     return before == after and all(
         abs(now - was) <= max(20, was / 10) for was, now in zip(old, new, strict=True)
     )
+
+
+def newer_version(text: str) -> bool:
+    r"""Tell whether a newer promptdsl wrote a snapshot: the version of its form is above ours.
+
+    >>> newer_version("---\npromptdsl-snapshot: 2\n---\n")
+    True
+    """
+    match = _VERSION_LINE.match(text)
+    return match is not None and int(match[1]) > int(VERSION.rpartition(" ")[2])
 
 
 def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:

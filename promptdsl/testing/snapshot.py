@@ -35,6 +35,7 @@ from promptdsl.testing.prompt_file import (
     PromptFile,
     SnapshotFormatError,
     is_same_snapshot,
+    newer_version,
     parse,
     serialise,
 )
@@ -71,6 +72,11 @@ class SnapshotFiles:
         path = Path(extension.get_location(test_location=assertion.test_location, index=index))
         content = text.encode()
         self._refuse_another(path, content)
+        with suppress(OSError):  # there is none yet; what else is wrong, syrupy meets too
+            if newer_version(lines_of(path.read_bytes())):
+                problem = f"{self.shown(path)} is of a newer promptdsl, and would be lost"
+                fix = "install that one, or delete the file"
+                raise SnapshotFormatError(problem, fix=fix, at=(author(),))
         if assertion(name=index) == content:
             return None
         (result,) = assertion.executions.values()

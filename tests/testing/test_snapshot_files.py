@@ -114,11 +114,11 @@ def test_lines_that_git_ends_with_crlf(project: Project) -> None:
     [
         (b"", "line 1 of the snapshot is not '---'"),
         (b"\xff\xfe", "line 1 of the snapshot is not '---'"),
-        (b"---\npromptdsl-snapshot: 2\n---\n", "line 2 of the snapshot is not"),
+        (b"---\nmodel: gpt-5\n---\n", "line 2 of the snapshot is not"),
     ],
 )
 def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: str) -> None:
-    """A damaged file, or one of a newer version, fails with its line; an update writes it anew."""
+    """A damaged file fails with its line; an update writes it anew."""
     project.write(test_a=ONE)
     project.update()
     path = project.folder / PATH
@@ -128,6 +128,21 @@ def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: s
     assert problem in told
     assert content == path.read_bytes()
     assert "1 snapshot updated.\n1 passed" == summary(project.update())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["-q", "--snapshot-update"])
+def test_a_file_of_a_newer_version(project: Project, option: str) -> None:
+    """A file that a newer promptdsl wrote is kept, even by an update, and the error says why."""
+    project.write(test_a=ONE)
+    project.update()
+    path = project.folder / PATH
+    newer = path.read_bytes().replace(b"snapshot: 1", b"snapshot: 2")
+    path.write_bytes(newer)
+    told = project.error(option)
+    assert f"{PATH} is of a newer promptdsl, and would be lost" in told
+    assert "install that one, or delete the file" in told
+    assert newer == path.read_bytes()
 
 
 @pytest.mark.slow
