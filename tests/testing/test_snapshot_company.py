@@ -71,10 +71,9 @@ class Elsewhere:
         return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("release", ["syrupy==7.0.0", "syrupy<9"])
-def test_each_release_of_syrupy(tmp_path: Path, release: str) -> None:
-    """All that is claimed of snapshots holds with the oldest and the newest supported syrupy."""
-    elsewhere = Elsewhere(tmp_path, "syrupy", "--no-deps", release)
+def test_the_oldest_release_of_syrupy(tmp_path: Path) -> None:
+    """All that is claimed of snapshots holds with the oldest syrupy; the newest is installed."""
+    elsewhere = Elsewhere(tmp_path, "syrupy", "--no-deps", "syrupy==7.0.0")
     files = ("tests/testing/test_prompt_snapshot.py", "tests/testing/test_snapshot_files.py")
     told = elsewhere.pytest(*files, "--hypothesis-profile=fast", cwd=ROOT)
     assert [] == [line for line in told.split("\n") if line.startswith(("FAILED", "ERROR"))]
