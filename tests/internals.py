@@ -217,6 +217,7 @@ __all__ = [
     "CLI_PROVIDERS",
     "DEFAULTS",
     "EMPTY",
+    "ENCODERS",
     "EPHEMERAL_DELIMITER",
     "ERROR_TYPES",
     "EVENT_DELIMITER",
@@ -492,3 +493,16 @@ __all__ = [
     "write_openai_chat",
     "write_openai_responses",
 ]
+
+_TEXT = "promptdsl.rendering.text"
+ENCODERS = {
+    "body": f"{_TEXT}.strings.minimal_body",
+    "end of author text": f"{_TEXT}.strings.guard_end",
+    "inline": f"{_TEXT}.strings.inline",
+    "section title": f"{_TEXT}.containers.field",
+    "event field": f"{_TEXT}.format.field",
+    "attribute": f"{_TEXT}.leaves.attribute",
+    "cell": "promptdsl.foundation.tables.cell",
+    "control token": "promptdsl.providers.chat_template.write.break_tokens",
+}
+"""By what they encode, the functions that a test replaces to see whether it is noticed."""

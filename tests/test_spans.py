@@ -552,7 +552,7 @@ def test_tokens_of_spans() -> None:
 
 
 @pytest.mark.slow
-@examples(200)
+@examples(80)
 @given(requests())
 def test_spans_tile(rendered: Rendered) -> None:
     """The spans of any prompt, for any provider and in any budget, tile its texts."""

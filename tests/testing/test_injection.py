@@ -42,6 +42,7 @@ from promptdsl import (
 )
 from promptdsl.testing import HOSTILE, HostileText, assert_injection_safe
 from tests.errors import lines_of, raised
+from tests.internals import ENCODERS
 from tests.searching import examples
 from tests.template_strings import tstring
 from tests.value_places import (
@@ -146,7 +147,7 @@ VALUE_PLACES = [
 
 
 @pytest.mark.slow
-@examples(60)
+@examples(30)
 @given(st.sampled_from(VALUE_PLACES), st.booleans())
 def test_every_place_of_a_value_is_safe(place: ValuePlace, in_full: bool) -> None:
     """Every place that a value can go is safe, whatever holds it, with any delimiters."""
@@ -159,28 +160,27 @@ def as_it_is(value: str, *_: Any) -> str:
     return str(value)
 
 
-TEXT = "promptdsl.rendering.text"
 DEFECTS: dict[str, tuple[Callable[[str], Any], str]] = {
-    f"{TEXT}.strings.minimal_body": (lambda plan: Grounding("a", plan), "forges a tag"),
-    f"{TEXT}.strings.guard_end": (
+    "body": (lambda plan: Grounding("a", plan), "forges a tag"),
+    "end of author text": (
         lambda plan: Ephemeral("<e", Value(plan)),
         "completes a tag of the prompt",
     ),
-    f"{TEXT}.strings.inline": (lambda plan: System(Value(plan)), "begins a heading"),
-    f"{TEXT}.containers.field": (
+    "inline": (lambda plan: System(Value(plan)), "begins a heading"),
+    "section title": (
         lambda plan: System(Section("a", "b", title=Value(plan))),
         "begins a heading",
     ),
-    f"{TEXT}.format.field": (
+    "event field": (
         lambda plan: Event(UserAction("opened", target=plan)),
         "forges a tag",
     ),
-    f"{TEXT}.leaves.attribute": (
+    "attribute": (
         lambda plan: User(Untrusted("a", source=plan)),
         "forges a tag",
     ),
-    "promptdsl.foundation.tables.cell": (lambda plan: System(Table([[plan, 1]])), "forges a tag"),
-    "promptdsl.providers.chat_template.write.break_tokens": (
+    "cell": (lambda plan: System(Table([[plan, 1]])), "forges a tag"),
+    "control token": (
         lambda plan: render(User(plan), chat_template=CHATML),
         "forges a control token of the chat template",
     ),
@@ -191,7 +191,7 @@ DEFECTS: dict[str, tuple[Callable[[str], Any], str]] = {
 def test_a_defect_of_the_library(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An encoder that encodes nothing is found."""
     function, told = DEFECTS[encoder]
-    monkeypatch.setattr(encoder, as_it_is)
+    monkeypatch.setattr(ENCODERS[encoder], as_it_is)
     assert told in failure(function).splitlines()[0]
 
 
