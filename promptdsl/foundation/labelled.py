@@ -9,7 +9,7 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 
 
 class Label:
-    """What marks a value that differs from one rendering to the next: its ``label``.
+    """The base of volatile values; ``label`` is the name of such a value.
 
     ``None`` is the label of every other value. ``pieces`` are those of a text in which a part is
     such a value. What is made from it by an operation is plain again.

@@ -25,7 +25,7 @@ from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
 JOINED = ("section", "author")
-"""The kinds of which neighbours in one part are one span."""
+"""Neighbours of these kinds, in one part, are joined to one span."""
 
 
 @attrs.frozen
@@ -75,9 +75,9 @@ class Span:
 
 
 class Writer(NamedTuple):
-    """What wrote a block of a message: the block ``place`` of a turn, on its ``page``.
+    """The origin of a block of a message: the block ``place`` of a turn, on its ``page``.
 
-    There is no page where no part is known, but the address and the line of ``turn``.
+    ``page`` is ``None`` where only the address and the line of ``turn`` are known.
     """
 
     turn: TracedTurn
@@ -85,7 +85,7 @@ class Writer(NamedTuple):
     place: int
 
     def inside(self) -> "Writer":
-        """Return what wrote the content of the block, a tool result."""
+        """Return the origin of the content of the block, a tool result."""
         # The only block of a tool turn is its result: the page is that of the content.
         if self.page is None or isinstance(self.turn.node, ToolTurnNode):
             return self
@@ -155,7 +155,7 @@ class SpanReader:
             start = end
 
     def writer(self, index: int, block: int) -> Writer:
-        """Return what wrote a block of a message."""
+        """Return the origin of a block of a message."""
         number = bisect_right(self.ends, index)
         node, first = self.nodes[number], self.ends[number - 1] if number else 0
         if isinstance(node, RecordedNode) or not self.is_same:

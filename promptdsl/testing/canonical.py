@@ -186,7 +186,8 @@ class FileWriter:
         facts = rendered.facts
         provider = f"({facts.provider})" if facts.provider else ""
         yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
-        yield "tokens", f"~{_rounded(rendered.tokens.total)} ({_tokenizer(rendered)})"
+        tokens = rendered.tokens
+        yield "tokens", line(f"~{_rounded(tokens.total)} ({tokens.method})")
         count = len(self.marked)
         places = " and ".join(self.marked)
         yield "cache", f"{count} mark{'s' * (count > 1)}, after {places}" if count else "no mark"
@@ -515,10 +516,3 @@ def _rounded(count: int) -> str:
     """Return a number rounded up to two digits."""
     unit = 10 ** max(len(str(count)) - 2, 0)
     return f"{-(-count // unit) * unit:,}"
-
-
-def _tokenizer(rendered: Rendered) -> str:
-    """Return the encoding that counted the tokens, and its factor."""
-    facts = rendered.facts
-    factor = f" x {facts.token_factors.must_fit}" if facts.token_factors else ""
-    return f"{facts.encoding or 'o200k_base'}{factor}"

@@ -484,3 +484,10 @@ def test_calls_without_results() -> None:
 def test_files_of_real_prompts(name: str, text: str) -> None:
     """The prompts of ``reviewed.py`` have the files that were read by a reviewer."""
     assert (FOLDER / name).read_bytes().decode() == text
+
+
+def test_tokens_of_a_given_counter() -> None:
+    """The header names the counter that was given, not the encoding of the model."""
+    rendered = render(User("Hi."), model="gpt-5", budget=100, counter=len)
+    header = dict(prompt_file(rendered).header)
+    assert "~13 (estimate (by the counter given))" == header["tokens"]

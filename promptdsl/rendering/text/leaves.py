@@ -256,7 +256,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
 
 
 def _cell_runs(node: TableNode, places: Sequence[tuple[int, int]], text: str) -> Iterator[TextRun]:
-    """Yield the runs of a table with these cells, the last of which are those of its rows."""
+    """Yield the runs of a table; ``places`` are those of its last cells, the rows at least."""
     cells = [*chain(node.columns or (), *node.rows)]
     end = 0
     for cell, (start, stop) in zip(cells[len(cells) - len(places) :], places, strict=True):

@@ -28,7 +28,7 @@ Encoding = Literal["inline", "body", "plain"]
 """How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
 
 SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "conversation"]
-"""What a piece of output is: text of the library around parts, or a kind of text in them."""
+"""The kind of a piece of output: text of the library around parts, or a kind of text in them."""
 
 
 class TextRun(NamedTuple):

@@ -68,7 +68,7 @@ class TracedPage(Page):
         self.before = 0
         self.around = around
         self.kind: SpanKind = "author"
-        """What a text or a block without runs is."""
+        """The kind of a text or a block without runs."""
         self.notes: list[tuple[TracedPart | None, Sequence[TextRun]]] = []
         """The part and the runs of each of the pieces."""
         self.opened: list[tuple[TracedPart | None, Sequence[TextRun]]] = []
