@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         ConfigError,
         ContentError,
         DataError,
+        LibraryError,
         LossError,
         MediaError,
         OptionError,
@@ -75,9 +76,12 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from promptdsl.foundation.escaping import decode
+    from promptdsl.foundation.library_section import LibrarySection
     from promptdsl.foundation.notice import UNTRUSTED_NOTICE
     from promptdsl.foundation.source import Source
     from promptdsl.foundation.trusted import trusted
+    from promptdsl.libraries.library import Library
+    from promptdsl.libraries.section_info import SectionInfo
     from promptdsl.messages import (
         AudioBlock,
         Block,
@@ -108,6 +112,8 @@ if TYPE_CHECKING:
     from promptdsl.rendering.result import Rendered, Stage, prefix_report
     from promptdsl.rendering.spans import Span
     from promptdsl.templates import register_templates
+    from promptdsl.templates.inputs import Input
+    from promptdsl.templates.installed import InstalledLibrary
     from promptdsl.tokens import split_text
     from promptdsl.tree.node import Node
 else:
@@ -141,14 +147,17 @@ else:
             "config.models": "register_model",
             "config.transformation": "MessageTransformationConfig",
             "foundation.errors": (
-                "BudgetError ConfigError ContentError DataError LossError MediaError "
+                "BudgetError ConfigError ContentError DataError LibraryError LossError MediaError "
                 "OptionError PairingError PendingToolCalls PlacementError PromptError "
                 "ScopeError TargetError TemplateError TokenizerError UnknownNameError"
             ),
             "foundation.escaping": "decode",
+            "foundation.library_section": "LibrarySection",
             "foundation.notice": "UNTRUSTED_NOTICE",
             "foundation.source": "Source",
             "foundation.trusted": "trusted",
+            "libraries.library": "Library",
+            "libraries.section_info": "SectionInfo",
             "messages": (
                 "AudioBlock Block CodeBlock DocumentBlock ImageBlock JsonBlock ReasoningBlock "
                 "StateChangeBlock SystemEventBlock TextBlock ToolResultBlock ToolUseBlock "
@@ -166,6 +175,8 @@ else:
             "rendering.result": "Rendered Stage prefix_report",
             "rendering.spans": "Span",
             "templates": "register_templates",
+            "templates.inputs": "Input",
+            "templates.installed": "InstalledLibrary",
             "tokens": "split_text",
             "tree.node": "Node",
         },
@@ -203,11 +214,16 @@ __all__ = [
     "History",
     "Image",
     "ImageBlock",
+    "Input",
+    "InstalledLibrary",
     "Item",
     "Json",
     "JsonBlock",
     "Lazy",
     "LazyContext",
+    "Library",
+    "LibraryError",
+    "LibrarySection",
     "Limit",
     "List",
     "Loss",
@@ -237,6 +253,7 @@ __all__ = [
     "Reserve",
     "ScopeError",
     "Section",
+    "SectionInfo",
     "Source",
     "Span",
     "Stage",

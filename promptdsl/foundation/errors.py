@@ -11,6 +11,7 @@ PromptError (ValueError)
 ├── ConfigError              an unknown key or value in a configuration
 ├── MediaError               an attachment that cannot be read, or has another type than declared
 ├── TemplateError            a template that is missing, or lacks a variable
+├── LibraryError             a library or a section of one that is missing or cannot be loaded
 ├── TokenizerError           an encoding that is not installed, so nothing can be counted with it
 ├── PairingError             a tool call without its result, or a result without its call
 │   └── PendingToolCalls     the last calls have no results yet: the payload cannot be sent
@@ -175,6 +176,18 @@ class TemplateError(PromptError):
     ... except TemplateError as error:
     ...     print(error.what)
     there is no template 'Hello {{ name }}.'
+    """
+
+
+class LibraryError(PromptError):
+    """A section library, or a section of one, that is missing or cannot be loaded.
+
+    >>> from promptdsl import LibraryError, Template
+    >>> try:
+    ...     Template("suport:refunds")
+    ... except LibraryError as error:
+    ...     print(error.what)
+    there is no library 'suport'
     """
 
 

@@ -106,6 +106,12 @@ def registered() -> tuple[str, ...]:
     return Registration.active
 
 
+class TemplateFolder(NamedTuple):
+    """A folder of templates and how they are read."""
+
+    folder: str
+
+
 class TemplateFile(NamedTuple):
     """A template that exists: its name, its file, the folder that contains it, and its stamp."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from promptdsl.tree.node import Node, node_class
+
+if TYPE_CHECKING:
+    from promptdsl.foundation.library_section import LibrarySection
 
 
 @node_class
@@ -65,11 +68,13 @@ class ComponentNode(FragmentNode):
     """The parts that the function of a ``@component`` wrote.
 
     ``name`` is the name of the component, ``by`` the name of the function that overrides it.
+    ``section`` is the section of a library that the component is.
     """
 
     _beside = ("running", "instead_of")
     name: str
     by: str | None
+    section: LibrarySection | None = None
     running: Any  # Any: of ``components``, a floor above this room
     """Its generator, suspended at ``yield`` while its block is open. Not a field."""
     instead_of: Node

@@ -1,0 +1,1 @@
+"""Section libraries: sections and templates under one name, to share, find and override."""
