@@ -209,6 +209,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         block = object.__new__(CustomComponent)
         block.code, block.offset = frame.f_code, frame.f_lasti
         block.name, block.by, block.running = component_name, None, None
+        block.section = None
         _move_in(block, (*args, *kwargs.values()))
         function: Function = original
         inside = OVERRIDES.get()

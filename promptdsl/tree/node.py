@@ -23,6 +23,7 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, door, source_of
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
 
@@ -51,6 +52,9 @@ class Options:
     """How values in its fence or tag are encoded, ``None`` as around it."""
     within: tuple[str, ...] = ()
     """The names of the components that wrote it, the outermost first."""
+    libraries: tuple[LibrarySection, ...] = attrs.field(default=(), eq=False)
+    """The sections of libraries among these, the innermost last; for the text of a template, the
+    sections that it includes."""
     number: int = attrs.field(default=1, eq=False)
     """Its number among the turns of one id, in written order."""
     vocabulary: frozenset[str] = attrs.field(default=frozenset(), eq=False)

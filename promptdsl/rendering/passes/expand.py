@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import attrs
 
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, LimitNode, NoteNode
 from promptdsl.tree.masks import DEVELOPER, EVENT, HOLLOW, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Child, Node, make, walk
@@ -61,10 +62,14 @@ def expand(root: RootNode) -> RootNode:
 
 
 class _Around(NamedTuple):
-    """The fragments around a part: names of components, the outermost first, and a format."""
+    """The fragments around a part: names of components, the outermost first, and a format.
+
+    ``libraries`` are the components among them that are sections of libraries.
+    """
 
     names: tuple[str, ...] = ()
     format: str | None = None
+    libraries: tuple[LibrarySection, ...] = ()
 
 
 _NOTHING = _Around()
@@ -86,7 +91,9 @@ def dissolved(content: tuple[Node, ...]) -> list[Node]:
             ]
             continue
         if around.names:
-            options = attrs.evolve(child.options, within=around.names)
+            options = attrs.evolve(
+                child.options, within=around.names, libraries=around.libraries
+            )
             child = replace(child, options=options, mask=child.mask & ~SPOKEN)
         if around.format is not None and not isinstance(child, _UNFORMATTED):
             if isinstance(child, SectionNode):
@@ -126,9 +133,14 @@ def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
 def _inside(node: Node, around: _Around) -> _Around:
     if isinstance(node, ComponentNode):
         name = f"{node.name} (overridden by {node.by})" if node.by else node.name
-        return _Around((*around.names, name), around.format)
+        libraries = around.libraries
+        if node.section is not None:
+            libraries = (*libraries, node.section)
+        elif node.by:
+            libraries = ()  # what takes the place of a section belongs to no library
+        return _Around((*around.names, name), around.format, libraries)
     if isinstance(node, FormatNode):
-        return _Around(around.names, node.format)
+        return around._replace(format=node.format)
     return around
 
 
