@@ -192,9 +192,7 @@ class Ledger:
         if not isinstance(node, MergedNode):
             turn = entry.turns[0]
             self.parts.append(
-                TokenPart(
-                    0, name_of(node), turn.address, total, source, mark, library=turn.library
-                )
+                TokenPart(0, name_of(node), turn.address, total, source, mark, library=turn.library)
             )
             self.charge(source, total - self._add_nodes(turn, source, depth=1))
             return
