@@ -1,0 +1,107 @@
+"""The libraries and sections that a command names, and what is said about them."""
+
+import sys
+import textwrap
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, redirect_stdout
+from datetime import date
+
+from promptdsl import Input, Library, PromptError, SectionInfo
+from promptdsl.cli.errors import UsageError, near
+from promptdsl.cli.show import relative, visible
+
+SECTION = "a section of an installed library, such as starter:untrusted"
+FAILED = "the library is wrong"
+WIDTH = 76
+
+
+@contextmanager
+def loaded_library(name: str) -> Generator[Library]:
+    """Give an installed library; what its code prints goes to standard error.
+
+    Raises :class:`UsageError` for an unknown one, and :class:`LibraryError` for a broken one.
+    """
+    known = {library.name for library in Library.installed()}
+    if name not in known:
+        advice = near(name, known) or ": no library is installed"
+        raise UsageError(f"there is no library {name!r}{advice}")
+    with redirect_stdout(sys.stderr):
+        yield Library.load(name)
+
+
+@contextmanager
+def loaded_section(target: str) -> Generator[tuple[Library, str]]:
+    """Give the library of a qualified name, and the name of the section in it.
+
+    Raises :class:`UsageError` for another name and for a section that the library does not have.
+    """
+    library_name, colon, name = target.partition(":")
+    if not colon or not library_name or not name:
+        raise UsageError(f"SECTION is library:name, not {target!r}: promptdsl list shows them")
+    with loaded_library(library_name) as library:
+        if name not in library.sections:
+            advice = near(name, library.sections)
+            raise UsageError(f"{library_name} has no section {name!r}{advice}")
+        yield library, name
+
+
+def section_row(info: SectionInfo) -> dict[str, object]:
+    """Return a section as data, without its source."""
+    return {
+        "name": info.section.name,
+        "version": info.section.version,
+        "digest": info.section.digest,
+        "kind": info.kind,
+        "title": info.title,
+        "description": info.description,
+        "inputs": None if info.inputs is None else [_input_row(one) for one in info.inputs],
+        "file": relative(f"{info.file}:{info.line}").rpartition(":")[0],
+        "line": info.line,
+    }
+
+
+def _input_row(one: Input) -> dict[str, object]:
+    row: dict[str, object] = {"name": one.name, "type": one.type, "required": one.required}
+    return {**row, **({} if one.required else {"default": plain(one.default)}), "doc": one.doc}
+
+
+def plain(value: object) -> object:
+    """Return a default as JSON data: any value without a JSON type as its text."""
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    return value if isinstance(value, str | int | float | bool | None) else short(value)
+
+
+def short(value: object) -> str:
+    """Return a default as it is written."""
+    return value.isoformat() if isinstance(value, date) else repr(value)
+
+
+def call_text(info: SectionInfo) -> str:
+    """Return the call of a section: its name, and its inputs with their defaults."""
+    if info.inputs is None:
+        return f"{info.section.name}(...)"
+    inputs = [
+        one.name if one.required else f"{one.name}={short(one.default)}" for one in info.inputs
+    ]
+    return visible(f"{info.section.name}({', '.join(inputs)})", one_line=True)
+
+
+def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
+    """Return text as lines that fit a terminal."""
+    lines = visible(text).split("\n")
+    return [
+        wrapped_line
+        for line in lines
+        for wrapped_line in textwrap.wrap(
+            line, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
+        or [""]
+    ]
+
+
+def told(error: PromptError) -> str:
+    """Return an error in one line: the problem and the advice."""
+    return f"{error.what}: {error.fix}" if error.fix else error.what
