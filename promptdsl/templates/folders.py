@@ -106,10 +106,27 @@ def registered() -> tuple[str, ...]:
     return Registration.active
 
 
+class WhiteSpace(NamedTuple):
+    """How Jinja treats the white space around ``{% ... %}``, and the last line end of a file."""
+
+    trim_blocks: bool = True
+    lstrip_blocks: bool = True
+    keep_trailing_newline: bool = False
+
+
 class TemplateFolder(NamedTuple):
-    """A folder of templates and how they are read."""
+    """A folder of templates and how they are read.
+
+    With ``reload`` each rendering looks whether a file changed; without it a file is found and read
+    once. ``library`` is the name of the library that the folder belongs to, ``version`` the version
+    of its package; both are ``None`` for a registered folder.
+    """
 
     folder: str
+    white_space: WhiteSpace = WhiteSpace()
+    reload: bool = False
+    library: str | None = None
+    version: str | None = None
 
 
 class TemplateFile(NamedTuple):

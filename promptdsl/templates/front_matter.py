@@ -1,10 +1,40 @@
 """The front matter of a template: its title, its description and its inputs."""
 
+import re
 from collections.abc import Mapping
+from keyword import iskeyword
 
 import attrs
 
-from promptdsl.templates.inputs import Input
+from promptdsl.foundation.errors import TemplateError, nearest
+from promptdsl.templates.inputs import BLANKS, TYPES, Input, default_at, kind_at, written
+from promptdsl.templates.source import label
+from promptdsl.templates.variables import check_variables
+
+MAX_INPUTS = 100
+MAX_LINE = 1_000
+"""Characters of a line of front matter."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_FENCE = re.compile(r"---[ \t]*")
+_EMPTY = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
+_KEY = re.compile(r"(\w+)[ \t]*:[ \t]*(.*)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_RESERVED = {
+    "caller",
+    "kwargs",
+    "loop",
+    "none",
+    "self",
+    "super",
+    "true",
+    "false",
+    "varargs",
+    "vars",
+}
+"""Names that have a meaning in templates, or as an argument of ``Template``."""
+_AS_TEXT = 'to send "---" as text, begin the file with {# #}'
 
 
 @attrs.frozen
@@ -12,20 +42,49 @@ class FrontMatter:
     """What a template says about itself between two lines ``---``; none of it is sent.
 
     ``inputs`` is ``None`` for a template that declares none: then it takes any variables.
-    ``lines`` is the number of lines before the text of the template.
+    ``lines`` is the number of lines before the text of the template, ``name`` the name of the
+    template for errors.
     """
 
     title: str = ""
     description: str = ""
     inputs: tuple[Input, ...] | None = None
     lines: int = 0
+    name: str | None = None
 
     def checked(self, variables: Mapping[str, object]) -> Mapping[str, object]:
         """Return the variables of a template, checked against its inputs, with the defaults.
 
         Raises :class:`TemplateError` for a missing, an unknown and a wrongly typed input.
         """
-        raise NotImplementedError
+        if self.inputs is None:
+            return variables
+        known = {it.name: it for it in self.inputs}
+        for name in variables:
+            if name not in known:
+                fix = nearest(str(name), known) if known else "it takes no inputs"
+                raise TemplateError(f"{label(self.name)} has no input {str(name)[:60]!r}", fix=fix)
+        return self.chosen(variables)
+
+    def chosen(self, variables: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the inputs among variables, checked, with the defaults; the others are left out.
+
+        Raises :class:`TemplateError` for a missing and a wrongly typed input.
+        """
+        chosen: dict[str, object] = {}
+        for it in self.inputs or ():
+            if it.name in variables:
+                try:
+                    chosen[it.name] = it.checked(variables[it.name])
+                except TemplateError as error:
+                    problem = f"{label(self.name)}: {error.what}"
+                    raise TemplateError(problem, fix=error.fix) from None
+            elif it.required:
+                problem = f"{label(self.name)} needs the input {it.name!r}: {it.type}"
+                raise TemplateError(problem, fix=f"write {it.name}=...{it.doc and f' ({it.doc})'}")
+            else:
+                chosen[it.name] = it.default
+        return variables if len(chosen) == len(variables) else check_variables(chosen)
 
 
 def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
@@ -33,4 +92,112 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
 
     Raises :class:`TemplateError`, with the name and the line, for front matter that is wrong.
     """
-    raise NotImplementedError
+    if not source.startswith("---"):
+        return None, source
+    lines: list[str] = []
+    start, is_closed = 0, False
+    while not is_closed:
+        end = _LINE_END.search(source, start)
+        line = source[start : end.start() if end else None]
+        is_fence = _FENCE.fullmatch(line) is not None
+        if not lines and not is_fence:
+            return None, source
+        is_closed = is_fence and len(lines) > 0
+        start = end.end() if end else len(source)
+        lines.append(line)
+        if end is None and not is_closed:
+            raise _wrong(name, 1, "the front matter has no closing line ---", _AS_TEXT)
+    empty = _EMPTY.match(source, start)
+    after = empty.end() if empty else start
+    count = len(_LINE_END.findall(source, 0, after))
+    return _front_matter(lines[1:-1], count, name), source[after:]
+
+
+def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter:
+    """Return what lines of front matter say."""
+    texts: dict[str, str] = {}
+    inputs: list[Input] | None = None
+    for number, line in enumerate(lines, 2):
+        problem, fix = "", _AS_TEXT
+        if len(line) > MAX_LINE:
+            problem, fix = f"the line has more than {MAX_LINE:,} characters", "write less"
+        elif _CONTROL.search(line):
+            problem, fix = "the line has a control character", "leave it out"
+        elif not line.strip(" \t") or line.lstrip(" \t").startswith("#"):
+            continue
+        elif line[0] in " \t" and [*texts][-1:] == ["inputs"]:
+            inputs = inputs or []
+            found = _input(line.strip(" \t"), {it.name for it in inputs})
+            if isinstance(found, Input):
+                inputs.append(found)
+            else:
+                problem, fix = found
+            if len(inputs) > MAX_INPUTS:
+                problem, fix = f"there are more than {MAX_INPUTS} inputs", "pass lists"
+        elif not (entry := _KEY.fullmatch(line)):
+            problem = f"{line[:60]!r} is not a line of front matter"
+        elif entry[1] not in ("title", "description", "inputs"):
+            problem = f"front matter has no {entry[1][:60]!r}"
+            fix = f"{nearest(entry[1], ('title', 'description', 'inputs'))}; {_AS_TEXT}"
+        elif entry[1] in texts:
+            problem, fix = f"{entry[1]!r} is written twice", "leave one of them out"
+        elif entry[1] == "inputs" and entry[2] and entry[2][0] != "#":
+            problem = "the inputs begin on the next line"
+            fix = "write each on a line of its own, indented: name: type = default  # doc"
+        else:
+            texts[entry[1]] = entry[2].rstrip(" \t")
+        if problem:
+            raise _wrong(name, number, problem, fix)
+    return FrontMatter(
+        title=texts.get("title", ""),
+        description=texts.get("description", ""),
+        inputs=tuple(inputs or ()) if "inputs" in texts else None,
+        lines=count,
+        name=name,
+    )
+
+
+def _input(line: str, taken: set[str]) -> Input | tuple[str, str]:
+    """Return the input that a line declares, or the problem with it and what to do."""
+    name, colon, _ = line.partition(":")
+    name = name.rstrip(" \t")
+    if not colon or not _NAME.fullmatch(name):
+        return f"{line[:60]!r} declares no input", "write name: type = default  # doc"
+    if iskeyword(name) or name in _RESERVED:
+        return f"{name!r} cannot be the name of an input", "choose another name"
+    if name in taken:
+        return f"the input {name!r} is declared twice", "leave one of them out"
+    start = _skipped(line, line.index(":") + 1)
+    found = kind_at(line, start)
+    if found is None:
+        shown = line[start:].partition("#")[0].partition("=")[0].strip(" \t")[:60]
+        return f"{shown!r} is not a type of an input", f"the types are {TYPES}"
+    kind, end = found
+    end = _skipped(line, end)
+    type_ = written(kind)
+    required, default, doc = True, None, ""
+    if line.startswith("=", end):
+        start = _skipped(line, end + 1)
+        value = default_at(line, start, kind)
+        if value is None:
+            fix = 'write JSON: "text", 3, true, ["a"]; a date is 2026-01-31'
+            return f"the default of {name!r} cannot be read", fix
+        try:
+            default = Input(name, type_).checked(value[0])
+        except TemplateError as error:
+            return f"the default of {error.what}", error.fix
+        required, end = False, _skipped(line, value[1])
+    if line.startswith("#", end):
+        doc, end = line[end + 1 :].strip(" \t"), len(line)
+    if end < len(line):
+        return f"{line[end:][:60]!r} is too much", "write name: type = default  # doc"
+    return Input(name, type_, doc, required, default)
+
+
+def _skipped(line: str, start: int) -> int:
+    blanks = BLANKS.match(line, start)
+    return blanks.end() if blanks else start
+
+
+def _wrong(name: str | None, line: int, problem: str, fix: str) -> TemplateError:
+    return TemplateError(f"{label(name)}, line {line}: {problem}", fix=fix)

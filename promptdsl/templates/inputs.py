@@ -1,9 +1,47 @@
 """The inputs of a template: their types, defaults and docs, as its front matter declares them."""
 
-from collections.abc import Mapping
-from typing import Any
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from functools import lru_cache
+from math import isfinite
+from typing import Any, TypeAlias
 
 import attrs
+
+from promptdsl.foundation.errors import TemplateError
+from promptdsl.foundation.frozen import frozen, is_list
+from promptdsl.foundation.labelled import Label
+
+BLANKS = re.compile(r"[ \t]*")
+TYPES = "str, int, float, bool, date, list[...] of these, or one of A, B"
+_SCALAR = re.compile(r"(str|int|float|bool|date)\b")
+_LIST = re.compile(r"list[ \t]*\[[ \t]*")
+_CLOSING = re.compile(r"[ \t]*\]")
+_ONE_OF = re.compile(r"one[ \t]+of\b[ \t]*")
+_WORD = re.compile(r"[\w.-]+")
+_COMMA = re.compile(r"[ \t]*,[ \t]*")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\w)", re.ASCII)
+_PYTHON_TYPES: Mapping[str, type] = {kind.__name__: kind for kind in (str, int, float, bool, date)}
+_JSON_TYPES: Mapping[type, Mapping[str, str]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    date: {"type": "string", "format": "date"},
+}
+
+
+@attrs.frozen
+class ListOf:
+    """The type of a list; ``item`` is the type of its items."""
+
+    item: "Kind"
+
+
+Kind: TypeAlias = type | tuple[str, ...] | ListOf
+"""A type of an input: one of five Python types, the choices of ``one of``, or a list."""
 
 
 @attrs.frozen
@@ -11,29 +49,245 @@ class Input:
     """An input of a section of a library.
 
     ``type`` is its type as it is written: in front matter ``str``, ``int``, ``float``, ``bool``,
-    ``date``, ``list[...]`` of these, or ``one of EU, US``. Without a default the input is required.
+    ``date``, ``list[...]`` of these, or ``one of EU, US``; for a function its annotation. Without a
+    default the input is required.
+
+    >>> from promptdsl import Input
+    >>> region = Input("region", "one of EU, US", "where the customer lives")
+    >>> region.annotation
+    "Literal['EU', 'US']"
+    >>> dict(region.schema)
+    {'type': 'string', 'enum': ['EU', 'US'], 'description': 'where the customer lives'}
+    >>> Input("days", "list[int]").parsed("[14, 30]")
+    [14, 30]
     """
 
     name: str
     type: str
     doc: str = ""
     required: bool = True
-    default: object = None
+    default: object = attrs.field(default=None, hash=False)
 
     @property
     def annotation(self) -> str:
         """The type as Python code: ``Literal['EU', 'US']``, ``list[str]``, ``date``."""
-        raise NotImplementedError
+        kind = kind_of(self.type)
+        return self.type if kind is None else _annotation(kind)
 
     @property
     def schema(self) -> Mapping[str, Any]:  # Any: JSON
         """The JSON schema of the type, with its doc and its default."""
-        raise NotImplementedError
+        kind = kind_of(self.type)
+        schema = {} if kind is None else _schema(kind)
+        if self.doc:
+            schema["description"] = self.doc
+        if not self.required:
+            schema["default"] = _as_json(self.default)
+        return schema
 
     def checked(self, value: object) -> object:
-        """Return a value that fits the type; raises :class:`TemplateError` for another one."""
-        raise NotImplementedError
+        """Return a value that fits the type; raises :class:`TemplateError` for another one.
+
+        ``True`` is no ``int``, an ``int`` is a ``float``, a ``datetime`` is no ``date``, and
+        ``None`` fits none. Every value fits the annotation of a function.
+        """
+        kind = kind_of(self.type)
+        if kind is not None:
+            _check(value, kind, f"input {self.name!r}")
+        return value
 
     def parsed(self, text: str) -> object:
-        """Return the value that a text means, as a command line gives it."""
-        raise NotImplementedError
+        """Return the value that a text means, as a command line gives it.
+
+        A text, a date and a choice are written as they are, all else is JSON. Raises
+        :class:`TemplateError` for a text that means no value of the type.
+        """
+        kind = kind_of(self.type)
+        if kind is None or kind is str:
+            return text
+        value: object = text
+        if kind is not date and not isinstance(kind, tuple):
+            try:
+                value, end = _DECODER.raw_decode(text)
+            except ValueError:
+                end = -1
+            if end != len(text):
+                raise _misfit(f"input {self.name!r}", kind, text)
+        return self.checked(from_json(value, kind))
+
+
+def kind_at(text: str, start: int) -> tuple[Kind, int] | None:
+    """Return the type that begins at an index of a text, and the index after it.
+
+    ``None`` for no type, for two choices that are one, and for lists in lists in lists.
+    """
+    depth = 0
+    while opening := _LIST.match(text, start):
+        depth, start = depth + 1, opening.end()
+    found: tuple[Kind, int] | None = None
+    if scalar := _SCALAR.match(text, start):
+        found = _PYTHON_TYPES[scalar[1]], scalar.end()
+    elif opening := _ONE_OF.match(text, start):
+        found = _choices_at(text, opening.end())
+    if found is None or depth > 2:
+        return None
+    kind, end = found
+    for _ in range(depth):
+        closing = _CLOSING.match(text, end)
+        if closing is None:
+            return None
+        kind, end = ListOf(kind), closing.end()
+    return kind, end
+
+
+def _choices_at(text: str, start: int) -> tuple[Kind, int] | None:
+    """Return the choices that begin at an index of a text, and the index after them."""
+    choices: list[str] = []
+    comma: re.Match[str] | None = None
+    while not choices or comma:
+        found = json_at(text, start) if text[start : start + 1] == '"' else _word_at(text, start)
+        if found is None:
+            return None
+        choices.append(str(found[0]))
+        comma = _COMMA.match(text, found[1])
+        start = comma.end() if comma else found[1]
+    return (tuple(choices), start) if len({*choices}) == len(choices) else None
+
+
+def default_at(text: str, start: int, kind: Kind) -> tuple[object, int] | None:
+    """Return the value that is written at an index of a text, and the index after it.
+
+    ``None`` for what is no JSON, no date and no word. Whether it fits its type is not looked at.
+    """
+    found: tuple[object, int] | None = None
+    if kind is date and (day := _DATE.match(text, start)):
+        found = day[0], day.end()
+    elif isinstance(kind, tuple) and text[start : start + 1] != '"':
+        found = _word_at(text, start)
+    else:
+        found = json_at(text, start)
+    return found and (frozen(from_json(found[0], kind)), found[1])
+
+
+def json_at(text: str, start: int) -> tuple[object, int] | None:
+    """Return the JSON value at an index of a text, and the index after it; ``None`` for none."""
+    try:
+        return _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _word_at(text: str, start: int) -> tuple[object, int] | None:
+    word = _WORD.match(text, start)
+    return (word[0], word.end()) if word else None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+"""Reads JSON; ``NaN``, ``Infinity`` and a number that is too large are none."""
+
+
+@lru_cache(maxsize=256)
+def kind_of(written: str) -> Kind | None:
+    """Return the type that front matter writes so, ``None`` for the annotation of a function."""
+    found = kind_at(written, 0)
+    return found[0] if found and found[1] == len(written) else None
+
+
+def written(kind: Kind) -> str:
+    """Return a type as front matter writes it."""
+    match kind:
+        case tuple():
+            words = (it if _WORD.fullmatch(it) else json.dumps(it) for it in kind)
+            return f"one of {', '.join(words)}"
+        case ListOf():
+            return f"list[{written(kind.item)}]"
+        case _:
+            return kind.__name__
+
+
+def _annotation(kind: Kind) -> str:
+    match kind:
+        case tuple():
+            return f"Literal[{', '.join(map(repr, kind))}]"
+        case ListOf():
+            return f"list[{_annotation(kind.item)}]"
+        case _:
+            return kind.__name__
+
+
+def _schema(kind: Kind) -> dict[str, Any]:  # Any: JSON
+    match kind:
+        case tuple():
+            return {"type": "string", "enum": [*kind]}
+        case ListOf():
+            return {"type": "array", "items": _schema(kind.item)}
+        case _:
+            return {**_JSON_TYPES[kind]}
+
+
+def from_json(value: object, kind: Kind) -> object:
+    """Return JSON data with dates for the texts that write one where the type asks for dates."""
+    if isinstance(kind, ListOf) and isinstance(value, list):
+        return [from_json(item, kind.item) for item in value]
+    if kind is date and isinstance(value, str) and _DATE.fullmatch(value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    return value
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, list):
+        return [_as_json(item) for item in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _check(value: object, kind: Kind, place: str) -> None:
+    """Raise :class:`TemplateError` for a value that does not fit a type."""
+    match kind:
+        case ListOf():
+            fits = is_list(value)
+            items: Sequence[object] = value if is_list(value) else ()
+            for index, item in enumerate(items):
+                _check(item, kind.item, f"item {index} of {place}")
+        case tuple():
+            fits = isinstance(value, str) and str.__str__(value) in kind
+        case _ if kind is float:
+            fits = isinstance(value, int | float) and not isinstance(value, bool)
+        case _ if kind is int:
+            fits = isinstance(value, int) and not isinstance(value, bool)
+        case _ if kind is date:
+            # A volatile date is its text.
+            is_text = isinstance(value, Label) and _DATE.fullmatch(str(value)) is not None
+            fits = is_text or (isinstance(value, date) and not isinstance(value, datetime))
+        case _:
+            fits = isinstance(value, kind)
+    if not fits:
+        raise _misfit(place, kind, value)
+
+
+def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
+    """Return the error for a value that does not fit a type."""
+    match value:
+        case str():
+            shown = repr(str.__str__(value[:60]))
+        case None | bool():
+            shown = repr(value)
+        case _:
+            shown = type(value).__name__
+    fix = "give a value of that type"
+    if value is None:
+        fix = "give a value, or leave it out if it has a default"
+    elif kind is date and isinstance(value, datetime):
+        fix = "give its day: value.date()"
+    elif kind is date and isinstance(value, str):
+        fix = "give a datetime.date: date(2026, 1, 31)"
+    return TemplateError(f"{place} takes {written(kind)}, not {shown}", fix=fix)

@@ -1,6 +1,7 @@
 """The source of a template: its name, its path, or its own text."""
 
 import os
+from collections.abc import Mapping
 from typing import Literal, Self
 
 import attrs
@@ -51,6 +52,20 @@ class TemplateSource:
         if len(text) > MAX_SOURCE:
             raise over_limit(MAX_SOURCE, "characters of template")
         return cls("text", exact(text))
+
+
+def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the variables of a template given as text, checked against its front matter.
+
+    Those of another template are returned as they are: they are checked when it is rendered.
+    Raises :class:`TemplateError` for wrong front matter, and for wrong inputs.
+    """
+    if source.kind != "text" or not source.value.startswith("---"):
+        return variables
+    from promptdsl.templates.front_matter import split
+
+    front, _ = split(source.value, None)
+    return variables if front is None else front.checked(variables)
 
 
 def check_name(name: object) -> str:
