@@ -4,15 +4,17 @@ import argparse
 import ast
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from promptdsl import SectionInfo
+from promptdsl import Library, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import FAILED, SECTION, loaded_section
+from promptdsl.cli.python_code import Imports, code_of_text
 from promptdsl.cli.show import as_json
 from promptdsl.cli.write_files import write_files
 
@@ -25,15 +27,22 @@ from pathlib import Path
 
 from promptdsl import Template, override
 
-{name}_file = Path({path!r})
+{name}_file = Path({path})
 
-with override({{{section!r}: lambda **inputs: Template({name}_file, inputs)}}):
+with override({{{section}: lambda **inputs: Template({name}_file, inputs)}}):
+    ...  # the prompt is written here"""
+USE_WHITE_SPACE = """\
+from promptdsl import Template, override, register_templates
+
+register_templates({folder}, {options})
+
+with override({{{section}: lambda **inputs: Template({file}, inputs)}}):
     ...  # the prompt is written here"""
 USE_FUNCTION = """\
 from promptdsl import override
 from {module} import {name}
 
-with override({{{section!r}: {name}}}):
+with override({{{section}: {name}}}):
     ...  # the prompt is written here"""
 
 
@@ -61,38 +70,80 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     with loaded_section(arguments.target) as (library, name):
         info, function = library.sections[name], library[name]
+    options = ""
     ending = ".md.j2" if info.kind == "template" else ".py"
     file_name = name.rpartition("/")[2] + ending
     path: str = arguments.to or file_name
     if os.path.isdir(path) or path.endswith(("/", os.sep)):
         path = os.path.join(path, file_name)
     path = os.path.relpath(path)
-    origin = f"From {info.section}"
     if info.kind == "template":
-        text = _template_copy(info, origin)
-        use = USE_TEMPLATE
+        files, use = _template_copies(info, name, path), USE_TEMPLATE
+        if options := _white_space(library):
+            use = USE_WHITE_SPACE
     else:
-        text = _function_copy(inspect.unwrap(function), origin)
-        use = USE_FUNCTION
+        files, use = {path: _function_copy(info, inspect.unwrap(function))}, USE_FUNCTION
     variable = file_name.removesuffix(ending).replace("-", "_").replace(".", "_")
     module = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".").strip(".")
-    usage = use.format(name=variable, path=path, section=info.section.name, module=module)
-    write_files({path: text}, force=arguments.force)
+    usage = use.format(
+        name=variable,
+        path=code_of_text(path),
+        folder=code_of_text(os.path.dirname(path) or "."),
+        file=code_of_text(os.path.basename(path)),
+        options=options,
+        section=code_of_text(info.section.name),
+        module=module,
+    )
+    write_files(files, force=arguments.force)
     if arguments.json:
         return as_json({"file": path, "section": info.section.name, "use": usage}), []
     return usage, [f"{path} is written; use it so:"]
 
 
-def _template_copy(info: SectionInfo, origin: str) -> str:
-    """Return the source of a template with a comment: it renders to the same text."""
-    source = info.source
+def _white_space(library: Library) -> str:
+    """Return the white-space settings of a library that are not the usual ones, as arguments."""
+    if library.templates is None:
+        return ""
+    settings = library.templates.white_space
+    usual = type(settings)()._asdict()
+    own = {key: value for key, value in settings._asdict().items() if value != usual[key]}
+    return ", ".join(f"{key}={value}" for key, value in own.items())
+
+
+def _template_copies(info: SectionInfo, name: str, path: str) -> dict[str, str]:
+    """Return the copy of a template by its path, and copies of the private files it includes.
+
+    A comment is added that changes nothing in what they render to.
+    """
+    library = info.file.removesuffix(f"{name}.md.j2")
+    files = {path: info.source}
+    waiting = [info.source]
+    while waiting:
+        for tag in _INCLUDE.findall(waiting.pop()):
+            for included in _QUOTED.findall(tag):
+                copy = os.path.join(os.path.dirname(path), included)
+                original = os.path.join(library, included)
+                is_inside = ".." not in included.split("/") and not os.path.isabs(included)
+                if is_inside and copy not in files and os.path.isfile(original):
+                    with open(original, encoding="utf-8-sig", newline="") as file:
+                        files[copy] = file.read()
+                    waiting.append(files[copy])
+    return {file: _commented(text, f"From {info.section}") for file, text in files.items()}
+
+
+_INCLUDE = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b.*?%\}", re.DOTALL)
+_QUOTED = re.compile(r"""["']([^"':]+)["']""")
+
+
+def _commented(source: str, comment: str) -> str:
+    """Return a template with a comment, in its front matter if it has some."""
     first, newline, rest = source.partition("\n")
-    if first.rstrip() == "---":
-        return f"{first}{newline}# {origin}\n{rest}"
-    return f"{{# {origin} #}}{source}"
+    if first.rstrip(" \t\r") == "---":
+        return f"{first}{newline}# {comment}\n{rest}"
+    return f"{{# {comment} #}}{source}"
 
 
-def _function_copy(function: Callable[..., Any], origin: str) -> str:
+def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
     """Return a module with the source of a function and the imports that it needs."""
     module = sys.modules[function.__module__]
     source = inspect.getsource(function)
@@ -101,8 +152,8 @@ def _function_copy(function: Callable[..., Any], origin: str) -> str:
     except (SyntaxError, ValueError):
         raise UsageError(f"{function.__qualname__} is not a function of its module") from None
     names = set(_names_in(definition)) - {function.__name__}
-    imports = [*_imports(module, names)]
-    return "\n".join([f'"""{origin}"""', "", *imports, "", "", source.rstrip("\n"), ""])
+    head = [f'"""From {info.section}"""', "", _imports(module, names), ""]
+    return "\n".join([*head, source.rstrip("\n"), ""])
 
 
 def _names_in(tree: ast.AST) -> Iterator[str]:
@@ -119,30 +170,32 @@ def _names_in(tree: ast.AST) -> Iterator[str]:
                     continue
 
 
-def _imports(module: ModuleType, names: set[str]) -> Iterator[str]:
-    """Yield the imports of names as a module makes them; its own names come from the module."""
+def _imports(module: ModuleType, names: set[str]) -> str:
+    """Return the imports of names as a module makes them; its own names come from the module."""
     with open(str(module.__file__), encoding="utf-8") as file:
         tree = ast.parse(file.read())
-    found: dict[str, str] = {}
+    imports, bound, future = Imports({}), set[str](), ""
     for node in _top_level(tree.body):
         if isinstance(node, ast.Import):
             for one in node.names:
-                bound = one.asname or one.name.partition(".")[0]
-                suffix = f" as {one.asname}" if one.asname else ""
-                found.setdefault(bound, f"import {one.name}{suffix}")
+                name = one.asname or one.name.partition(".")[0]
+                bound.add(name)
+                if name in names:
+                    imports.modules.add(ast.unparse(one))
+        elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            future = f"{ast.unparse(node)}\n\n"
         elif isinstance(node, ast.ImportFrom):
             package = str(module.__package__).split(".")
             above = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join([*above, *([node.module] if node.module else [])])
             for one in node.names:
-                suffix = f" as {one.asname}" if one.asname else ""
-                found.setdefault(one.asname or one.name, f"from {origin} import {one.name}{suffix}")
-    if "annotations" in found and found["annotations"].startswith("from __future__"):
-        yield "from __future__ import annotations\n"
-    own = {name for name in vars(module) if not name.startswith("__")} - found.keys()
-    lines = {found[name] for name in names & found.keys() - {"annotations"}}
-    lines |= {f"from {module.__name__} import {name}" for name in names & own}
-    yield from sorted(lines, key=lambda line: (not line.startswith("import"), line))
+                bound.add(one.asname or one.name)
+                if (one.asname or one.name) in names:
+                    imports.add(origin, ast.unparse(one))
+    for name in names & vars(module).keys() - bound:
+        if not name.startswith("__"):
+            imports.add(module.__name__, name)
+    return future + imports.text()
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from promptdsl import PromptError, Rendered, SectionInfo, TemplateError, Text, render
+from promptdsl import Input, PromptError, Rendered, SectionInfo, TemplateError, Text, render
 from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
 from promptdsl.cli.errors import UsageError, near
@@ -51,10 +51,10 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     with loaded_section(arguments.target) as (library, name):
         info = library.sections[name]
         inputs = _inputs(info, given)
-        missing = [one.name for one in info.inputs or () if one.required and one.name not in inputs]
+        missing = [one for one in info.inputs or () if one.required and one.name not in inputs]
         rendered, problem = None, ""
         if missing:
-            options = " ".join(f"-p {one}=..." for one in missing)
+            options = " ".join(f"-p {_option(one)}" for one in missing)
             problem = f"to see what it renders to, give its inputs: {options}"
         else:
             try:
@@ -67,6 +67,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if arguments.json:
             return _json_text(info, missing, rendered), [problem] if problem else []
         return _text(info, rendered, problem), []
+
+
+def _option(one: Input) -> str:
+    """Return the argument of ``-p`` for an input, as a shell takes it."""
+    return f"'{one.name}=[...]'" if one.type.startswith("list") else f"{one.name}=..."
 
 
 def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
@@ -118,7 +123,7 @@ def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
     return "\n".join([*lines, "", str(rendered).rstrip("\n"), "", visible(tokens, one_line=True)])
 
 
-def _json_text(info: SectionInfo, missing: list[str], rendered: Rendered | None) -> str:
+def _json_text(info: SectionInfo, missing: list[Input], rendered: Rendered | None) -> str:
     """Return everything about a section as JSON, with the schema of its inputs."""
     inputs = info.inputs or ()
     schema = {
@@ -133,7 +138,7 @@ def _json_text(info: SectionInfo, missing: list[str], rendered: Rendered | None)
             **section_row(info),
             "schema": schema,
             "source": info.source,
-            "missing": missing,
+            "missing": [one.name for one in missing],
             "rendered": None if rendered is None else str(rendered),
             "tokens": tokens,
         }

@@ -1,5 +1,7 @@
 """Annotations and defaults as code, with the imports that they need."""
 
+import json
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -15,13 +17,14 @@ class Imports:
         self.modules: set[str] = set()
 
     def text(self) -> str:
-        """Return the imports: modules first, then names."""
-        lines = [f"import {module}" for module in sorted(self.modules)]
-        lines += [
-            f"from {module} import {', '.join(sorted(names))}"
-            for module, names in sorted(self.names.items())
-        ]
-        return "\n".join(lines) + "\n"
+        """Return the imports: those of the standard library, then the others."""
+        lines = {f"import {module}": module for module in self.modules}
+        for module, names in self.names.items():
+            lines[f"from {module} import {', '.join(sorted(names))}"] = module
+        groups: tuple[list[str], list[str]] = ([], [])
+        for line in sorted(lines, key=lambda line: (line.startswith("from"), line)):
+            groups[lines[line].partition(".")[0] not in sys.stdlib_module_names].append(line)
+        return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
 
     def code_of(self, annotation: Any) -> str:  # Any: whatever an author writes as a type
         """Return an annotation as code; ``Any`` for what cannot be written."""
@@ -29,8 +32,8 @@ class Imports:
         if annotation is None or annotation is types.NoneType:
             return "None"
         if origin is Literal:
-            values = ", ".join(repr(value) for value in args)
-            return f"{self._named('typing', 'Literal')}[{values}]"
+            values = ", ".join(self.default_code(value) for value in args)
+            return f"{self.add('typing', 'Literal')}[{values}]"
         if origin in (Union, types.UnionType):
             return " | ".join(self.code_of(one) for one in args)
         if origin is typing.Annotated:
@@ -38,21 +41,23 @@ class Imports:
         if origin is Callable:
             *taken, returned = args
             inner = "..." if taken == [...] else f"[{', '.join(map(self.code_of, taken[0]))}]"
-            name = self._named("collections.abc", "Callable")
+            name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
             inner = ", ".join("..." if one is ... else self.code_of(one) for one in args)
             return self._class(origin or annotation) + (f"[{inner}]" if inner else "")
-        return self._named("typing", "Any")
+        return self.add("typing", "Any")
 
     def default_code(self, value: object) -> str:
         """Return a default as code; ``...`` for one that code cannot tell."""
-        if value is None or isinstance(value, bool | int | str):
-            return repr(value) if type(value) in (type(None), bool, int, str) else "..."
+        if type(value) is str:
+            return code_of_text(value)
+        if type(value) in (types.NoneType, bool, int):
+            return repr(value)
         if type(value) is float:
             return repr(value) if value - value == 0 else "..."
         if type(value) is date:
-            self._named("datetime", "date")
+            self.add("datetime", "date")
             return f"date({value.year}, {value.month}, {value.day})"
         if type(value) in (list, tuple) and not value:
             return repr(value)
@@ -60,17 +65,23 @@ class Imports:
 
     def _class(self, cls: type) -> str:
         if "<" in cls.__qualname__ or cls.__module__ == "__main__":
-            return self._named("typing", "Any")
+            return self.add("typing", "Any")
         if cls.__module__ == "builtins":
             return cls.__qualname__
         if cls.__module__.partition(".")[0] in ("promptdsl", "datetime", "typing"):
             import promptdsl
 
             module = cls.__module__ if not hasattr(promptdsl, cls.__name__) else "promptdsl"
-            return self._named(module, cls.__qualname__)
+            return self.add(module, cls.__qualname__)
         self.modules.add(cls.__module__)
         return f"{cls.__module__}.{cls.__qualname__}"
 
-    def _named(self, module: str, name: str) -> str:
+    def add(self, module: str, name: str) -> str:
+        """Import a name from a module, and return it."""
         self.names.setdefault(module, set()).add(name)
         return name
+
+
+def code_of_text(text: str) -> str:
+    """Return a text as code, between double quotes where this can be."""
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)

@@ -24,6 +24,8 @@ Write MODULE.pyi beside a module that holds only a library: the signatures and d
 sections. Editors complete them, and type checkers check calls. Write it again when a section has
 changed; --check tells whether that is needed."""
 MARK = "Written by promptdsl stubs"
+WIDEST = 100
+"""The widest line with all parameters of a section, in characters."""
 
 
 def add_stubs(add_parser: AddParser) -> None:
@@ -118,7 +120,7 @@ def stub_text(library: Library, target: str) -> str:
     class_name = "_" + "".join(word.capitalize() for word in re.split(r"\W|_", library.name))
     body = "\n".join(methods) or "    pass\n"
     return (
-        f'"""The types of the library {library.name}. {MARK} {target}"""\n\n'
+        f'"""The types of the library {library.name}.\n\n{MARK} {target}\n"""\n\n'
         f"{imports.text()}\n"
         f"class {class_name}(Library):\n{body}\n{variable}: {class_name}\n"
     )
@@ -136,10 +138,13 @@ def _method(name: str, function: Callable[..., Any], imports: Imports) -> str:
                 for one in signature.parameters.values()
             ]
         )
-    parameters = ", ".join(_parameters(signature, imports))
-    lines = ["    @staticmethod", "    @component", f"    def {name}({parameters}) -> object:"]
-    doc = inspect.getdoc(function) or ""
-    return "\n".join([*lines, *_docstring(doc), "        ...", ""])
+    parameters = [*_parameters(signature, imports)]
+    head = f"    def {name}({', '.join(parameters)}) -> object:"
+    if len(head) > WIDEST:
+        inner = "".join(f"        {one},\n" for one in parameters)
+        head = f"    def {name}(\n{inner}    ) -> object:"
+    body = [*_docstring(inspect.getdoc(function) or "")] or ["        ..."]
+    return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
 
 
 def _parameters(signature: inspect.Signature, imports: Imports) -> Iterable[str]:
