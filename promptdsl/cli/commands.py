@@ -42,13 +42,14 @@ def add_command(
     *,
     takes: str,
     description: str,
+    summary: str = "",
     failed: str = "the prompt is wrong, or its code failed",
 ) -> argparse.ArgumentParser:
     """Add a command; ``takes`` is printed in its usage, and ``failed`` as its exit code 1."""
     parser = add_parser(
         name.rpartition(" ")[2],
         usage=f"promptdsl {name} {takes} [options]",
-        help=COMMANDS[name][1] if name in COMMANDS else description,
+        help=summary or COMMANDS[name][1],
         description=description,
         epilog=EPILOG.format(failed=failed),
         allow_abbrev=False,

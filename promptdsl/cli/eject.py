@@ -55,7 +55,7 @@ def add_eject(add_parser: AddParser) -> None:
     parser.add_argument(
         "--to",
         metavar="PATH",
-        help="the file, or a folder that exists; by default a file in the current folder",
+        help="the file, or a folder; by default a file in the current folder",
     )
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.add_argument("--json", action="store_true", help="print the file and its use as JSON")

@@ -64,9 +64,12 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 if info.inputs is not None:
                     raise
                 problem = f"{told(error)} (-p name=...)"
+        notes: list[str] = []
+        if rendered is not None and arguments.model and not rendered.facts.known:
+            notes = [f"model {arguments.model!r} is not known"]
         if arguments.json:
-            return _json_text(info, missing, rendered), [problem] if problem else []
-        return _text(info, rendered, problem), []
+            return _json_text(info, missing, rendered), [*notes, *([problem] if problem else [])]
+        return _text(info, rendered, problem), notes
 
 
 def _option(one: Input) -> str:

@@ -56,6 +56,7 @@ def add_new(add_parser: AddParser) -> None:
         "new library",
         takes="NAME",
         description=LIBRARY_DESCRIPTION,
+        summary="begin a section library",
         failed="it failed",
     )
     library.add_argument("target", metavar="NAME", help="the name of the library, such as support")
@@ -68,6 +69,7 @@ def add_new(add_parser: AddParser) -> None:
         "new section",
         takes="NAME",
         description=SECTION_DESCRIPTION,
+        summary="add a section to the library whose project is here",
         failed="it failed",
     )
     section.add_argument(

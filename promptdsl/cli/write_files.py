@@ -17,7 +17,8 @@ def write_files(
     """
     there = [path for path in files if os.path.lexists(path)]
     if there and not force:
-        raise UsageError(f"{', '.join(there)}: there is such a file; --force replaces it")
+        others = f" and {len(there) - 1} more" if there[1:] else ""
+        raise UsageError(f"there is a file {there[0]}{others}: --force replaces what is there")
     made: list[str] = []
     written: dict[str, str] = {}
     try:
