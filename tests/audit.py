@@ -113,7 +113,7 @@ def _is_declared(args: tuple[Any, ...], guarded: list[FrameType]) -> bool:
     if _is_inside(name, args):
         return True
     path = Path(name).resolve()
-    if any(path.is_relative_to(own) for own in (*OWN, *registered())):
+    if any(path.is_relative_to(own) for own in (*OWN, *(it.folder for it in registered()))):
         return True
     return any(path.is_relative_to(root) for frame in guarded for root in _declared(frame))
 

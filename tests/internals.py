@@ -163,7 +163,14 @@ from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_pieces
 from promptdsl.templates.filters import FILTERS, TESTS
-from promptdsl.templates.folders import TemplateFile, read_template, registered, templates_root
+from promptdsl.templates.folders import (
+    TemplateFile,
+    TemplateFolder,
+    read_template,
+    registered,
+    templates_root,
+)
+from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
@@ -291,6 +298,7 @@ __all__ = [
     "SnapshotFormatError",
     "Tally",
     "TemplateFile",
+    "TemplateFolder",
     "TemplateSource",
     "TokenFactors",
     "Tokens",

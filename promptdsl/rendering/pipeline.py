@@ -40,7 +40,8 @@ from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
-    from promptdsl.templates import Piece, TemplateSource
+    from promptdsl.templates import TemplateSource
+    from promptdsl.templates.render import RenderedTemplate
 
 ANY = 0
 """The mask of a pass that looks at every tree."""
@@ -114,8 +115,8 @@ class Outgoing(NamedTuple):
 
 def rendered_template(
     template: "TemplateSource", variables: Mapping[str, object]
-) -> "tuple[tuple[Piece, ...], frozenset[str] | None]":
-    """Return the pieces of a template with its variables, and the names in it."""
+) -> "RenderedTemplate":
+    """Return the pieces of a template with its variables, the names in it, and its sections."""
     from promptdsl.templates.render import rendered_template
 
     return rendered_template(template, variables)

@@ -5,14 +5,17 @@
 
 from collections.abc import Collection, Iterable
 from math import isfinite
+from typing import cast
 
 from jinja2 import Environment, nodes
 from jinja2.compiler import CodeGenerator, Frame
-from jinja2.exceptions import TemplateAssertionError
+from jinja2.exceptions import TemplateAssertionError, TemplateSyntaxError
+from jinja2.meta import find_undeclared_variables
 
 from promptdsl.foundation.errors import nearest
 from promptdsl.templates.filters import INSTEAD
 
+_ASKING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 SYNTAX_FIX = "look at the text before it, too"
 
 
@@ -27,14 +30,19 @@ def advice(name: str, known: Iterable[str]) -> str:
     return INSTEAD.get(name) or nearest(name, known)
 
 
-def checked_tree(environment: Environment, source: str, name: str | None) -> nodes.Template:
+def checked_tree(
+    environment: Environment, source: str, name: str | None, lines_before: int = 0
+) -> nodes.Template:
     """Return the syntax tree of a template, in which each turn of a loop counts as a step.
+
+    ``lines_before`` is the number of lines of its file before its source. A section of a library
+    is included by its qualified name only where that is written out, never by that of a value.
 
     Raises an error of Jinja, with its line, for a syntax error, an unknown filter or test, an
     infinite number, which has no literal in Python, and ``{% autoescape %}``, which would turn the
     values that it marks as safe into author text.
     """
-    tree = environment.parse(source, name, name or "<template>")
+    tree = _parsed(environment, source, name, lines_before)
     kinds = (nodes.For, nodes.Filter, nodes.Test, nodes.Const, nodes.ScopedEvalContextModifier)
     for node in [*tree.find_all(kinds)]:
         problem = fix = ""
@@ -64,12 +72,52 @@ def checked_tree(environment: Environment, source: str, name: str | None) -> nod
     return tree
 
 
+def _parsed(
+    environment: Environment, source: str, name: str | None, lines_before: int
+) -> nodes.Template:
+    """Return the syntax tree of a template, with the lines of its file and the sections it asks."""
+    try:
+        tree = environment.parse(source, name, name or "<template>")
+    except TemplateSyntaxError as error:
+        error.lineno += lines_before
+        raise
+    for node in tree.find_all(nodes.Node) if lines_before else ():
+        node.lineno += lines_before
+    for node in tree.find_all(_ASKING):
+        asked = cast("nodes.Include", node).template
+        if isinstance(asked, nodes.List | nodes.Tuple):
+            asked.items = [_section_at(item) for item in asked.items]
+        else:
+            cast("nodes.Include", node).template = _section_at(asked)
+    return tree
+
+
+def _section_at(asked: nodes.Expr) -> nodes.Expr:
+    """Return the section of a library for its qualified name, and every other name as it is."""
+    match asked:
+        case nodes.Const(value=str(name)) if ":" in name:
+            return nodes.EnvironmentAttribute(f"section({name!r})", lineno=asked.lineno)
+        case _:
+            return asked
+
+
+def check_names(tree: nodes.Template, inputs: Collection[str], name: str | None) -> None:
+    """Raise an error of Jinja for the first name in a template that is not one of its inputs."""
+    unknown = find_undeclared_variables(tree) - {*inputs}
+    for node in tree.find_all(nodes.Name) if unknown else ():
+        if node.name in unknown:
+            error = UnknownFilter(f"{node.name!r} is not an input", node.lineno, name)
+            close = nearest(node.name, inputs) if inputs else "there are none"
+            error.fix = f"{close}; or declare it in the front matter"
+            raise error
+
+
 def names_in(tree: nodes.Template) -> frozenset[str] | None:
     """Return all names in a template, those in its branches too.
 
     ``None`` for a template that shows its variables to another one, which may use them.
     """
-    for node in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
+    for node in tree.find_all(_ASKING):
         if not isinstance(node, nodes.Import | nodes.FromImport) or node.with_context:
             return None
     return frozenset(node.name for node in tree.find_all(nodes.Name))

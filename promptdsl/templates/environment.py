@@ -1,7 +1,7 @@
 """The sandbox in which templates run: Jinja's sandbox, with limits."""
 
-from collections.abc import Mapping
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined
@@ -13,10 +13,20 @@ from jinja2.utils import missing
 
 from promptdsl.foundation.errors import PromptError, TemplateError
 from promptdsl.foundation.labelled import Label
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.templates.compiler import PieceCode, advice, checked_tree, names_in
+from promptdsl.templates.compiler import PieceCode, advice, check_names, checked_tree, names_in
 from promptdsl.templates.filters import FILTERS, TESTS
-from promptdsl.templates.folders import TemplateFile, find, read_template
+from promptdsl.templates.folders import (
+    DEFAULT,
+    TemplateFile,
+    TemplateFolder,
+    WhiteSpace,
+    find,
+    find_section,
+    read_template,
+)
+from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.limits import RUN, bounded, check_count
 from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
 from promptdsl.templates.pieces import Inserted, Output, Rope, collect
@@ -30,6 +40,14 @@ class UndefinedName(UndefinedError):
         super().__init__(message)
         self.holder = None if holder is missing else holder
         self.name = name
+
+
+class NoTemplate(TemplateNotFound):
+    """A template asks for another one that none of ``folders`` has."""
+
+    def __init__(self, name: str, folders: tuple[TemplateFolder, ...]) -> None:
+        super().__init__(name)
+        self.folders = folders
 
 
 class _Undefined(StrictUndefined):
@@ -60,16 +78,45 @@ class _Undefined(StrictUndefined):
 
 
 class _Template(Template):
-    """A template that is imported as a module once in each rendering."""
+    """A template that is imported as a module once in each rendering.
+
+    One that another template includes or imports sees its inputs alone, if it declares them.
+    """
 
     names: frozenset[str] | None = None
-    """The names in it; ``None`` where another template may use its variables."""
+    """The names in it; ``None`` where another template may use its variables, and with inputs."""
+    front: FrontMatter | None = None
+    """Its front matter, if that declares inputs."""
+    section: LibrarySection | None = None
+    """The section of a library that it is."""
+
+    def new_context(
+        self,
+        vars: dict[str, Any] | None = None,  # noqa: A002 (Jinja's names; Any: its types)
+        shared: bool = False,
+        locals: Mapping[str, Any] | None = None,  # noqa: A002
+    ) -> Context:
+        """Return the context of a template that another one includes or imports."""
+        if self.front is None or RUN.get().none_is_empty:
+            return super().new_context(vars, shared, locals)
+        inner = {name: it for name, it in (locals or {}).items() if it is not missing}
+        return super().new_context({**self.front.chosen({**(vars or {}), **inner})})
 
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
         modules = RUN.get().modules
         if self not in modules:
             modules[self] = self.make_module()
         return modules[self]
+
+
+def _of_child(
+    template: _Template, root: Callable[..., Iterator[Output]], context: Context
+) -> Iterator[Output]:
+    """Return the output of a template; one that another one extends shares its variables."""
+    if template.front is not None and context.name != template.name:
+        chosen = template.front.chosen(context.get_all())
+        context.vars.update({name: chosen[name] for name in chosen if name not in context})
+    return root(context)
 
 
 def _range(*ends: int) -> range:
@@ -93,15 +140,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
     concat = staticmethod(collect)
     intercepted_binops = frozenset(("+", "*", "**", "%"))
 
-    def __init__(self) -> None:
+    def __init__(self, white_space: WhiteSpace, home: TemplateFolder | None) -> None:
         super().__init__(
             undefined=_Undefined,
             # Otherwise the compiler computes constant expressions, without limits.
             optimized=False,
             cache_size=0,
-            trim_blocks=True,
-            lstrip_blocks=True,
+            **white_space._asdict(),
         )
+        self.home = home
         self.filters = dict(FILTERS)
         self.tests = dict(TESTS)
         self.globals.update(_GLOBALS)
@@ -111,10 +158,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _compiled(self, source: TemplateFile | str) -> _Template:
         """Return a compiled template; the cache keeps it until the stamp of its file changes."""
         name = None if isinstance(source, str) else source.name
-        content = source if isinstance(source, str) else read_template(source)
+        content, digest = (source, "") if isinstance(source, str) else read_template(source)
+        front, body = split(content, name)
+        inputs = None if front is None else front.inputs
         try:
-            tree = checked_tree(self, content, name)
-            names = names_in(tree)
+            tree = checked_tree(self, body, name, front.lines if front else 0)
+            names = names_in(tree) if inputs is None else None
+            if inputs is not None:
+                check_names(tree, [it.name for it in inputs], name)
             code = self.compile(tree, name, name or "<template>")
         except (TemplateSyntaxError, PromptError):
             raise
@@ -130,6 +181,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         made = self.template_class.from_code(self, code, self.make_globals(None))
         template = cast("_Template", made)
         template.names = names
+        if name is not None and self.home is not None:
+            template.section = LibrarySection(name, self.home.version, digest)
+        if inputs is not None:
+            template.front = front
+            template.root_render_func = cast(
+                "Any", partial(_of_child, template, template.root_render_func)
+            )
         return template
 
     def run(self, template: Template, variables: Mapping[str, object]) -> Rope:
@@ -144,12 +202,21 @@ class Sandbox(ImmutableSandboxedEnvironment):
         run.step()
         if isinstance(name, Undefined):
             str(name)
-        file = find(name, run.folders)
+        folders = run.folders if self.home is None else (self.home,)
+        file = find(name, folders)
         if file is None:
-            raise TemplateNotFound(check_name(name))
-        return self.compiled(file)
+            raise NoTemplate(check_name(name), folders)
+        return template_of(file)
 
     # What compiled code calls.
+
+    def section(self, name: str) -> Template:
+        """Return the template that is a section of an installed library, by its qualified name."""
+        RUN.get().step()
+        file = find_section(name)
+        if file is None:
+            raise NoTemplate(name, ())
+        return template_of(file)
 
     def step(self) -> bool:
         """Count a turn of a loop."""
@@ -221,7 +288,23 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateError(f"there is no {kind} {name!r}", fix=advice(str(name), known))
 
 
-@cache
-def sandbox() -> Sandbox:
-    """Return the sandbox of all templates, with its cache of compiled templates."""
-    return Sandbox()
+_sandbox = lru_cache(maxsize=64)(Sandbox)
+
+
+def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = None) -> Sandbox:
+    """Return the sandbox of all templates with these settings, with its cache of compiled ones.
+
+    ``home`` is the folder of a library: names in its templates are looked up there alone.
+    """
+    return _sandbox(white_space, home)
+
+
+def template_of(source: TemplateFile | str) -> _Template:
+    """Return a compiled template; its section is noted as used."""
+    folder = None if isinstance(source, str) else source.folder
+    if folder is None:
+        return sandbox().compiled(source)
+    template = sandbox(folder.white_space, folder if folder.library else None).compiled(source)
+    if template.section is not None:
+        RUN.get().sections[template.section] = None
+    return template

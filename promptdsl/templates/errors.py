@@ -35,7 +35,8 @@ def template_error(
             problem = f"no folder has any of the templates {error.templates!r:.200}"
             fix = "check their names"
         case TemplateNotFound():
-            absent = missing_template(str(error.name), RUN.get().folders)
+            folders = getattr(error, "folders", RUN.get().folders)
+            absent = missing_template(str(error.name), folders)
             problem, fix = absent.what, absent.fix
         case RecursionError():
             problem = "it goes too deep"
@@ -45,7 +46,7 @@ def template_error(
     origin = _origin(error)
     if origin is not None:
         problem = f"{label(origin[0])}, line {origin[1]}: {problem}"
-    elif template is not None:
+    elif template is not None and not problem.startswith(label(template.name)):
         problem = f"{label(template.name)}: {problem}"
     return TemplateError(problem, fix=fix)
 

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.foundation.labelled import labelled
-from promptdsl.templates.folders import find, read_template, registered, templates_root
+from promptdsl.templates.folders import (
+    SUFFIX,
+    TemplateFolder,
+    find,
+    read_template,
+    registered,
+    shipped_folder,
+)
 from promptdsl.templates.pieces import Piece
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_SUFFIX = ".md.j2"
 _KIND = re.compile("[A-Za-z0-9_]+")
 
 
@@ -31,12 +37,12 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     """
     folders = registered()
     if folders and _KIND.fullmatch(kind):
-        file = find(f"events/{kind}{_SUFFIX}", folders)
+        file = find(f"events/{kind}{SUFFIX}", folders)
         if file is not None:
             from promptdsl.templates.limits import Run
             from promptdsl.templates.render import run_template
 
-            run = Run((*folders, str(templates_root())), none_is_empty=True)
+            run = Run((*folders, shipped_folder()), none_is_empty=True)
             return tuple(map(_labelled, run_template(file, fields, run).pieces))
     template = _shipped_template(kind)
     try:
@@ -67,13 +73,13 @@ def _shipped_template(kind: str) -> "Template":
         put = staticmethod(_output)
 
     # The kind is compared with the names of files and never becomes a path.
-    root = str(templates_root())
-    file = find(f"events/{kind}{_SUFFIX}", (root,)) if kind in _kinds(root) else None
+    root = shipped_folder()
+    file = find(f"events/{kind}{SUFFIX}", (root,)) if kind in _kinds(root) else None
     if file is None:
         known = {name for folder in (*registered(), root) for name in _kinds(folder)}
         raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, known))
     environment = EventTemplates(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(read_template(file))
+    return environment.from_string(read_template(file)[0])
 
 
 def _output(value: object, _: str | None = None) -> str:
@@ -88,5 +94,6 @@ def _labelled(piece: Piece) -> str:
     return labelled(piece.text, piece.name if piece.is_volatile else None)
 
 
-def _kinds(folder: str) -> list[str]:
-    return [file.name.removesuffix(_SUFFIX) for file in Path(folder, "events").glob(f"*{_SUFFIX}")]
+def _kinds(folder: TemplateFolder) -> list[str]:
+    files = Path(folder.folder, "events").glob(f"*{SUFFIX}")
+    return [file.name.removesuffix(SUFFIX) for file in files]

@@ -2,6 +2,7 @@
 
 import os
 from functools import cache
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
@@ -16,7 +17,15 @@ from promptdsl.foundation.source import author, door
 from promptdsl.templates.limits import MAX_SOURCE, over_limit
 from promptdsl.templates.source import check_name, label
 
+SUFFIX = ".md.j2"
+"""The end of the name of a file that is a section of a library."""
 _CHANGING = Lock()
+
+
+@cache
+def shipped_folder() -> "TemplateFolder":
+    """Return the folder of the templates that come with promptdsl."""
+    return TemplateFolder(str(templates_root()))
 
 
 @cache
@@ -36,16 +45,49 @@ def templates_root() -> Path:
     )
 
 
+class WhiteSpace(NamedTuple):
+    """How Jinja treats the white space around ``{% ... %}``, and the last line end of a file."""
+
+    trim_blocks: bool = True
+    lstrip_blocks: bool = True
+    keep_trailing_newline: bool = False
+
+
+DEFAULT = WhiteSpace()
+
+
+@attrs.frozen
+class TemplateFolder:
+    """A folder of templates and how they are read.
+
+    With ``reload`` each rendering looks whether a file changed; without it a file is found and read
+    once. ``library`` is the name of the library that the folder belongs to, ``version`` the version
+    of its package; both are ``None`` for a registered folder.
+    """
+
+    folder: str
+    white_space: WhiteSpace = DEFAULT
+    reload: bool = False
+    library: str | None = None
+    version: str | None = None
+    found: "dict[str, TemplateFile]" = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    """The files that were found, by their names in the folder; none with ``reload``."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = (self.folder, self.white_space, self.reload, self.library, self.version)
+        return TemplateFolder, fields
+
+
 @attrs.frozen(eq=False)
 class Registration:
     """A registered folder; as a context manager it is registered until the end of the block."""
 
-    active: ClassVar[tuple[str, ...]] = ()
+    active: ClassVar[tuple[TemplateFolder, ...]] = ()
     """The registered folders, in the order they are searched."""
 
     folder: str
-    _before: tuple[str, ...]
-    _after: tuple[str, ...]
+    _before: tuple[TemplateFolder, ...]
+    _after: tuple[TemplateFolder, ...]
 
     def __enter__(self) -> Path:
         return Path(self.folder)
@@ -55,18 +97,31 @@ class Registration:
             active = Registration.active
             if active is self._after:
                 Registration.active = self._before
-            elif self.folder not in self._before:
-                Registration.active = tuple(folder for folder in active if folder != self.folder)
+            elif all(it.folder != self.folder for it in self._before):
+                Registration.active = tuple(it for it in active if it.folder != self.folder)
 
 
 @door
-def register_templates(folder: str | os.PathLike[str]) -> Registration:
+def register_templates(
+    folder: str | os.PathLike[str],
+    *,
+    reload: bool = False,
+    trim_blocks: bool = True,
+    lstrip_blocks: bool = True,
+    keep_trailing_newline: bool = False,
+) -> Registration:
     """Search for templates in ``folder`` first, before the folders that were registered earlier.
 
     The folder stays registered for the whole process, or for a ``with`` block around the result,
     which gives the folder as a ``Path``. A folder that is registered again moves to the front. A
     template replaces the one of promptdsl that has its name, such as the text of an event,
     ``events/user_action.md.j2``.
+
+    A file is read once; with ``reload`` each rendering looks whether it changed. ``trim_blocks``
+    leaves out the line end after a ``{% ... %}``, ``lstrip_blocks`` the blanks before it on its
+    line; ``keep_trailing_newline`` keeps the line end at the end of a file. Jinja itself has all
+    three off: folders of another project may keep that. A file is read with the settings of its own
+    folder, also where one of another folder includes it.
 
     Raises :class:`TemplateError` when there is no such folder.
 
@@ -79,9 +134,14 @@ def register_templates(folder: str | os.PathLike[str]) -> Registration:
     Hello Ada!
     """
     real = _resolved_folder(folder)
+    made = TemplateFolder(
+        real,
+        WhiteSpace(bool(trim_blocks), bool(lstrip_blocks), bool(keep_trailing_newline)),
+        bool(reload),
+    )
     with _CHANGING:
         before = Registration.active
-        after = (real, *(other for other in before if other != real))
+        after = (made, *(other for other in before if other.folder != real))
         Registration.active = after
     return Registration(real, before, after)
 
@@ -101,44 +161,24 @@ def _resolved_folder(folder: str | os.PathLike[str]) -> str:
     )
 
 
-def registered() -> tuple[str, ...]:
+def registered() -> tuple[TemplateFolder, ...]:
     """Return the folders that users registered, in the order they are searched."""
     return Registration.active
 
 
-class WhiteSpace(NamedTuple):
-    """How Jinja treats the white space around ``{% ... %}``, and the last line end of a file."""
-
-    trim_blocks: bool = True
-    lstrip_blocks: bool = True
-    keep_trailing_newline: bool = False
-
-
-class TemplateFolder(NamedTuple):
-    """A folder of templates and how they are read.
-
-    With ``reload`` each rendering looks whether a file changed; without it a file is found and read
-    once. ``library`` is the name of the library that the folder belongs to, ``version`` the version
-    of its package; both are ``None`` for a registered folder.
-    """
-
-    folder: str
-    white_space: WhiteSpace = WhiteSpace()
-    reload: bool = False
-    library: str | None = None
-    version: str | None = None
-
-
 class TemplateFile(NamedTuple):
-    """A template that exists: its name, its file, the folder that contains it, and its stamp."""
+    """A template that exists: its name, its file, the folder that contains it, and its stamp.
+
+    The name of one of a library is that of its section: ``support:refunds``.
+    """
 
     name: str
     path: str
-    folder: str | None
+    folder: TemplateFolder | None
     stamp: tuple[int, ...]
 
 
-def find(name: object, folders: tuple[str, ...]) -> TemplateFile | None:
+def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | None:
     """Return the first file of a name, ``None`` when no folder has one.
 
     Raises :class:`TemplateError` for a name that could be a path, and for a file that is not
@@ -146,11 +186,37 @@ def find(name: object, folders: tuple[str, ...]) -> TemplateFile | None:
     """
     checked = check_name(name)
     for folder in folders:
-        path = f"{folder}/{checked}"
+        file = folder.found.get(checked)
+        if file is not None:
+            return file
+        path = f"{folder.folder}/{checked}"
         stamp = _stamp(path, checked)
         if stamp is not None:
-            return TemplateFile(checked, path, folder, stamp)
+            shown = (
+                f"{folder.library}:{checked.removesuffix(SUFFIX)}" if folder.library else checked
+            )
+            file = TemplateFile(shown, path, folder, stamp)
+            if not folder.reload:
+                folder.found[checked] = file
+            return file
     return None
+
+
+def find_section(name: str) -> TemplateFile | None:
+    """Return the file of a section of an installed library, ``None`` if it has no such template.
+
+    Raises :class:`LibraryError` for a library that cannot be used, and :class:`TemplateError` for
+    a name that could be a path, or that of a private file.
+    """
+    from promptdsl.templates.installed import load_library
+
+    library, _, section = name.partition(":")
+    if any(part.startswith("_") for part in check_name(section).split("/")):
+        raise TemplateError(
+            f"{name[:60]!r} is a private file of its library", fix="include one of its sections"
+        )
+    folder = load_library(library).templates
+    return None if folder is None else find(section + SUFFIX, (folder,))
 
 
 def file_at(path: str) -> TemplateFile:
@@ -181,47 +247,52 @@ def _unreadable(name: str, reason: object) -> TemplateError:
     return TemplateError(f"cannot read {label(name)}: {reason}", fix="check the file")
 
 
-def read_template(file: TemplateFile) -> str:
-    """Return the text of a template file.
+def read_template(file: TemplateFile) -> tuple[str, str]:
+    """Return the text of a template file, and its digest: the beginning of that of its bytes.
 
     Raises :class:`TemplateError` for a file outside of its folder, links resolved, one of more than
     a million bytes, one that cannot be read and one that is not UTF-8.
     """
     roots = None
     if file.folder is not None:
-        roots = (file.folder,)
-        if not Path(os.path.realpath(file.path)).is_relative_to(os.path.realpath(file.folder)):
+        folder = file.folder.folder
+        roots = (folder,)
+        if not Path(os.path.realpath(file.path)).is_relative_to(os.path.realpath(folder)):
             raise TemplateError(
-                f"{label(file.name)} is a link that leads out of {file.folder!r}",
+                f"{label(file.name)} is a link that leads out of {folder!r}",
                 fix="put the file itself there, or register the folder it is in",
             )
     if file.stamp[1] > MAX_SOURCE:
         raise over_limit(MAX_SOURCE, f"bytes in {label(file.name)}")
     try:
-        return read_file(file.path, limit=MAX_SOURCE, roots=roots).decode("utf-8-sig")
+        data = read_file(file.path, limit=MAX_SOURCE, roots=roots)
+        return data.decode("utf-8-sig"), sha256(data).hexdigest()[:8]
     except MediaError as error:
         raise _unreadable(file.name, error.what) from None
     except UnicodeDecodeError as error:
         raise _unreadable(file.name, f"it is not UTF-8 at byte {error.start:,}") from None
 
 
-def missing_template(name: str, folders: tuple[str, ...]) -> TemplateError:
+def missing_template(name: str, folders: tuple[TemplateFolder, ...]) -> TemplateError:
     """Return the error for a template that no folder has, which suggests one they have."""
     known: set[str] = set()
     for folder in folders:
         names = (
-            Path(where, file).relative_to(folder).as_posix()
-            for where, _, files in os.walk(folder)
+            Path(where, file).relative_to(folder.folder).as_posix()
+            for where, _, files in os.walk(folder.folder)
             for file in files
         )
         known.update(islice(names, 1_000))  # of any number
-    return TemplateError(f"there is no {label(name)}", fix=_template_fix(name, known))
+    fix = nearest(name, known) if folders and folders[0].library else _template_fix(name, known)
+    return TemplateError(f"there is no {label(name)}", fix=fix)
 
 
 def _template_fix(name: str, known: set[str]) -> str:
     """Return what to write instead of the name of a template that no folder has."""
     if {"{", "\n", " "} & {*name}:
         return "a template that is given as text is Template.from_string(text)"
+    if ":" in name:
+        return f"its library has these sections: promptdsl list {name.partition(':')[0]}"
     if os.path.isfile(name):
         return f"a file is given as a path: Template(Path({name!r}))"
     if not registered():

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.environment import TemplateModule
 
+    from promptdsl.foundation.library_section import LibrarySection
+    from promptdsl.templates.folders import TemplateFolder
+
 T = TypeVar("T")
 
 MAX_TEXT = 10_000_000
@@ -33,15 +36,22 @@ _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 class Run:
     """One rendering: its folders, the modules it imported, the names in it, and its counts.
 
+    ``sections`` are those of libraries that were used, in the order of their first use.
+
     With ``none_is_empty`` a ``None`` is written as nothing; otherwise it is an error.
     """
 
-    __slots__ = ("folders", "modules", "names", "none_is_empty", "pieces", "steps", "written")
+    __slots__ = (
+        *("folders", "modules", "names", "none_is_empty", "pieces", "sections", "steps", "written"),
+    )
 
-    def __init__(self, folders: tuple[str, ...], *, none_is_empty: bool = False) -> None:
+    def __init__(
+        self, folders: "tuple[TemplateFolder, ...]", *, none_is_empty: bool = False
+    ) -> None:
         self.folders = folders
         self.modules: dict[Template, TemplateModule] = {}
         self.names: frozenset[str] | None = None
+        self.sections: dict[LibrarySection, None] = {}
         self.none_is_empty = none_is_empty
         self.pieces = 0
         self.steps = 0

@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from promptdsl.templates.environment import sandbox
+from promptdsl.foundation.library_section import LibrarySection
+from promptdsl.templates.environment import sandbox, template_of
 from promptdsl.templates.errors import template_error
 from promptdsl.templates.folders import (
     TemplateFile,
+    TemplateFolder,
     file_at,
     find,
     missing_template,
     registered,
-    templates_root,
+    shipped_folder,
 )
 from promptdsl.templates.limits import RUN, Run
 from promptdsl.templates.pieces import Piece, Rope
@@ -19,12 +22,22 @@ from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.variables import check_variables
 
 
+class RenderedTemplate(NamedTuple):
+    """The pieces of a template, the names in it, and the sections of libraries it is made of.
+
+    The names are ``None`` if another template may use its variables, too, and if it has inputs. The
+    sections are in the order of their first use.
+    """
+
+    pieces: tuple[Piece, ...]
+    names: frozenset[str] | None
+    sections: tuple[LibrarySection, ...]
+
+
 def rendered_template(
     template: TemplateSource, variables: Mapping[str, object]
-) -> tuple[tuple[Piece, ...], frozenset[str] | None]:
+) -> RenderedTemplate:
     """Return the pieces of a template: author text as strings, values as :class:`Inserted`.
-
-    Also the names in it, ``None`` if another template may use its variables, too.
 
     Nothing is encoded yet. The content of a variable is a value wherever it goes, through macros,
     blocks, filters and operators; only a string marked by ``trusted()`` that is output unchanged
@@ -34,10 +47,13 @@ def rendered_template(
     missing or wrong, asks for an undefined name, outputs a value that is no text, or exceeds a
     limit. Raises :class:`ContentError` for variables that are no plain data.
     """
-    folders = (*registered(), str(templates_root()))
+    folders = (*registered(), shipped_folder())
     if template.kind == "path":
         # What a file includes is looked up beside it first.
-        folders = (os.path.realpath(os.path.dirname(template.value)), *folders)
+        beside = os.path.realpath(os.path.dirname(template.value))
+        folders = (TemplateFolder(beside, reload=True), *folders)
+    elif template.folder is not None:
+        folders = (template.folder,)
     checked = check_variables(variables)
     source: TemplateFile | str | None = template.value
     if template.kind == "path":
@@ -47,7 +63,8 @@ def rendered_template(
     if source is None:
         raise missing_template(template.value, folders)
     run = Run(folders)
-    return run_template(source, checked, run).pieces, run.names
+    pieces = run_template(source, checked, run).pieces
+    return RenderedTemplate(pieces, run.names, tuple(run.sections))
 
 
 def run_template(source: TemplateFile | str, variables: Mapping[str, object], run: Run) -> Rope:
@@ -58,8 +75,10 @@ def run_template(source: TemplateFile | str, variables: Mapping[str, object], ru
     token = RUN.set(run)
     compiled = None
     try:
-        compiled = sandbox().compiled(source)
+        compiled = template_of(source)
         run.names = compiled.names
+        if compiled.front is not None and not run.none_is_empty:
+            variables = compiled.front.checked(variables)
         return sandbox().run(compiled, variables)
     except Exception as error:
         raise template_error(error, variables, compiled) from None

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import attrs
 
@@ -10,17 +10,22 @@ from promptdsl.foundation.errors import TemplateError
 from promptdsl.foundation.unicode import exact
 from promptdsl.templates.limits import MAX_SOURCE, over_limit
 
+if TYPE_CHECKING:
+    from promptdsl.templates.folders import TemplateFolder
+
 
 @attrs.frozen
 class TemplateSource:
     """The source of a template; hashable, comparable, and the same after a pickle.
 
     ``value`` is a name in a registered folder, the path of a file, or the text of the template, by
-    ``kind``. The folder of a path is the first in which its includes are looked up.
+    ``kind``. The folder of a path is the first in which its includes are looked up. ``folder`` is
+    the folder of a library, in which alone a name is looked up.
     """
 
     kind: Literal["name", "path", "text"]
     value: str
+    folder: "TemplateFolder | None" = None
 
     @classmethod
     def of(cls, template: str | os.PathLike[str]) -> Self:

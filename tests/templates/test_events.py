@@ -180,9 +180,9 @@ def test_a_new_kind_of_event(tmp_path: Path) -> None:
 
 
 def test_an_event_template_is_compiled_once(tmp_path: Path) -> None:
-    """A user's template is compiled once, until it changes."""
+    """A user's template is compiled once, with ``reload`` until it changes."""
     before = template_sandbox().compiled.cache_info().misses
-    with register_templates(_own(tmp_path, "old")):
+    with register_templates(_own(tmp_path, "old"), reload=True):
         old = [event_text("user_action", USER_ACTION) for _ in range(3)]
         (tmp_path / "events" / "user_action.md.j2").write_text("new one")
         new = [event_text("user_action", USER_ACTION) for _ in range(3)]

@@ -11,7 +11,7 @@ import pytest
 
 from promptdsl import TemplateError, register_templates
 from tests.errors import lines_of
-from tests.internals import TemplateFile, read_template, registered, templates_root
+from tests.internals import TemplateFile, TemplateFolder, read_template, registered, templates_root
 from tests.templates.rendered import fault, file_fault, file_pieces, in_full, pieces, put
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +69,7 @@ def test_a_folder_is_taken_back(tmp_path: Path) -> None:
     before = registered()
     with register_templates(*_folders(tmp_path, "one")) as folder:
         inside = registered()
-    assert ((str(folder), *before), before) == (inside, registered())
+    assert ((TemplateFolder(str(folder)), *before), before) == (inside, registered())
 
 
 def test_a_folder_is_taken_back_after_an_error(tmp_path: Path) -> None:
@@ -83,10 +83,10 @@ def test_a_folder_is_taken_back_after_an_error(tmp_path: Path) -> None:
 def test_a_folder_stays(tmp_path: Path) -> None:
     """Without a block a folder stays registered."""
     registration = register_templates(tmp_path)
-    stays = str(tmp_path.resolve()) == registered()[0]
+    stays = TemplateFolder(str(tmp_path.resolve())) == registered()[0]
     with registration:
         pass
-    assert (True, False) == (stays, str(tmp_path.resolve()) in registered())
+    assert (True, False) == (stays, TemplateFolder(str(tmp_path.resolve())) in registered())
 
 
 def test_a_folder_is_registered_once(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_folder_is_registered_once(tmp_path: Path) -> None:
     one, two = _folders(tmp_path, "one", "two")
     before = registered()
     with register_templates(one), register_templates(two), register_templates(one):
-        assert (str(one), str(two), *before) == registered()
+        assert (TemplateFolder(str(one)), TemplateFolder(str(two)), *before) == registered()
 
 
 def test_an_order_comes_back(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_blocks_that_overlap(tmp_path: Path) -> None:
     first.__exit__(None, None, None)
     left = registered()
     second.__exit__(None, None, None)
-    assert ((str(two), *before), before) == (left, registered())
+    assert ((TemplateFolder(str(two)), *before), before) == (left, registered())
 
 
 def test_a_folder_of_others_stays(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_folder_of_others_stays(tmp_path: Path) -> None:
         again = register_templates(one)
         with register_templates(tmp_path):
             again.__exit__(None, None, None)
-            assert str(one) in registered()
+            assert TemplateFolder(str(one)) in registered()
 
 
 def _missing(tmp_path: Path) -> Path:
@@ -274,7 +274,9 @@ def test_a_file_has_a_limit(tmp_path: Path) -> None:
 
 def test_a_file_that_is_gone(tmp_path: Path) -> None:
     """A file that was found, and is gone when it is read, is an error that says why."""
-    found = TemplateFile("a.md", str(tmp_path / "a.md"), str(tmp_path), (0, 0, 0, 0))
+    found = TemplateFile(
+        "a.md", str(tmp_path / "a.md"), TemplateFolder(str(tmp_path)), (0, 0, 0, 0)
+    )
     with pytest.raises(TemplateError) as caught:
         read_template(found)
     assert caught.value.what.startswith("cannot read template 'a.md': ")

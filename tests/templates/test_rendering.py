@@ -170,8 +170,8 @@ def test_a_file_is_compiled_once(tmp_path: Path) -> None:
 
 
 def test_a_changed_file_is_compiled_again(tmp_path: Path) -> None:
-    """A file that changed is read again, also where it is included."""
-    with register_templates(put(tmp_path, a="{% include 'b.md' %}", b="old")):
+    """With ``reload`` a file that changed is read again, also where it is included."""
+    with register_templates(put(tmp_path, a="{% include 'b.md' %}", b="old"), reload=True):
         old = in_full(file_pieces("a.md"))
         before = compiled()
         put(tmp_path, b="longer")

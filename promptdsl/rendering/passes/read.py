@@ -58,7 +58,7 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = Callable[
     [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
-    tuple[Sequence[str | tuple[str, str | None, bool]], frozenset[str] | None],
+    tuple[Sequence[str | tuple[str, str | None, bool]], frozenset[str] | None, object],
 ]
 """Renders a template with its variables: strings, and values, each with its label.
 
@@ -85,7 +85,7 @@ def read(
         if not isinstance(node, TemplateNode):
             return node
         try:
-            rendered, names = pieces(node.template, node.variables)
+            rendered, names, _ = pieces(node.template, node.variables)
             object.__setattr__(node, "names", names)
         except PromptError as error:
             raise error.located(node.source) from None
