@@ -6,11 +6,20 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, cast, overload
+from weakref import WeakKeyDictionary
 
 from promptdsl.components.arguments import adopt, gather
 from promptdsl.components.block import Container, finish
 from promptdsl.components.options import is_name
-from promptdsl.components.overrides import COMPONENTS, difference, is_plain, qualified, unfit
+from promptdsl.components.overrides import (
+    COMPONENTS,
+    SECTIONS,
+    difference,
+    is_plain,
+    original_of,
+    qualified,
+    unfit,
+)
 from promptdsl.components.replacements import (
     OVERRIDES,
     Function,
@@ -32,7 +41,8 @@ from promptdsl.components.scope import (
 )
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError, nearest
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.library_section import LibrarySection
+from promptdsl.foundation.source import author, door, outside
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
@@ -201,14 +211,18 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             at=(author(),),
         )
     signature, yields = inspect.signature(original), inspect.isgeneratorfunction(original)
+    section: Callable[[], LibrarySection] | None = None
 
     @wraps(original)
     @door
     def write(*args: object, **kwargs: object) -> CustomComponent:
         frame = getframe(2)
         block = object.__new__(CustomComponent)
+        if section is not None:
+            frame = outside(frame)
         block.code, block.offset = frame.f_code, frame.f_lasti
         block.name, block.by, block.running = component_name, None, None
+        block.section = None if section is None else section()
         _move_in(block, (*args, *kwargs.values()))
         function: Function = original
         inside = OVERRIDES.get()
@@ -216,7 +230,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             None if inside is None else inside.of_component((write, *names), has_children=yields)
         )
         if inside is not None and entry is not None:
-            function, block.by = _stand_in(entry)
+            function, block.by, block.section = _stand_in(entry)
             problem = difference(original, function)
             if problem:
                 at = (block.source, entry.line)
@@ -224,6 +238,8 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             inside = inside.without(entry)
         try:
             signature.bind(*args, **kwargs)
+        except PromptError as error:
+            raise error.located(block.source) from None
         except TypeError as error:
             raise _unfit_call(block, signature, kwargs, error) from None
         block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
@@ -237,17 +253,38 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         Container.__exit__(block, None, None, None)
         return block
 
+    def join(its_names: tuple[str, str], its_section: Callable[[], LibrarySection]) -> None:
+        nonlocal component_name, names, section, signature
+        component_name, names, section = its_names[0], its_names, its_section
+        signature = inspect.signature(original)
+
     COMPONENTS[write] = component_name
     names = (component_name, qualified(write))
+    _JOINING[write] = join
     return write
 
 
-def _stand_in(replacement: Replacement) -> tuple[Function, str | None]:
-    """Return the function that is called instead of a component, and its name."""
+def join_library(made: Function, name: str, section: Callable[[], LibrarySection]) -> None:
+    """Let a component be a section of a library, of this qualified name.
+
+    ``section`` must not keep the component alive.
+    """
+    COMPONENTS[made] = name
+    SECTIONS[original_of(made)] = section
+    _JOINING[made]((name, qualified(made)), section)
+
+
+_JOINING: WeakKeyDictionary[Function, Callable[..., None]] = WeakKeyDictionary()
+"""For each component the function that lets it be a section of a library."""
+
+
+def _stand_in(replacement: Replacement) -> tuple[Function, str | None, LibrarySection | None]:
+    """Return the function that is called instead of a component, its name, and its section."""
     by = replacement.by
     if isinstance(by, Node):
-        return lambda *args, **kwargs: by, label(by)  # noqa: ARG005 (the part is the same)
-    return by, getattr(by, "__name__", None)
+        return lambda *args, **kwargs: by, label(by), None  # noqa: ARG005 (the part is the same)
+    section = SECTIONS[by]() if by in SECTIONS else None
+    return by, getattr(by, "__name__", None) if section is None else section.name, section
 
 
 def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:

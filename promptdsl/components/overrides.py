@@ -24,6 +24,7 @@ from promptdsl.components.replacements import (
 )
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.messages.field_checks import kind_of
@@ -35,9 +36,13 @@ COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 """All components that functions were made into, and their names: several may have the same."""
 
 
+SECTIONS: WeakKeyDictionary[Function, Callable[[], LibrarySection]] = WeakKeyDictionary()
+"""The functions that sections of libraries were made of, and what tells their section."""
+
+
 def qualified(made: Function) -> str:
     """Return the name of a component with the name of its module."""
-    return f"{made.__module__}.{COMPONENTS[made]}"
+    return f"{made.__module__}.{COMPONENTS[made].rpartition(':')[2]}"
 
 
 def is_plain(function: object) -> TypeGuard[FunctionType]:
@@ -107,6 +112,8 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     """Return a replacement whose key and value fit, or raise :class:`OptionError`."""
     alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
     made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
+    if not made and isinstance(key, str) and ":" in key:
+        made = [section_at(key)]
     name = key if isinstance(key, str) else getattr(key, "__name__", kind_of(key))
     if isinstance(key, Node):
         name = named_label(key)
@@ -117,7 +124,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
             fix = "override a function with @component, the id of a Section, or a part"
         raise OptionError(problem, fix=fix, at=(line,))
     if isinstance(given, Node) and (made or isinstance(key, Node) or is_name(key)):
-        childless = [one for one in made if not inspect.isgeneratorfunction(_original(one))]
+        childless = [one for one in made if not inspect.isgeneratorfunction(original_of(one))]
         if made and not childless and not is_name(key):
             problem = f"{name} takes children, and a part has no place for them"
             raise OptionError(problem, fix="give a function that yields", at=(line,))
@@ -129,10 +136,13 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
         raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
     if not made:
         names = {COMPONENTS[one] for one in alive}
+        sections = sorted(one for one in names if one.endswith(f":{name}"))
         fix = nearest(name, names) if names else "write @component before its function"
+        if sections:
+            fix = f"a section of a library has its full name: {' or '.join(map(repr, sections))}"
         raise OptionError(f"no component is called {name!r}", fix=fix, at=(line,))
     # A component replaces another one by the function it was made of.
-    function = _original(given) if is_plain(given) else given
+    function = original_of(given) if is_plain(given) else given
     if not is_plain(function):
         raise OptionError(
             f"{name!r} is overridden by {kind_of(given)}, no plain function and no part",
@@ -140,16 +150,27 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
             at=(line,),
         )
     # Of several components with this name it has to fit one: the call shows later which it is.
-    problems = [difference(_original(one), function) for one in made]
+    problems = [difference(original_of(one), function) for one in made]
     if all(problems):
-        raise unfit(name, _original(made[-1]), (function, problems[-1]), (line,))
+        raise unfit(name, original_of(made[-1]), (function, problems[-1]), (line,))
     return Replacement(cast("Key", key), function, line, used=True)
 
 
-def _original(function: Function) -> Function:
+def original_of(function: Function) -> Function:
     """Return the function that a component was made of, and any other function as it is."""
     wrapped: Function = getattr(function, "__wrapped__", function)
     return wrapped if function in COMPONENTS else function
+
+
+def section_at(name: str) -> Function:
+    """Return the component of a section of an installed library, by its qualified name.
+
+    Raises :class:`LibraryError` for a library that cannot be used, and an unknown section.
+    """
+    from promptdsl.templates.installed import load_library
+
+    library, _, section = name.partition(":")
+    return load_library(library)[section]
 
 
 class _Override(AbstractContextManager[None]):

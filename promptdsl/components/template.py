@@ -3,16 +3,21 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike
-from typing import Self
+from typing import Self, cast
 
 from promptdsl.components.arguments import adopt_values
-from promptdsl.components.scope import Component, place, retract, start
+from promptdsl.components.options import is_name
+from promptdsl.components.overrides import section_at
+from promptdsl.components.scope import Component, open_block, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.labelled import labelled
-from promptdsl.foundation.source import door
+from promptdsl.foundation.signatures import LEFT_OUT
+from promptdsl.foundation.source import author, door
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates import TemplateSource, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
-from promptdsl.tree.node import found_in, named_label
+from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
 
 
@@ -38,6 +43,18 @@ class Template(Component, TemplateNode):
     __slots__ = ()
     _own = bits(TEXT) | HOLLOW
 
+    def __new__(
+        cls,
+        name: object = LEFT_OUT,
+        /,
+        vars: object = None,  # noqa: A002 (the field's word)
+        **inputs: object,
+    ) -> Self:
+        if isinstance(name, str) and ":" in name and is_name(name.partition(":")[0]):
+            # The component of a section: then Python does not call __init__.
+            return cast("Self", _section(name, vars, inputs))
+        return object.__new__(cls)
+
     def __init__(
         self,
         name: str | PathLike[str],
@@ -62,14 +79,49 @@ class Template(Component, TemplateNode):
 
 
 @door
+def _section(name: str, mapping: object, inputs: dict[str, object]) -> object:
+    """Return a section of an installed library, with its inputs as a template takes variables."""
+    try:
+        section = section_at(name)
+    except PromptError as error:
+        raise error.located(author()) from error.__cause__
+    if mapping is None:
+        return section(**inputs)
+    if not is_mapping(mapping):
+        problem = f"the variables of a template are a mapping, not {kind_of(mapping)}"
+        raise ContentError(problem, fix='write vars={"name": value}', at=(author(),))
+    for key in inputs:
+        if key in mapping:
+            raise _given_twice(key).located(author())
+    return section(**mapping, **inputs)
+
+
+def _given_twice(name: str) -> ContentError:
+    return ContentError(f"the variable {name!r} is given twice", fix="leave it out of vars")
+
+
+def section_text(source: TemplateSource, inputs: dict[str, object]) -> Template:
+    """Return the template of a section, written into the open block of its component."""
+    template = object.__new__(Template)
+    _begin_template(template, lambda: source, None, inputs, open_block())
+    return template
+
+
+@door
 def _begin_template(
     component: Template,
     source: Callable[[], TemplateSource],
     mapping: Mapping[str, object] | None,
     inputs: dict[str, object],
+    at: Node | None = None,
 ) -> None:
-    """Fill a template from its source and its variables, and put it into the open block."""
+    """Fill a template from its source and its variables, and put it into the open block.
+
+    Its line is that of ``at``, by default that of its author.
+    """
     start(component, 4)
+    if at is not None:
+        component.code, component.offset = at.code, at.offset
     volatile: list[VolatileNode] = []
 
     def known(value: object) -> object:
@@ -83,9 +135,7 @@ def _begin_template(
         variables = check_variables({} if mapping is None else mapping, known)
         for name in inputs:
             if name in variables:
-                raise ContentError(
-                    f"the variable {name!r} is given twice", fix="leave it out of vars"
-                )
+                raise _given_twice(name)
         component.variables = check_variables({**variables, **inputs}, known)
         component.keywords = tuple(inputs)
         _check_braces(component)

@@ -97,6 +97,13 @@ def is_called_by_author(calls: int) -> bool:
     return frame is None or not frame.f_code.co_filename.startswith(_PACKAGE)
 
 
+def outside(frame: FrameType) -> FrameType:
+    """Return the nearest frame outside of this package: a frame itself, or one of its callers."""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    return frame
+
+
 def author() -> Source:
     """Return the nearest line of a caller outside of this package."""
     frame, is_awaited = sys._getframe(1), False  # pyright: ignore[reportPrivateUsage]

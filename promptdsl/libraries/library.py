@@ -1,48 +1,496 @@
 """The library: sections and templates under one name."""
 
+import inspect
+import operator
 import os
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from inspect import Parameter, Signature
+from types import FunctionType
+from typing import NamedTuple, cast
 
-from promptdsl.components.custom import CustomComponent
+from promptdsl.components.custom import CustomComponent, component_of, join_library
+from promptdsl.components.options import is_name
+from promptdsl.components.overrides import COMPONENTS, SECTIONS, original_of
+from promptdsl.components.template import section_text
+from promptdsl.foundation.errors import LibraryError, PromptError, nearest
+from promptdsl.foundation.labelled import labelled
+from promptdsl.foundation.library_section import LibrarySection
+from promptdsl.foundation.source import author, door, outside
 from promptdsl.libraries.section_info import SectionInfo
-from promptdsl.templates.folders import TemplateFolder
-from promptdsl.templates.installed import InstalledLibrary, LibraryBase
+from promptdsl.messages.field_checks import kind_of
+from promptdsl.templates import TemplateSource
+from promptdsl.templates.folders import (
+    SUFFIX,
+    TemplateFolder,
+    WhiteSpace,
+    find,
+    read_template,
+)
+from promptdsl.templates.front_matter import FrontMatter, split
+from promptdsl.templates.inputs import Input
+from promptdsl.templates.installed import (
+    LIBRARY_NAME,
+    InstalledLibrary,
+    LibraryBase,
+    installed_libraries,
+    load_library,
+    version_of,
+)
+from promptdsl.tree.part_nodes import VolatileNode
+
+SectionFunction = Callable[..., CustomComponent]
+_COMPARED = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_REQUIRES = re.compile(r"promptdsl\s*(.*)", re.DOTALL)
+_CONDITION = re.compile(r"\s*(==|!=|>=|<=|>|<)\s*(\d+(?:\.\d+)*)\s*")
+
+
+class UnknownSection(LibraryError, AttributeError):
+    """A section that a library does not have."""
 
 
 class Library(LibraryBase):
-    """Sections and templates under one name."""
+    """Sections and templates under one name.
 
-    name: str
-    templates: TemplateFolder | None
+    ``name`` is the name of the library: letters, digits and ``_ . -``. ``sections`` are components,
+    made with ``@component``. ``templates`` is a folder; a relative one is beside the file that
+    makes the library, and the default is left out where there is none. Each file ``NAME.md.j2`` in
+    it is a section, unless its name or that of a folder around it begins with ``_``. ``requires``
+    is the version of promptdsl that it needs, such as ``"promptdsl>=0.1,<1"``. ``reload`` looks at
+    each use whether a file changed. ``trim_blocks``, ``lstrip_blocks`` and
+    ``keep_trailing_newline`` are the settings of Jinja for its templates.
 
+    A section is used as an attribute, ``library.tone(...)``, or as an item,
+    ``library["billing/refunds"](...)``. Raises :class:`LibraryError` for a wrong argument, and for
+    a section that there is not.
+
+    >>> from promptdsl import Library, Section, System, component, override, render
+    >>> @component
+    ... def tone(name):
+    ...     return Section("tone", f"You are {name}.")
+    >>> house = Library("house", sections=[tone])
+    >>> print(System(house.tone("Ada")))  # doctest: +ELLIPSIS
+    <System at ...: not rendered>
+    ...
+    >>> with override({"house:tone": lambda name: f"Act as {name}."}):
+    ...     render(System(house.tone("Ada"))).messages[0].text
+    'Act as Ada.'
+    """
+
+    @door
     def __init__(
         self,
         name: str,
         /,
         *,
-        sections: Iterable[Callable[..., CustomComponent]] = (),
-        templates: str | os.PathLike[str] | None = None,
+        sections: Iterable[SectionFunction] = (),
+        templates: str | os.PathLike[str] | None = "templates",
         requires: str | None = None,
+        trim_blocks: bool = True,
+        lstrip_blocks: bool = True,
+        keep_trailing_newline: bool = False,
+        reload: bool = False,
     ) -> None:
-        raise NotImplementedError
+        frame = outside(inspect.currentframe())  # type: ignore[arg-type] # CPython has frames
+        if not isinstance(name, str) or not LIBRARY_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LibraryError(
+                f"{name!r:.60} is no name of a library",
+                fix='a letter, then letters, digits and _ . -: Library("support")',
+            )
+        self.name = name
+        self._module = str(frame.f_globals.get("__name__", ""))
+        if requires is not None:
+            _check_version(name, requires)
+        self._folder = _folder(name, templates, os.path.dirname(frame.f_code.co_filename))
+        self._white_space = WhiteSpace(
+            bool(trim_blocks), bool(lstrip_blocks), bool(keep_trailing_newline)
+        )
+        self._reload = bool(reload)
+        self._made: dict[str, SectionFunction] = {}
+        """The components of templates, by their names."""
+        self._functions = _named(name, sections, self._folder)
+        for section, made in self._functions.items():
+            self._join(section, made)
+
+    def _join(self, section: str, made: SectionFunction) -> None:
+        """Let a component be a section of this library."""
+        name, module = f"{self.name}:{section}", self._module
+        file = original_of(made).__code__.co_filename  # type: ignore[attr-defined] # a function
+
+        @cache
+        def told() -> LibrarySection:
+            return LibrarySection(name, version_of(name.partition(":")[0], module), _digest(file))
+
+        join_library(made, name, told)
 
     @classmethod
+    @door
     def load(cls, name: str) -> "Library":
-        """Return an installed library."""
-        raise NotImplementedError
+        """Return an installed library, which is imported at its first use.
+
+        Raises :class:`LibraryError` for one that is unknown, left out, broken, or brought by two
+        packages.
+        """
+        return cast("Library", load_library(name))  # Library is its only subclass
 
     @staticmethod
     def installed() -> tuple[InstalledLibrary, ...]:
-        """Return the installed libraries, without an import of any."""
-        raise NotImplementedError
+        """Return the installed libraries, without an import of any.
+
+        The environment variable ``PROMPTDSL_LIBRARIES``, names with commas, leaves out all others.
+        """
+        return installed_libraries()
+
+    @cached_property
+    def version(self) -> str | None:
+        """The version of its package, ``None`` for a library that is not installed."""
+        return version_of(self.name, self._module)
+
+    @cached_property
+    def templates(self) -> TemplateFolder | None:
+        """The folder of its templates, ``None`` without one."""
+        if self._folder is None:
+            return None
+        return TemplateFolder(
+            self._folder, self._white_space, self._reload, self.name, self.version
+        )
 
     @property
     def sections(self) -> Mapping[str, SectionInfo]:
-        """What the library says about its sections, by their names without that of the library."""
-        raise NotImplementedError
+        """What the library says about its sections, by their names without that of the library.
 
-    def __getattr__(self, name: str) -> Callable[..., CustomComponent]:
-        raise NotImplementedError
+        A section is read when it is looked up: a broken one raises its error there.
+        """
+        return _Sections(self)
 
-    def __getitem__(self, name: str) -> Callable[..., CustomComponent]:
-        raise NotImplementedError
+    @door
+    def __getattr__(self, name: str) -> SectionFunction:
+        if name.startswith("_"):
+            raise AttributeError(f"a Library has no {name!r}")
+        return self[name]
+
+    @door
+    def __getitem__(self, name: str) -> SectionFunction:
+        made = self._functions.get(name) or self._made.get(name)
+        if made is not None:
+            return made
+        if self.templates is None or name not in _template_names(self.templates.folder):
+            names = self._names()
+            raise UnknownSection(
+                f"the library {self.name!r} has no section {name!r:.60}",
+                fix=nearest(str(name), names) if names else "it has no sections",
+            )
+        # Of two threads, both get the one that was first.
+        return self._made.setdefault(name, _template_section(self.templates, name, self._module))
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(it for it in self._names() if it.isidentifier())})
+
+    def __repr__(self) -> str:
+        return f"<Library {self.name!r}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Library.load, (self.name,)
+
+    def _names(self) -> list[str]:
+        names = [] if self._folder is None else _template_names(self._folder)
+        return sorted({*self._functions, *names})
+
+
+class _Sections(Mapping[str, SectionInfo]):
+    """The sections of a library by name; each is read when it is looked up."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    @door
+    def __getitem__(self, name: str) -> SectionInfo:
+        library = self.library
+        try:
+            made = library[name]
+        except UnknownSection as error:
+            raise _UnknownKey(error.what, fix=error.fix, at=error.at) from None
+        if name in library._functions:  # noqa: SLF001 (its own library)
+            return _of_function(made)
+        assert library.templates is not None
+        return _TemplateSection(library.templates, name).info()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.library._names())  # noqa: SLF001 (its own library)
+
+    def __len__(self) -> int:
+        return len(self.library._names())  # noqa: SLF001 (its own library)
+
+    def __repr__(self) -> str:
+        return f"<sections of {self.library.name!r}: {', '.join(self)}>"
+
+
+class _UnknownKey(LibraryError, KeyError):
+    """A section that a library does not have, looked up by its name."""
+
+    __str__ = LibraryError.__str__
+
+
+class _ReadTemplate(NamedTuple):
+    """A template of a library that was read."""
+
+    front: FrontMatter
+    digest: str
+    file: str
+    source: str
+
+
+class _TemplateSection:
+    """A template of a library: what its file says."""
+
+    def __init__(self, folder: TemplateFolder, section: str) -> None:
+        self.folder = folder
+        self.section = section
+        self.name = f"{folder.library}:{section}"
+        self._kept = self._read()
+
+    def read(self) -> _ReadTemplate:
+        """Return what the file says, read anew where the library reloads."""
+        if self.folder.reload:
+            self._kept = self._read()
+        return self._kept
+
+    def _read(self) -> _ReadTemplate:
+        file = find(self.section + SUFFIX, (self.folder,))
+        if file is None:
+            raise LibraryError(
+                f"there is no file of {self.name!r} any more", fix="install it again"
+            )
+        source, digest = read_template(file)
+        front, _ = split(source, self.name)
+        return _ReadTemplate(front or FrontMatter(name=self.name), digest, file.path, source)
+
+    def told(self) -> LibrarySection:
+        """Return its name, version and digest."""
+        return LibrarySection(self.name, self.folder.version, self.read().digest)
+
+    def info(self) -> SectionInfo:
+        """Return what the library says about it."""
+        front, _, file, source = self.read()
+        return SectionInfo(
+            self.told(), "template", front.title, front.description, front.inputs, file, 1, source
+        )
+
+
+class _TemplateSignature(Signature):
+    """The signature of a template section; a call is checked against its front matter."""
+
+    def __init__(self, section: _TemplateSection) -> None:
+        inputs = section.read().front.inputs
+        parameters = [
+            Parameter(
+                it.name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if it.required else it.default,
+                annotation=_Written(it.annotation),
+            )
+            for it in inputs or ()
+        ]
+        if inputs is None:
+            parameters = [Parameter("inputs", Parameter.VAR_KEYWORD, annotation=object)]
+        super().__init__(parameters, return_annotation=CustomComponent)
+        self.section = section
+
+    def bind(self, /, *args: object, **kwargs: object) -> inspect.BoundArguments:
+        """Raise :class:`TemplateError` for wrong inputs, ``TypeError`` for any by position."""
+        if args:
+            raise TypeError("its inputs are given by name")
+        self.section.read().front.checked({name: _plain(it) for name, it in kwargs.items()})
+        return inspect.BoundArguments(self, {})  # type: ignore[arg-type] # nobody reads it
+
+
+class _Written(str):
+    """An annotation that is shown as it is written."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _plain(value: object) -> object:
+    """Return an input as it is checked: a volatile one is its value, in a list too."""
+    if isinstance(value, VolatileNode):
+        return labelled(value.plain, value.label or "")
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _template_section(folder: TemplateFolder, name: str, module: str) -> SectionFunction:
+    """Return the component of a template."""
+    section = _TemplateSection(folder, name)
+    source = TemplateSource("name", name + SUFFIX, folder)
+
+    def text(**inputs: object) -> object:
+        return section_text(source, inputs)
+
+    text.__name__ = text.__qualname__ = name
+    text.__module__, text.__doc__ = module, _doc(section.read().front)
+    setattr(text, "__signature__", _TemplateSignature(section))  # noqa: B010 (no attribute in stubs)
+    text.__annotations__ = {}
+    made = component_of(text, "template")
+    join_library(made, section.name, section.told)
+    return made
+
+
+def _doc(front: FrontMatter) -> str:
+    """Return the docstring of a template: its title, description and inputs."""
+    inputs = [f"{it.name}: {it.doc}" if it.doc else it.name for it in front.inputs or ()]
+    lines = ["Inputs:", *(f"    {it}" for it in inputs)] if inputs else []
+    return "\n\n".join(it for it in (front.title, front.description, "\n".join(lines)) if it)
+
+
+def _of_function(made: SectionFunction) -> SectionInfo:
+    """Return what a library says about a section that is a function."""
+    original = cast("FunctionType", original_of(made))
+    title, _, description = (inspect.getdoc(original) or "").partition("\n")
+    try:
+        lines, line = inspect.getsourcelines(original)
+    except (OSError, TypeError):
+        lines, line = [], original.__code__.co_firstlineno
+    inputs = tuple(
+        Input(
+            name,
+            _annotation(it.annotation),
+            required=it.default is Parameter.empty,
+            default=None if it.default is Parameter.empty else it.default,
+        )
+        for name, it in inspect.signature(original).parameters.items()
+        if it.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    )
+    return SectionInfo(
+        SECTIONS[original](),
+        "function",
+        title,
+        description.strip(),
+        inputs,
+        original.__code__.co_filename,
+        line,
+        "".join(lines),
+    )
+
+
+def _annotation(annotation: object) -> str:
+    """Return an annotation as it is written, an empty string for none."""
+    if annotation is Parameter.empty:
+        return ""
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _named(library: str, sections: object, folder: str | None) -> dict[str, SectionFunction]:
+    """Return components by their names, or raise :class:`LibraryError` for what is none."""
+    if not isinstance(sections, Iterable) or isinstance(sections, str):
+        raise LibraryError(
+            f"sections of the library {library!r} is {kind_of(sections)}, no list",
+            fix="write sections=[tone], a list of components",
+        )
+    named: dict[str, SectionFunction] = {}
+    for made in sections:
+        problem = fix = ""
+        if not inspect.isfunction(made) or made not in COMPONENTS:
+            name = getattr(made, "__name__", kind_of(made))
+            problem, fix = f"{name} is no component", "write @component before it"
+        else:
+            full = COMPONENTS[made]
+            owner, _, name = full.rpartition(":")
+            if owner not in ("", library):
+                problem, fix = f"{name} is {full!r}", "make a component of its own for this library"
+            elif name in named:
+                problem, fix = f"two sections are called {name!r}", "write @component(name=...)"
+            elif folder is not None and os.path.isfile(os.path.join(folder, name + SUFFIX)):
+                problem, fix = f"{name!r} is a function and a template", "rename one of them"
+            named[name] = made
+        if problem:
+            raise LibraryError(f"the library {library!r}: {problem}", fix=fix)
+    return named
+
+
+def _folder(library: str, templates: str | os.PathLike[str] | None, beside: str) -> str | None:
+    """Return the folder of templates, ``None`` where the default is not there."""
+    if templates is None:
+        return None
+    try:
+        folder = os.path.join(beside, os.fspath(templates))
+        there = os.path.isdir(folder)
+    except (TypeError, ValueError):
+        folder, there = repr(templates)[:200], False
+    if there:
+        return os.path.realpath(folder)
+    if templates == "templates":
+        return None
+    raise LibraryError(
+        f"the library {library!r} has no folder {folder!r}",
+        fix="a relative one is beside the file that makes the library",
+    )
+
+
+def _template_names(folder: str) -> list[str]:
+    """Return the names of the sections in a folder."""
+    found: list[str] = []
+    for where, folders, files in os.walk(folder):
+        folders[:] = [it for it in folders if not it.startswith(("_", "."))]
+        inner = os.path.relpath(where, folder).replace(os.sep, "/")
+        around = "" if inner == "." else f"{inner}/"
+        found += [
+            around + it.removesuffix(SUFFIX)
+            for it in files
+            if it.endswith(SUFFIX) and not it.startswith(("_", "."))
+        ]
+    return found
+
+
+def _check_version(library: str, requires: object) -> None:
+    """Raise :class:`LibraryError` for a library that needs another version of promptdsl."""
+    found = _REQUIRES.fullmatch(requires) if isinstance(requires, str) else None
+    conditions = [_CONDITION.fullmatch(it) for it in found[1].split(",")] if found else [None]
+    try:
+        installed = version("promptdsl")
+    except PackageNotFoundError:
+        installed = ""
+    for condition in conditions:
+        if condition is None:
+            raise LibraryError(
+                f"the library {library!r} requires {requires!r:.100}, which is no version",
+                fix='write requires="promptdsl>=0.1,<1"',
+            )
+        fits = _COMPARED[condition[1]](*_same_length(_release(installed), _release(condition[2])))
+        if installed and not fits:
+            raise LibraryError(
+                f"the library {library!r} requires {requires}, and promptdsl {installed} is "
+                "installed",
+                fix="install a version of one that fits the other",
+            )
+
+
+def _release(text: str) -> list[int]:
+    """Return the release numbers of a version."""
+    numbers = re.match(r"\d+(?:\.\d+)*", text)
+    return [int(it) for it in numbers[0].split(".")] if numbers else []
+
+
+def _same_length(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
+    length = max(len(one), len(other))
+    return one + [0] * (length - len(one)), other + [0] * (length - len(other))
+
+
+def _digest(file: str) -> str:
+    """Return the beginning of the SHA-256 of a file, an empty string for none."""
+    try:
+        with open(file, "rb") as opened:
+            return sha256(opened.read()).hexdigest()[:8]
+    except OSError:
+        return ""

@@ -15,6 +15,15 @@ class SectionInfo:
     ``section`` has its qualified name, version and digest. ``inputs`` are those of its front matter
     or of its signature; ``None`` for a template that takes any variables. ``file`` is the file it
     is written in, ``line`` the line at which it begins, ``source`` its text.
+
+    >>> from promptdsl import Library, component
+    >>> @component
+    ... def tone(name: str = "Ada"):
+    ...     '''How we speak.'''
+    ...     return f"You are {name}."
+    >>> info = Library("house", sections=[tone]).sections["tone"]
+    >>> info.kind, info.title, info.inputs
+    ('function', 'How we speak.', (Input(name='name', type='str', doc='', required=False, default='Ada'),))
     """
 
     section: LibrarySection

@@ -1,23 +1,37 @@
 """The installed libraries: listed from the metadata of packages, loaded at their first use."""
 
+import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
+from importlib import import_module
+from importlib.metadata import Distribution, EntryPoint, distributions
 
 import attrs
 
+from promptdsl.foundation.errors import LibraryError, nearest
 from promptdsl.templates.folders import TemplateFolder
 
 GROUP = "promptdsl.sections"
 """The entry-point group of libraries: one entry point for each."""
 LIMIT = "PROMPTDSL_LIBRARIES"
 """The environment variable with the names of the libraries that may be used; empty for none."""
+LIBRARY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_TARGET = re.compile(r"([\w.]+)\s*:\s*([\w.]+)")
+_LOADED: dict[str, "LibraryBase"] = {}
+"""The libraries that were loaded, by name."""
 
 
 class LibraryBase(ABC):
     """A library as templates and overrides see it: its name, its templates and its sections."""
 
     name: str
-    templates: TemplateFolder | None
+
+    @property
+    @abstractmethod
+    def templates(self) -> TemplateFolder | None:
+        """The folder of its templates, ``None`` without one."""
 
     @abstractmethod
     def __getitem__(self, name: str) -> Callable[..., object]:
@@ -28,8 +42,14 @@ class LibraryBase(ABC):
 class InstalledLibrary:
     """A library that is installed: its name, the package that brings it, and its entry point.
 
-    Nothing of it is imported. ``problem`` says why it cannot be used, such as another library of
-    the same name, and is empty otherwise.
+    Nothing of it is imported. ``target`` is the module and the name of the library in it.
+    ``problem`` says why it cannot be used, such as another library of the same name, and is empty
+    otherwise.
+
+    >>> from promptdsl import InstalledLibrary
+    >>> library = InstalledLibrary("support", "promptdsl-support", "1.2.0", "promptdsl_support:library")
+    >>> print(library)
+    support 1.2.0 of promptdsl-support
     """
 
     name: str
@@ -38,13 +58,25 @@ class InstalledLibrary:
     target: str
     problem: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} of {self.package}"
+
 
 def installed_libraries() -> tuple[InstalledLibrary, ...]:
     """Return the installed libraries by name, without an import of any.
 
     The environment variable ``PROMPTDSL_LIBRARIES``, names with commas, leaves out all others.
     """
-    raise NotImplementedError
+    allowed = _allowed()
+    found = [it for it in _declared() if allowed is None or it.name in allowed]
+    packages: dict[str, list[str]] = {}
+    for it in found:
+        packages.setdefault(it.name, []).append(f"{it.package} {it.version}")
+    listed = (
+        it if len(packages[it.name]) == 1 else attrs.evolve(it, problem=_twice(packages[it.name]))
+        for it in found
+    )
+    return tuple(sorted(listed, key=lambda it: (it.name, it.package, it.target)))
 
 
 def load_library(name: str) -> LibraryBase:
@@ -53,4 +85,118 @@ def load_library(name: str) -> LibraryBase:
     Raises :class:`LibraryError` for a library that is unknown, left out, broken, or brought by two
     packages.
     """
-    raise NotImplementedError
+    allowed = _allowed()
+    if allowed is not None and name not in allowed:
+        raise LibraryError(
+            f"the library {name[:60]!r} is left out: {LIMIT} is {os.environ[LIMIT]!r:.200}",
+            fix=f"add it to {LIMIT}, or unset that",
+        )
+    loaded = _LOADED.get(name)
+    if loaded is not None:
+        return loaded
+    # The metadata is read anew: a package may have been installed meanwhile.
+    libraries = installed_libraries()
+    found = [it for it in libraries if it.name == name]
+    if not found:
+        known = {it.name for it in libraries}
+        fix = nearest(name, known) if known else "no library is installed"
+        raise LibraryError(f"there is no library {name[:60]!r}", fix=fix)
+    if found[0].problem:
+        raise LibraryError(
+            f"the library {name!r} cannot be used: {found[0].problem}",
+            fix="uninstall one of the packages" if len(found) > 1 else "report it to its authors",
+        )
+    # Python imports a module once, also where two threads ask for it.
+    return _LOADED.setdefault(name, _imported(found[0]))
+
+
+def version_of(name: str, module: str) -> str | None:
+    """Return the version of the installed package whose module brings a library, if there is one.
+
+    A library that is made in code, with the name of an installed one, has none.
+    """
+    root = module.partition(".")[0]
+    for it in _declared():
+        if it.name == name and re.split(r"[.:]", it.target)[0] == root:
+            return it.version
+    return None
+
+
+def _allowed() -> set[str] | None:
+    """Return the names of the libraries that may be used, ``None`` for any."""
+    names = os.environ.get(LIMIT)
+    return None if names is None else {name.strip() for name in names.split(",")}
+
+
+def _twice(packages: list[str]) -> str:
+    """Return the problem of a library that is declared more than once."""
+    several = sorted(set(packages))
+    if len(several) == 1:
+        return f"{several[0]} declares it twice"
+    return f"{' and '.join(several)} both bring it"
+
+
+def _declared() -> Iterator[InstalledLibrary]:
+    """Yield what the packages declare; of two versions of a package the first on the path."""
+    seen: set[str] = set()
+    for package in distributions():
+        points = _entry_points(package)
+        if not points:
+            continue
+        name, version = _called(package)
+        normal = re.sub(r"[-_.]+", "-", name).lower()
+        if normal not in seen:
+            for point in points:
+                problem = ""
+                if not LIBRARY_NAME.fullmatch(point.name):
+                    problem = f"{point.name[:60]!r} is no name of a library"
+                elif not _TARGET.fullmatch(point.value):
+                    problem = f"its entry point {point.value[:60]!r} is not module:name"
+                yield InstalledLibrary(point.name, name, version, point.value, problem)
+        seen.add(normal)
+
+
+def _entry_points(package: Distribution) -> list[EntryPoint]:
+    """Return the libraries in the metadata of a package.
+
+    The metadata of a package without a library is not parsed: a mistake in it is no matter here.
+    """
+    try:
+        if GROUP not in (package.read_text("entry_points.txt") or ""):
+            return []
+        return [*package.entry_points.select(group=GROUP)]
+    except Exception:  # noqa: BLE001 (metadata of any package)
+        return []
+
+
+def _called(package: Distribution) -> tuple[str, str]:
+    """Return the name and the version of a package, as far as its metadata has them."""
+    try:
+        # Without metadata, both are None in some versions of Python.
+        found: tuple[object, object] = (package.metadata["Name"], package.metadata["Version"])
+    except Exception:  # noqa: BLE001 (metadata of any package)
+        found = None, None
+    return str(found[0] or "a package without a name"), str(found[1] or "?")
+
+
+def _imported(library: InstalledLibrary) -> LibraryBase:
+    """Return a library after the import of its module.
+
+    Raises :class:`LibraryError` for whatever fails there.
+    """
+    module, _, path = library.target.partition(":")
+    cause: BaseException | None = None
+    try:
+        found: object = reduce(getattr, path.strip().split("."), import_module(module.strip()))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (any code may run there)
+        cause, problem = error, f"{type(error).__name__}: {error}"
+    else:
+        if isinstance(found, LibraryBase) and found.name == library.name:
+            return found
+        problem = f"{library.target} is no Library but {type(found).__name__}"
+        if isinstance(found, LibraryBase):
+            problem = f"{library.target} is the library {found.name!r}"
+    raise LibraryError(
+        f"the library {library} cannot be loaded: {problem}",
+        fix=f"install another version of {library.package}, or report it to its authors",
+    ) from cause
