@@ -6,13 +6,15 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, redirect_stdout
 from datetime import date
 
-from promptdsl import Input, Library, PromptError, SectionInfo
+from promptdsl import Input, Library, LibraryError, PromptError, SectionInfo
 from promptdsl.cli.errors import UsageError, near
 from promptdsl.cli.show import relative, visible
 
 SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"
 WIDTH = 76
+TAKEN = frozenset({*dir(Library), "name"})
+"""What each library has: a section of such a name is an item of it, and no attribute."""
 
 
 @contextmanager
@@ -21,12 +23,15 @@ def loaded_library(name: str) -> Generator[Library]:
 
     Raises :class:`UsageError` for an unknown one, and :class:`LibraryError` for a broken one.
     """
-    known = {library.name for library in Library.installed()}
-    if name not in known:
-        advice = near(name, known) or ": no library is installed"
-        raise UsageError(f"there is no library {name!r}{advice}")
+    is_installed = any(library.name == name for library in Library.installed())
     with redirect_stdout(sys.stderr):
-        yield Library.load(name)
+        try:
+            library = Library.load(name)
+        except LibraryError as error:
+            if is_installed:
+                raise
+            raise UsageError(told(error)) from None
+        yield library
 
 
 @contextmanager

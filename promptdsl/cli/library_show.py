@@ -5,7 +5,17 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from promptdsl import Input, PromptError, Rendered, SectionInfo, TemplateError, Text, render
+from promptdsl import (
+    Input,
+    PlacementError,
+    PromptError,
+    Rendered,
+    SectionInfo,
+    System,
+    TemplateError,
+    Text,
+    render,
+)
 from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
 from promptdsl.cli.errors import UsageError, near
@@ -58,7 +68,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             problem = f"to see what it renders to, give its inputs: {options}"
         else:
             try:
-                rendered = render(_part(library[name], inputs), model=arguments.model)
+                rendered = _rendered(library[name], inputs, arguments.model)
             except TemplateError as error:
                 # Without front matter nobody knows the inputs before it is rendered.
                 if info.inputs is not None:
@@ -95,6 +105,18 @@ def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
         except PromptError as error:
             raise UsageError(f"-p {name}={value}: {told(error)}") from None
     return values
+
+
+def _rendered(
+    component: Callable[..., Any],  # Any: its part
+    inputs: Mapping[str, object],
+    model: str | None,
+) -> Rendered:
+    """Return the render of a section: in a system turn, unless it has turns of its own."""
+    try:
+        return render(System(_part(component, inputs)), model=model)
+    except PlacementError:
+        return render(_part(component, inputs), model=model)
 
 
 def _part(component: Callable[..., Any], inputs: Mapping[str, object]) -> Any:  # Any: its part

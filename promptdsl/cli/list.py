@@ -86,7 +86,7 @@ def _sections(library: Library, arguments: argparse.Namespace) -> str:
             lines += [f"{library.name}:{name}", *wrapped(f"problem: {told(error)}")]
             continue
         rows.append(section_row(info))
-        summary = [info.title, info.description.split("\n\n")[0].replace("\n", " ")]
+        summary = [info.title, info.description if info.kind == "template" else ""]
         lines.append(call_text(info))
         lines += wrapped(": ".join(text for text in summary if text)) if any(summary) else []
     return as_json(rows) if arguments.json else "\n".join(lines)

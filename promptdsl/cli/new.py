@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from promptdsl import Library
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.libraries import TAKEN
 from promptdsl.cli.project import Project
 from promptdsl.cli.show import as_json
 from promptdsl.cli.write_files import write_files
@@ -31,7 +32,7 @@ LIBRARY_FILES = {
     "tone.txt": "tests/__snapshots__/test_sample/test_tone.prompt.txt",
 }
 """Where the files of ``scaffold/library`` go in a project. Their word ``sample`` is its name."""
-TAKEN = ("library", "promptdsl", "sections", "starter", "templates", "tests")
+RESERVED = ("library", "promptdsl", "sections", "starter", "templates", "tests")
 LIBRARY_DESCRIPTION = """\
 Begin a section library: an ordinary Python package with a function, a template, their tests, and
 types for editors. It builds, and its tests pass."""
@@ -92,7 +93,7 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     given: str = arguments.target
     name = re.sub("^promptdsl[-_]", "", given).replace("-", "_")
     _check_name(name, given, "library")
-    if name in TAKEN:
+    if name in RESERVED:
         raise UsageError(f"{name!r} is taken: name the library after its topic, such as support")
     distribution = f"promptdsl-{name.replace('_', '-')}"
     folder = os.path.normpath(distribution if arguments.folder is None else arguments.folder)
@@ -129,7 +130,7 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         _check_name(word, name, "section")
     if arguments.function and "/" in name:
         raise UsageError(f"the name of a function has no /: {name}")
-    if hasattr(Library, name):
+    if name in TAKEN:
         raise UsageError(f"{name!r} is taken: every library has it")
     project = Project.around(os.getcwd(), library)
     if name in project.functions() or os.path.exists(project.template(name)):

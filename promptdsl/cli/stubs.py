@@ -6,14 +6,16 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout, suppress
+from datetime import date
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
-from promptdsl import Library
+from promptdsl import Library, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import OutOfDateError, UsageError
+from promptdsl.cli.libraries import TAKEN
 from promptdsl.cli.python_code import Imports
 from promptdsl.cli.show import as_json
 from promptdsl.cli.target import loaded_target
@@ -26,6 +28,8 @@ changed; --check tells whether that is needed."""
 MARK = "Written by promptdsl stubs"
 WIDEST = 100
 """The widest line with all parameters of a section, in characters."""
+TYPES = {"Literal": Literal, "date": date}
+"""What the types of front matter are made of, besides those of Python itself."""
 
 
 def add_stubs(add_parser: AddParser) -> None:
@@ -115,8 +119,8 @@ def stub_text(library: Library, target: str) -> str:
     """
     variable = target.rpartition(":")[2]
     imports = Imports({"promptdsl": {"Library", "component"}})
-    names = {name for name in library.sections if name.isidentifier()} - {*dir(Library)}
-    methods = [_method(name, library[name], imports) for name in sorted(names)]
+    names = {name for name in library.sections if name.isidentifier()} - TAKEN
+    methods = [_method(library[name], library.sections[name], imports) for name in sorted(names)]
     class_name = "_" + "".join(word.capitalize() for word in re.split(r"\W|_", library.name))
     body = "\n".join(methods) or "    pass\n"
     return (
@@ -126,19 +130,22 @@ def stub_text(library: Library, target: str) -> str:
     )
 
 
-def _method(name: str, function: Callable[..., Any], imports: Imports) -> str:
+def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -> str:
     """Return a section as a method of a stub."""
+    name = info.section.name.partition(":")[2]
     signature = inspect.signature(function)
-    try:
-        signature = inspect.signature(function, eval_str=True)
-    except Exception:  # an annotation may name what exists for type checkers only
-        signature = signature.replace(
-            parameters=[
-                one.replace(annotation=object) if isinstance(one.annotation, str) else one
-                for one in signature.parameters.values()
-            ]
-        )
-    parameters = [*_parameters(signature, imports)]
+    types: dict[str, object] = {}
+    if info.kind == "template":
+        types = {one.name: eval(one.annotation, TYPES) for one in info.inputs or ()}
+    else:
+        # An annotation may name what exists for type checkers only.
+        with suppress(Exception):
+            signature = inspect.signature(function, eval_str=True)
+    typed = (
+        one.replace(annotation=types.get(one.name, one.annotation))
+        for one in signature.parameters.values()
+    )
+    parameters = [*_parameters(typed, imports)]
     head = f"    def {name}({', '.join(parameters)}) -> object:"
     if len(head) > WIDEST:
         inner = "".join(f"        {one},\n" for one in parameters)
@@ -147,11 +154,11 @@ def _method(name: str, function: Callable[..., Any], imports: Imports) -> str:
     return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
 
 
-def _parameters(signature: inspect.Signature, imports: Imports) -> Iterable[str]:
-    """Return the parameters of a signature as code."""
+def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:
+    """Yield parameters as code, with the marks between their kinds."""
     last: object = None
     kinds = inspect.Parameter
-    for one in signature.parameters.values():
+    for one in parameters:
         if last is kinds.POSITIONAL_ONLY and one.kind is not last:
             yield "/"
         if one.kind is kinds.KEYWORD_ONLY and last not in (one.kind, kinds.VAR_POSITIONAL):
