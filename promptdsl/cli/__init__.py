@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="store_true", help="print the version and leave")
     given = sys.argv[1:] if argv is None else argv
     called = next((word for word in given if not word.startswith("-")), None)
-    if given and called == given[0] and called not in COMMANDS:
+    if called is not None and called == given[0] and called not in COMMANDS:
         _print_text(sys.stderr, f"promptdsl: error: {_no_command(called, COMMANDS)}")
         return USAGE
     add_commands(parser, called)

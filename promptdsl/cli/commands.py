@@ -65,9 +65,9 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help=TARGET)
 
 
-def add_arguments(parser: argparse._ArgumentGroup | argparse.ArgumentParser, *, of: str) -> None:
-    """Add the options ``-p`` and ``--props``."""
-    parser.add_argument(
+def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
+    """Add the options ``-p`` and ``--props`` to a parser or a group of one."""
+    add_argument(
         "-p",
         dest="pairs",
         action="append",
@@ -75,6 +75,4 @@ def add_arguments(parser: argparse._ArgumentGroup | argparse.ArgumentParser, *, 
         metavar="KEY=VALUE",
         help=f"an {of}, as text; KEY:=JSON gives any JSON value, such as count:=3; may be repeated",
     )
-    parser.add_argument(
-        "--props", metavar="FILE", help="a JSON object of arguments; -p wins over it"
-    )
+    add_argument("--props", metavar="FILE", help="a JSON object of arguments; -p wins over it")

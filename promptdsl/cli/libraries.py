@@ -2,13 +2,13 @@
 
 import sys
 import textwrap
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, redirect_stdout
 from datetime import date
 
 from promptdsl import Input, Library, LibraryError, PromptError, SectionInfo
 from promptdsl.cli.errors import UsageError, near
-from promptdsl.cli.show import relative, visible
+from promptdsl.cli.show import as_json, relative, visible
 
 SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"
@@ -71,12 +71,12 @@ def _input_row(one: Input) -> dict[str, object]:
 
 
 def plain(value: object) -> object:
-    """Return a default as JSON data: any value without a JSON type as its text."""
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    return value if isinstance(value, str | int | float | bool | None) else short(value)
+    """Return a value if it is data, else its text: the default of a function may be anything."""
+    try:
+        as_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return short(value)
+    return value
 
 
 def short(value: object) -> str:

@@ -44,7 +44,7 @@ def add_show(add_parser: AddParser) -> None:
         add_parser, "show", takes="SECTION", description=DESCRIPTION, failed=FAILED
     )
     parser.add_argument("target", metavar="SECTION", help=SECTION)
-    add_arguments(parser, of="input of the section")
+    add_arguments(parser.add_argument, of="input of the section")
     parser.add_argument("--model", metavar="NAME", help="the model whose tokens are counted")
     parser.add_argument(
         "--json", action="store_true", help="print the same as JSON, with the schema of the inputs"
@@ -153,7 +153,9 @@ def _json_text(info: SectionInfo, missing: list[Input], rendered: Rendered | Non
     inputs = info.inputs or ()
     schema = {
         "type": "object",
-        "properties": {one.name: plain(one.schema) for one in inputs},
+        "properties": {
+            one.name: {key: plain(value) for key, value in one.schema.items()} for one in inputs
+        },
         "required": [one.name for one in inputs if one.required],
         "additionalProperties": info.inputs is None,
     }

@@ -44,7 +44,7 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         usage += "without it the provider of --model, or text"
     group.add_argument("--for", dest="form", choices=choices, metavar=metavar, help=usage)
     group.add_argument("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
-    add_arguments(group, of="argument of the function")
+    add_arguments(group.add_argument, of="argument of the function")
     group.add_argument(
         "--budget",
         type=_token_budget,
