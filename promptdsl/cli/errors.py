@@ -11,6 +11,14 @@ from promptdsl import PromptError
 class UsageError(Exception):
     """The command was called wrongly."""
 
+    code = 2
+
+
+class OutOfDateError(UsageError):
+    """A file is not what the command would write; nothing was called wrongly."""
+
+    code = 1
+
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return ``": did you mean 'x'?"`` for the nearest known names, else the list of them."""

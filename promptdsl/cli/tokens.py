@@ -8,9 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from promptdsl.cli.arguments import read_arguments
+from promptdsl.cli.commands import AddParser, add_command, add_target
 from promptdsl.cli.options import (
-    AddParser,
-    add_command,
     add_request,
     render_notes,
     rendered_target,
@@ -39,9 +38,9 @@ def add_tokens(add_parser: AddParser) -> None:
         add_parser,
         "tokens",
         takes="TARGET",
-        summary="count the tokens of a prompt, part by part",
         description=DESCRIPTION,
     )
+    add_target(parser)
     add_request(parser, marks=True, texts=False)
     group = parser.add_argument_group("output")
     group.add_argument(
