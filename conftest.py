@@ -8,8 +8,10 @@ For each name, the last block above that assigns it runs first, and only these n
 on. A block that is only shown, such as one that calls a model, is of the language `py`.
 """
 
+import gc
 import re
 import symtable
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -76,6 +78,17 @@ def needed(example: Example) -> set[str]:
     modules = re.findall(r"^ *(?:from|import) ([\w.]+)", example.parsed, re.MULTILINE)
     own = {SDKS[name] for name in SDKS for module in modules if f"{module}.".startswith(f"{name}.")}
     return own.union(*map(needed, used(example).values()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what is collected, which stays to the end, out of every search for garbage."""
+    gc.disable()
+    result = yield
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

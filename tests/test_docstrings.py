@@ -33,6 +33,7 @@ def test_the_example_of_a_public_name_runs(name: str) -> None:
     assert not report, "".join(report)
 
 
+@pytest.mark.slow
 def test_every_class_has_a_name_of_its_own() -> None:
     """No two classes of the package share a name, whatever their rooms."""
     files: dict[str, list[str]] = defaultdict(list)

@@ -609,10 +609,11 @@ ENCODED = [place for place in PLACES if place.encoded and place.notation != "jso
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_values_are_spans(name: str) -> None:
+@pytest.mark.parametrize("values", [FENCES[:1], pytest.param(FENCES[1:3], marks=pytest.mark.slow)])
+def test_values_are_spans(name: str, values: list[str]) -> None:
     """Every value in an encoded place is a span, from which it comes back."""
     places = [place for place in GROUPS[name] if place in ENCODED]
-    found = [(place.name, value, _values(place, value)) for place in places for value in FENCES[:3]]
+    found = [(place.name, value, _values(place, value)) for place in places for value in values]
     assert [] == [it for it in found if it[2][0] or it[1] not in it[2][1]]
 
 
@@ -656,7 +657,10 @@ def takes_volatile(place: ValuePlace) -> bool:
 VOLATILE = [place for place in PLACES if takes_volatile(place)]
 
 
-@pytest.mark.parametrize("value", ["now", FENCES[0], "-1\n# x", "<b>"])
+@pytest.mark.parametrize(
+    "value",
+    ["now", FENCES[0], *(pytest.param(it, marks=pytest.mark.slow) for it in ("-1\n# x", "<b>"))],
+)
 def test_volatile_values(value: str) -> None:
     """A volatile value is written as the same value is, with a span and its label."""
     wrong = [place.name for place in VOLATILE if not is_alike(place, value)]
@@ -853,10 +857,10 @@ def test_what_a_template_does_with_a_volatile_value() -> None:
     "many",
     [
         nested,
-        lambda n: System(Table([["a", "b"]] * n)),
         *(
             pytest.param(many, marks=pytest.mark.slow)
             for many in (
+                lambda n: System(Table([["a", "b"]] * n)),
                 lambda n: System(*(Text("a ", Value("b")) for _ in range(n))),
                 lambda n: System(List(*("a" for _ in range(n)))),
                 lambda n: Timeline(*(User("a", merge=False) for _ in range(n))),

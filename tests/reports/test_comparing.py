@@ -287,6 +287,7 @@ def test_large_prompts_are_compared(
     assert expected.format(count) == (found and found.what)
 
 
+@pytest.mark.slow
 def test_many_parts_of_one_text_are_compared() -> None:
     """Twenty thousand parts of one message are no more work than as many messages."""
     parts = [{"type": "text", "text": "word " * 60}] * 20_000

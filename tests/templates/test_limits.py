@@ -112,7 +112,7 @@ GIVEN: dict[str, Any] = {
 }
 
 
-SLOW = {"recursive loops", "loops that know themselves", "filters of items", "pieces"}
+SLOW = {"recursive loops", "loops that know themselves", "filters of items", "pieces", "slice"}
 
 
 @pytest.mark.parametrize(
