@@ -215,7 +215,6 @@ from promptdsl.tree.rewrite import covering, replace
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 __all__ = [
-    "LOADED_LIBRARIES",
     "ABSENT",
     "ASSUMED",
     "BASE_LINE",
@@ -239,6 +238,7 @@ __all__ = [
     "KINDS",
     "LEVELS",
     "LIBRARY",
+    "LOADED_LIBRARIES",
     "MARKDOWN",
     "MAX_BYTES",
     "NAMED",

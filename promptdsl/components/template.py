@@ -47,9 +47,9 @@ class Template(Component, TemplateNode):
 
     def __new__(
         cls,
-        name: object = LEFT_OUT,
+        name: str | PathLike[str],
         /,
-        vars: object = None,  # noqa: A002 (the field's word)
+        vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
         **inputs: object,
     ) -> Self:
         """Return the component of a section for a qualified name, and a template for another."""
@@ -79,6 +79,10 @@ class Template(Component, TemplateNode):
         template = object.__new__(cls)
         _begin_template(template, partial(TemplateSource.from_text, source), vars, inputs)
         return template
+
+
+# As that of any required argument that is left out.
+Template.__new__.__defaults__ = (LEFT_OUT, None)
 
 
 @door
@@ -136,7 +140,9 @@ def _begin_template(
 
     try:
         component.template = source()
-        variables = {} if mapping is None else check_variables(mapping, known)
+        variables: Mapping[str, object] = {}
+        if mapping is not None:
+            variables = check_variables(mapping, known)
         for name in inputs:
             if name in variables:
                 raise _given_twice(name)
