@@ -1,12 +1,12 @@
 """Text made from a Jinja template when the prompt is rendered."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike
 from typing import Self, cast
 
 from promptdsl.components.arguments import adopt_values
-from promptdsl.components.options import is_name
 from promptdsl.components.overrides import section_at
 from promptdsl.components.scope import Component, open_block, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
@@ -19,6 +19,9 @@ from promptdsl.templates import TemplateSource, check_inputs, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
+
+_SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:[^/\\:]")
+"""How the qualified name of a section begins, and no path does."""
 
 
 class Template(Component, TemplateNode):
@@ -53,7 +56,7 @@ class Template(Component, TemplateNode):
         **inputs: object,
     ) -> Self:
         """Return the component of a section for a qualified name, and a template for another."""
-        if isinstance(name, str) and ":" in name and is_name(name.partition(":")[0]):
+        if isinstance(name, str) and ":" in name and _SECTION.match(name):
             # The component of a section: then Python does not call __init__.
             return cast("Self", _section(name, vars, inputs))
         return object.__new__(cls)

@@ -3,12 +3,24 @@
 # Functions in the place of others take what those take.
 # ruff: noqa: ARG001, ARG005
 
+import pickle
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from promptdsl import Library, OptionError, Section, System, Text, component, override, render
+from promptdsl import (
+    Lazy,
+    Library,
+    Node,
+    OptionError,
+    Section,
+    System,
+    Text,
+    component,
+    override,
+    render,
+)
 from tests.errors import lines_of, raised
 from tests.libraries.packages import SUPPORT, package
 
@@ -151,3 +163,22 @@ def test_ids_of_sections() -> None:
     """The id of a section in a section of a library is overridden as any other."""
     with override({"tone": Section("tone", "Be kind.")}):
         assert "Be kind." == text(support().tone("Ada"))
+
+
+def lazily(_: object) -> Node:
+    """Return a section of a library, when a prompt is rendered."""
+    return support().refunds(region="EU")
+
+
+def other(region: str, days: int = 3, tags: object = ()) -> str:
+    """Return other refunds."""
+    return f"None in {region}."
+
+
+def test_a_lazy_under_an_override() -> None:
+    """A Lazy is called with the overrides around it, by component or name, also after a pickle."""
+    with override({support().refunds: other}):
+        part = System(Lazy(lazily))
+    loaded = pickle.loads(pickle.dumps(part))
+    assert part == loaded
+    assert "None in EU." == render(part).messages[0].text == render(loaded).messages[0].text
