@@ -153,7 +153,7 @@ def _named(tree: Node) -> Iterator[Path]:
         if template is not None and template.kind == "path":
             yield Path(template.value).resolve().parent
         if template is not None and template.folder is not None:
-            yield Path(template.folder.folder).resolve()
+            yield Path(template.folder.folder)
         for source in _sources(node):
             if source.kind == "path" and not source.from_data:
                 yield Path(source.value).resolve()

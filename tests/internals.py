@@ -216,7 +216,6 @@ from promptdsl.tree.rewrite import covering, replace
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 __all__ = [
-    "LOADED_LIBRARIES",
     "ABSENT",
     "ASSUMED",
     "BASE_LINE",
@@ -240,6 +239,7 @@ __all__ = [
     "KINDS",
     "LEVELS",
     "LIBRARY",
+    "LOADED_LIBRARIES",
     "MARKDOWN",
     "MAX_BYTES",
     "NAMED",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from inspect import Parameter, unwrap
 from types import FunctionType
-from typing import TYPE_CHECKING, Never, TypeGuard, cast
+from typing import TYPE_CHECKING, Never, TypeAlias, TypeGuard, cast
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -38,7 +38,8 @@ COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 """All components that functions were made into, and their names: several may have the same."""
 
 
-SECTIONS: "WeakKeyDictionary[Function, Callable[[], LibrarySection]]" = WeakKeyDictionary()
+_Told: TypeAlias = "Callable[[], LibrarySection]"
+SECTIONS: WeakKeyDictionary[Function, _Told] = WeakKeyDictionary()
 """The functions that sections of libraries were made of, and what tells their section."""
 
 
@@ -65,10 +66,10 @@ def override(
 
     A key is a component, its name, or its name with its module (``"shop.prompts.tone"``), which
     tells two components of one name apart; the qualified name of a section of a :class:`Library`
-    (``"support:tone"``), which has no other name; the id of a :class:`Section`; or a part that a
-    module exports (a constant). A component is replaced by a function that takes its arguments, or by a
-    part; a section and a constant by a part. A section takes the whole place of a section; any
-    other part becomes its content, under its id and title.
+    (``"support:tone"``), which its bare name does not replace; the id of a :class:`Section`; or a
+    part that a module exports (a constant). A component is replaced by a function that takes its
+    arguments, or by a part; a section and a constant by a part. A section takes the whole place of
+    a section; any other part becomes its content, under its id and title.
 
     The innermost override wins. When a function calls the component it replaces, it gets the
     original, or the next override around it. Parts that were written before stay as they are, until
@@ -118,6 +119,9 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
     if not made and isinstance(key, str) and ":" in key:
         made = [section_at(key)]
+    if made and ":" in COMPONENTS[made[0]]:
+        # A section goes by its name, which is the same after a pickle.
+        key = COMPONENTS[made[0]]
     name = key if isinstance(key, str) else getattr(key, "__name__", kind_of(key))
     if isinstance(key, Node):
         name = named_label(key)

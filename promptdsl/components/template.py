@@ -1,12 +1,12 @@
 """Text made from a Jinja template when the prompt is rendered."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike
 from typing import Self, cast
 
 from promptdsl.components.arguments import adopt_values
-from promptdsl.components.options import is_name
 from promptdsl.components.overrides import section_at
 from promptdsl.components.scope import Component, open_block, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
@@ -19,6 +19,9 @@ from promptdsl.templates import TemplateSource, check_inputs, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
+
+_SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:[^/\\:]")
+"""How the qualified name of a section begins, and no path does."""
 
 
 class Template(Component, TemplateNode):
@@ -47,13 +50,13 @@ class Template(Component, TemplateNode):
 
     def __new__(
         cls,
-        name: object = LEFT_OUT,
+        name: str | PathLike[str],
         /,
-        vars: object = None,  # noqa: A002 (the field's word)
+        vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
         **inputs: object,
     ) -> Self:
         """Return the component of a section for a qualified name, and a template for another."""
-        if isinstance(name, str) and ":" in name and is_name(name.partition(":")[0]):
+        if isinstance(name, str) and ":" in name and _SECTION.match(name):
             # The component of a section: then Python does not call __init__.
             return cast("Self", _section(name, vars, inputs))
         return object.__new__(cls)
@@ -79,6 +82,10 @@ class Template(Component, TemplateNode):
         template = object.__new__(cls)
         _begin_template(template, partial(TemplateSource.from_text, source), vars, inputs)
         return template
+
+
+# As that of any required argument that is left out.
+Template.__new__.__defaults__ = (LEFT_OUT, None)
 
 
 @door
@@ -136,7 +143,9 @@ def _begin_template(
 
     try:
         component.template = source()
-        variables = {} if mapping is None else check_variables(mapping, known)
+        variables: Mapping[str, object] = {}
+        if mapping is not None:
+            variables = check_variables(mapping, known)
         for name in inputs:
             if name in variables:
                 raise _given_twice(name)

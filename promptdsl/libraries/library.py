@@ -1,5 +1,7 @@
 """The library: sections and templates under one name."""
 
+# The sections of a library belong to it, and read its private names.
+# pyright: reportPrivateUsage=false
 import inspect
 import operator
 import os
@@ -14,9 +16,11 @@ from typing import NamedTuple, cast
 
 from promptdsl.components.custom import CustomComponent, component_of, join_library
 from promptdsl.components.overrides import COMPONENTS, SECTIONS, original_of
+from promptdsl.components.replacements import Function
 from promptdsl.components.scope import getframe
 from promptdsl.components.template import section_text
 from promptdsl.foundation.errors import LibraryError, nearest
+from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import door, outside
@@ -156,9 +160,13 @@ class Library(LibraryBase):
         """The version of its package, ``None`` for a library that is not installed."""
         return version_of(self.name, self._module)
 
-    @cached_property
+    @property
     def templates(self) -> TemplateFolder | None:
         """The folder of its templates, ``None`` without one."""
+        return self._templates
+
+    @cached_property
+    def _templates(self) -> TemplateFolder | None:
         if self._folder is None:
             return None
         return TemplateFolder(
@@ -303,7 +311,7 @@ class _TemplateSignature(Signature):
         ]
         if inputs is None:
             parameters = [Parameter("inputs", Parameter.VAR_KEYWORD, annotation=object)]
-        super().__init__(parameters, return_annotation=CustomComponent)
+        super().__init__(parameters, return_annotation=_Written("CustomComponent"))
         self.section = section
 
     def bind(self, /, *args: object, **kwargs: object) -> inspect.BoundArguments:
@@ -327,7 +335,7 @@ def _plain(value: object) -> object:
     """Return an input as it is checked: a volatile one is its value, in a list too."""
     if isinstance(value, VolatileNode):
         return labelled(value.plain, value.label or "")
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_plain(item) for item in value] if is_list(value) else value
 
 
 def _template_section(folder: TemplateFolder, name: str, module: str) -> SectionFunction:
@@ -395,11 +403,11 @@ def _named(library: str, sections: object, folder: str | None) -> dict[str, Sect
     """Return components by their names, or raise :class:`LibraryError` for what is none."""
     if not isinstance(sections, Iterable) or isinstance(sections, str):
         raise LibraryError(
-            f"sections of the library {library!r} is {kind_of(sections)}, no list",
+            f"the library {library!r} takes a list of sections, not {kind_of(sections)}",
             fix="write sections=[tone], a list of components",
         )
     named: dict[str, SectionFunction] = {}
-    for made in sections:
+    for made in cast("Iterable[Function]", sections):
         problem = fix = ""
         if not inspect.isfunction(made) or made not in COMPONENTS:
             name = getattr(made, "__name__", kind_of(made))
@@ -413,7 +421,7 @@ def _named(library: str, sections: object, folder: str | None) -> dict[str, Sect
                 problem, fix = f"two sections are called {name!r}", "write @component(name=...)"
             elif folder is not None and os.path.isfile(os.path.join(folder, name + SUFFIX)):
                 problem, fix = f"{name!r} is a function and a template", "rename one of them"
-            named[name] = made
+            named[name] = cast("SectionFunction", made)
         if problem:
             raise LibraryError(f"the library {library!r}: {problem}", fix=fix)
     return named

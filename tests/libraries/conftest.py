@@ -10,7 +10,7 @@ from tests.libraries.packages import REFUNDS, SUPPORT, installed, package
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder on the path, in which the library ``support`` is installed."""
+    """Give a folder on the path, in which the library ``support`` is installed."""
     monkeypatch.delenv("PROMPTDSL_LIBRARIES", raising=False)
     folder = tmp_path / "site"
     templates = {

@@ -10,6 +10,8 @@ from promptdsl import Library, LibraryError, Template
 from tests.errors import raised
 from tests.libraries.packages import SUPPORT, package
 
+pytestmark = pytest.mark.usefixtures("site")
+
 HOUSE = "from promptdsl import Library\nlibrary = Library({!r})\n"
 
 
@@ -37,7 +39,7 @@ def test_two_hundred_libraries(site: Path) -> None:
     assert {"acme_lib117"} == _ours()
 
 
-def test_the_version(site: Path) -> None:
+def test_the_version() -> None:
     """A library knows the version of its package; one that is made in code has none."""
     assert "1.2.0" == Library.load("support").version
     assert None is Library("support").version
@@ -56,7 +58,7 @@ def test_the_limit(
     assert names == [it.name for it in Library.installed()]
 
 
-def test_a_library_that_is_left_out(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that is left out is not used by name, loaded before or not."""
     Library.load("support")
     monkeypatch.setenv("PROMPTDSL_LIBRARIES", "starter")
@@ -151,12 +153,12 @@ def test_a_package_that_is_installed_meanwhile(site: Path) -> None:
     assert "house" == Library.load("house").name
 
 
-def test_a_name_that_is_nearly_right(site: Path) -> None:
+def test_a_name_that_is_nearly_right() -> None:
     """An unknown library suggests the nearest one."""
     assert "did you mean 'support'?" == raised(LibraryError, lambda: Library.load("suport")).fix
 
 
-def test_threads_that_load_at_once(site: Path) -> None:
+def test_threads_that_load_at_once() -> None:
     """Threads that load a library at once get one object, and its sections are one."""
     with ThreadPoolExecutor(8) as threads:
         loaded = [*threads.map(lambda _: Library.load("support"), range(8))]

@@ -1,10 +1,26 @@
 """Overrides of sections of libraries: by qualified name and by component, and of nothing else."""
 
+# Functions in the place of others take what those take.
+# ruff: noqa: ARG001, ARG005
+
+import pickle
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from promptdsl import Library, OptionError, Section, System, Text, component, override, render
+from promptdsl import (
+    Lazy,
+    Library,
+    Node,
+    OptionError,
+    Section,
+    System,
+    Text,
+    component,
+    override,
+    render,
+)
 from tests.errors import lines_of, raised
 from tests.libraries.packages import SUPPORT, package
 
@@ -23,7 +39,7 @@ def text(part: object) -> str:
 
 def mine(name: str, level: int = 3) -> str:
     """Return another tone."""
-    return f"Be like {name}."
+    return f"Be like {name}{'!' * (level - 3)}."
 
 
 def test_by_qualified_name() -> None:
@@ -47,23 +63,27 @@ def test_a_template_by_qualified_name() -> None:
 
 def test_by_a_plain_import() -> None:
     """An override of a section holds where it is used by a plain import, and by that function."""
-    support()
-    import acme_support
-
+    tone = import_module("acme_support").tone
     with override({"support:tone": mine}):
-        by_name = text(acme_support.tone("Ada"))
-    with override({acme_support.tone: mine}):
+        by_name = text(tone("Ada"))
+    with override({tone: mine}):
         by_function = text(support().tone("Ada"))
     assert ("Be like Ada.", "Be like Ada.") == (by_name, by_function)
 
 
 def test_a_bare_name() -> None:
     """A bare name replaces no section of a library; the error suggests the qualified name."""
-    support()
-    error = raised(OptionError, lambda: override({"refunds_": mine}))
-    assert "no component is called 'refunds_'" == error.what
-    error = raised(OptionError, lambda: override({"card": mine}))
-    assert "a section of a library has its full name: 'support:card'" == error.fix
+
+    @component
+    def greeting() -> str:
+        return "Hi."
+
+    Library("house", sections=[greeting])
+    error = raised(OptionError, lambda: override({"greeting": lambda: "Bye."}))
+    assert ("no component is called 'greeting'", "house:greeting") == (
+        error.what,
+        error.fix.partition("name: ")[2].strip("'"),
+    )
 
 
 def test_a_bare_name_of_a_component() -> None:
@@ -93,7 +113,7 @@ def test_by_a_section_of_another_library(site: Path) -> None:
     house = Library.load("house")
     with override({"support:tone": house.tone}):
         part = support().tone("Ada")
-    assert ("Act as Ada, at 3.", "house:tone") == (text(part), part.section.name)
+    assert ("Act as Ada, at 3.", "house:tone") == (text(part), part.section and part.section.name)
     assert "support:tone (overridden by house:tone)" in str(System(part))
 
 
@@ -143,3 +163,22 @@ def test_ids_of_sections() -> None:
     """The id of a section in a section of a library is overridden as any other."""
     with override({"tone": Section("tone", "Be kind.")}):
         assert "Be kind." == text(support().tone("Ada"))
+
+
+def lazily(_: object) -> Node:
+    """Return a section of a library, when a prompt is rendered."""
+    return support().refunds(region="EU")
+
+
+def other(region: str, days: int = 3, tags: object = ()) -> str:
+    """Return other refunds."""
+    return f"None in {region}."
+
+
+def test_a_lazy_under_an_override() -> None:
+    """A Lazy is called with the overrides around it, by component or name, also after a pickle."""
+    with override({support().refunds: other}):
+        part = System(Lazy(lazily))
+    loaded = pickle.loads(pickle.dumps(part))
+    assert part == loaded
+    assert "None in EU." == render(part).messages[0].text == render(loaded).messages[0].text

@@ -25,6 +25,14 @@ _MISTAKE = re.compile(
 )
 _PICTURE = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00"
 
+_REFUNDS = """---
+inputs:
+  region: one of EU, US  # where the customer lives
+  days: int = 30
+---
+Refunds in {{ region }} within {{ days }} days.
+"""
+
 
 class Told(NamedTuple):
     """What a user is told of a mistake, and the place that it names first."""
@@ -73,6 +81,8 @@ def fill(shop: Path) -> None:
     (shop / "prompts" / "system.md.j2").write_text("You work for {{ shop }}.\n", "utf-8")
     (shop / "shot.png").write_bytes(_PICTURE)
     (shop / "notes.txt").write_text("Call Bob.\n", "utf-8")
+    (shop / "sections").mkdir()
+    (shop / "sections" / "refunds.md.j2").write_text(_REFUNDS, "utf-8")
 
 
 def _run(code: str) -> Told:
