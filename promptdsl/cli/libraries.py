@@ -44,7 +44,8 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
     if not colon or not library_name or not name:
         raise UsageError(f"SECTION is library:name, not {target!r}: promptdsl list shows them")
     with loaded_library(library_name) as library:
-        if name not in library.sections:
+        # Only names are looked at: a broken section says itself what is wrong.
+        if name not in [*library.sections]:
             advice = near(name, library.sections)
             raise UsageError(f"{library_name} has no section {name!r}{advice}")
         yield library, name
