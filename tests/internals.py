@@ -171,6 +171,7 @@ from promptdsl.templates.folders import (
     templates_root,
 )
 from promptdsl.templates.front_matter import FrontMatter, split
+from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import check_name
@@ -215,6 +216,7 @@ from promptdsl.tree.rewrite import covering, replace
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 __all__ = [
+    "LOADED_LIBRARIES",
     "ABSENT",
     "ASSUMED",
     "BASE_LINE",

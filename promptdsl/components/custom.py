@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, ParamSpec, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, cast, overload
 from weakref import WeakKeyDictionary
 
 from promptdsl.components.arguments import adopt, gather
@@ -41,12 +41,14 @@ from promptdsl.components.scope import (
 )
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError, nearest
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import author, door, outside
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
 from promptdsl.tree.node import DEFAULTS, Node, label, walk
+
+if TYPE_CHECKING:
+    from promptdsl.foundation.library_section import LibrarySection
 
 P = ParamSpec("P")
 
@@ -211,6 +213,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             at=(author(),),
         )
     signature, yields = inspect.signature(original), inspect.isgeneratorfunction(original)
+    names = (component_name, f"{original.__module__}.{component_name}")
     section: Callable[[], LibrarySection] | None = None
 
     @wraps(original)
@@ -221,7 +224,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         if section is not None:
             frame = outside(frame)
         block.code, block.offset = frame.f_code, frame.f_lasti
-        block.name, block.by, block.running = component_name, None, None
+        block.name, block.by, block.running = names[0], None, None
         block.section = None if section is None else section()
         _move_in(block, (*args, *kwargs.values()))
         function: Function = original
@@ -233,8 +236,8 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             function, block.by, block.section = _stand_in(entry)
             problem = difference(original, function)
             if problem:
-                at = (block.source, entry.line)
-                raise unfit(component_name, original, (function, problem), at)
+                wrong, at = (function, problem), (block.source, entry.line)
+                raise unfit(names[0], original, wrong, at)
             inside = inside.without(entry)
         try:
             signature.bind(*args, **kwargs)
@@ -253,18 +256,16 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         Container.__exit__(block, None, None, None)
         return block
 
-    def join(its_names: tuple[str, str], its_section: Callable[[], LibrarySection]) -> None:
-        nonlocal component_name, names, section, signature
-        component_name, names, section = its_names[0], its_names, its_section
-        signature = inspect.signature(original)
+    def join(its_names: tuple[str, str], its_section: "Callable[[], LibrarySection]") -> None:
+        nonlocal names, section
+        names, section = its_names, its_section
 
     COMPONENTS[write] = component_name
-    names = (component_name, qualified(write))
     _JOINING[write] = join
     return write
 
 
-def join_library(made: Function, name: str, section: Callable[[], LibrarySection]) -> None:
+def join_library(made: Function, name: str, section: "Callable[[], LibrarySection]") -> None:
     """Let a component be a section of a library, of this qualified name.
 
     ``section`` must not keep the component alive.
@@ -278,7 +279,7 @@ _JOINING: WeakKeyDictionary[Function, Callable[..., None]] = WeakKeyDictionary()
 """For each component the function that lets it be a section of a library."""
 
 
-def _stand_in(replacement: Replacement) -> tuple[Function, str | None, LibrarySection | None]:
+def _stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySection | None]":
     """Return the function that is called instead of a component, its name, and its section."""
     by = replacement.by
     if isinstance(by, Node):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from inspect import Parameter, unwrap
 from types import FunctionType
-from typing import Never, TypeGuard, cast
+from typing import TYPE_CHECKING, Never, TypeGuard, cast
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -24,7 +24,6 @@ from promptdsl.components.replacements import (
 )
 from promptdsl.foundation.errors import OptionError, ScopeError, nearest
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.messages.field_checks import kind_of
@@ -32,11 +31,14 @@ from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import BARE, BUSY
 from promptdsl.tree.node import Node, label, make, named_label
 
+if TYPE_CHECKING:
+    from promptdsl.foundation.library_section import LibrarySection
+
 COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 """All components that functions were made into, and their names: several may have the same."""
 
 
-SECTIONS: WeakKeyDictionary[Function, Callable[[], LibrarySection]] = WeakKeyDictionary()
+SECTIONS: "WeakKeyDictionary[Function, Callable[[], LibrarySection]]" = WeakKeyDictionary()
 """The functions that sections of libraries were made of, and what tells their section."""
 
 
@@ -62,8 +64,9 @@ def override(
     """Return a ``with`` block in which components, sections and constants are replaced.
 
     A key is a component, its name, or its name with its module (``"shop.prompts.tone"``), which
-    tells two components of one name apart; the id of a :class:`Section`; or a part that a library
-    exports (a constant). A component is replaced by a function that takes its arguments, or by a
+    tells two components of one name apart; the qualified name of a section of a :class:`Library`
+    (``"support:tone"``), which has no other name; the id of a :class:`Section`; or a part that a
+    module exports (a constant). A component is replaced by a function that takes its arguments, or by a
     part; a section and a constant by a part. A section takes the whole place of a section; any
     other part becomes its content, under its id and title.
 
@@ -72,8 +75,9 @@ def override(
     they are included or passed as arguments in the block; a :class:`Lazy` written in the block is
     called with the same overrides.
 
-    Raises :class:`OptionError` for an unknown name, a function that takes other arguments, and at
-    the end of the block for a section or constant that was not in it.
+    Raises :class:`LibraryError` for an unknown library or section, :class:`OptionError` for any
+    other unknown name, a function that takes other arguments, and at the end of the block for a
+    section or constant that was not in it.
 
     >>> from promptdsl import Section, System, component, override, render
     >>> @component

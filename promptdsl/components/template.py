@@ -15,7 +15,7 @@ from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.templates import TemplateSource, check_variables
+from promptdsl.templates import TemplateSource, check_inputs, check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
@@ -24,15 +24,17 @@ from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
 class Template(Component, TemplateNode):
     """Text made from a Jinja template when the prompt is rendered.
 
-    ``name`` is that of a template in a registered folder, or the path of a file;
-    ``Template.from_string`` takes the template itself. Its text is author text. ``vars``, a
-    mapping, and all keywords are its variables: plain data, which is encoded as a :class:`Value`
-    is; ``trusted(text)`` marks a string as author text, and a :class:`Volatile` keeps its label
-    where it is inserted unchanged. A keyword that the template never names is a hint.
+    ``name`` is that of a template in a registered folder, the path of a file, or the qualified name
+    of a section of an installed library, such as ``"support:refunds"``; ``Template.from_string``
+    takes the template itself. Its text is author text. ``vars``, a mapping, and all keywords are
+    its variables: plain data, which is encoded as a :class:`Value` is; ``trusted(text)`` marks a
+    string as author text, and a :class:`Volatile` keeps its label where it is inserted unchanged. A
+    keyword that the template never names is a hint.
 
     Raises :class:`ContentError` for variables that are no plain data, and :class:`TemplateError`
-    for a text that marks one as ``{name}`` or ``$name``. Any other mistake in the template is a
-    :class:`TemplateError` when it is rendered.
+    for a text that marks one as ``{name}`` or ``$name``, and for inputs that do not fit the front
+    matter of a text or a section; :class:`LibraryError` for an unknown library or section. Any
+    other mistake in the template is a :class:`TemplateError` when it is rendered.
 
     >>> from promptdsl import System, Template, render
     >>> system = System(Template.from_string("You help {{ name }}.", name="Ann"))
@@ -50,6 +52,7 @@ class Template(Component, TemplateNode):
         vars: object = None,  # noqa: A002 (the field's word)
         **inputs: object,
     ) -> Self:
+        """Return the component of a section for a qualified name, and a template for another."""
         if isinstance(name, str) and ":" in name and is_name(name.partition(":")[0]):
             # The component of a section: then Python does not call __init__.
             return cast("Self", _section(name, vars, inputs))
@@ -103,7 +106,7 @@ def _given_twice(name: str) -> ContentError:
 def section_text(source: TemplateSource, inputs: dict[str, object]) -> Template:
     """Return the template of a section, written into the open block of its component."""
     template = object.__new__(Template)
-    _begin_template(template, lambda: source, None, inputs, open_block())
+    _begin_template(template, lambda: source, None, inputs, at=open_block())
     return template
 
 
@@ -113,6 +116,7 @@ def _begin_template(
     source: Callable[[], TemplateSource],
     mapping: Mapping[str, object] | None,
     inputs: dict[str, object],
+    *,
     at: Node | None = None,
 ) -> None:
     """Fill a template from its source and its variables, and put it into the open block.
@@ -132,11 +136,12 @@ def _begin_template(
 
     try:
         component.template = source()
-        variables = check_variables({} if mapping is None else mapping, known)
+        variables = {} if mapping is None else check_variables(mapping, known)
         for name in inputs:
             if name in variables:
                 raise _given_twice(name)
-        component.variables = check_variables({**variables, **inputs}, known)
+        variables = check_variables({**variables, **inputs}, known)
+        component.variables = check_inputs(component.template, variables)
         component.keywords = tuple(inputs)
         _check_braces(component)
         if volatile:

@@ -13,13 +13,13 @@ from types import FunctionType
 from typing import NamedTuple, cast
 
 from promptdsl.components.custom import CustomComponent, component_of, join_library
-from promptdsl.components.options import is_name
 from promptdsl.components.overrides import COMPONENTS, SECTIONS, original_of
+from promptdsl.components.scope import getframe
 from promptdsl.components.template import section_text
-from promptdsl.foundation.errors import LibraryError, PromptError, nearest
+from promptdsl.foundation.errors import LibraryError, nearest
 from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import author, door, outside
+from promptdsl.foundation.source import door, outside
 from promptdsl.libraries.section_info import SectionInfo
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates import TemplateSource
@@ -101,7 +101,7 @@ class Library(LibraryBase):
         keep_trailing_newline: bool = False,
         reload: bool = False,
     ) -> None:
-        frame = outside(inspect.currentframe())  # type: ignore[arg-type] # CPython has frames
+        frame = outside(getframe(0))
         if not isinstance(name, str) or not LIBRARY_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LibraryError(
                 f"{name!r:.60} is no name of a library",
@@ -125,7 +125,7 @@ class Library(LibraryBase):
     def _join(self, section: str, made: SectionFunction) -> None:
         """Let a component be a section of this library."""
         name, module = f"{self.name}:{section}", self._module
-        file = original_of(made).__code__.co_filename  # type: ignore[attr-defined] # a function
+        file = cast("FunctionType", original_of(made)).__code__.co_filename
 
         @cache
         def told() -> LibrarySection:
@@ -220,16 +220,16 @@ class _Sections(Mapping[str, SectionInfo]):
             made = library[name]
         except UnknownSection as error:
             raise _UnknownKey(error.what, fix=error.fix, at=error.at) from None
-        if name in library._functions:  # noqa: SLF001 (its own library)
+        if name in library._functions:
             return _of_function(made)
         assert library.templates is not None
         return _TemplateSection(library.templates, name).info()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.library._names())  # noqa: SLF001 (its own library)
+        return iter(self.library._names())
 
     def __len__(self) -> int:
-        return len(self.library._names())  # noqa: SLF001 (its own library)
+        return len(self.library._names())
 
     def __repr__(self) -> str:
         return f"<sections of {self.library.name!r}: {', '.join(self)}>"
@@ -311,7 +311,7 @@ class _TemplateSignature(Signature):
         if args:
             raise TypeError("its inputs are given by name")
         self.section.read().front.checked({name: _plain(it) for name, it in kwargs.items()})
-        return inspect.BoundArguments(self, {})  # type: ignore[arg-type] # nobody reads it
+        return super().bind(**kwargs)
 
 
 class _Written(str):
@@ -456,7 +456,8 @@ def _template_names(folder: str) -> list[str]:
 def _check_version(library: str, requires: object) -> None:
     """Raise :class:`LibraryError` for a library that needs another version of promptdsl."""
     found = _REQUIRES.fullmatch(requires) if isinstance(requires, str) else None
-    conditions = [_CONDITION.fullmatch(it) for it in found[1].split(",")] if found else [None]
+    written = found[1] if found else "?"
+    conditions = [_CONDITION.fullmatch(it) for it in written.split(",")] if written else []
     try:
         installed = version("promptdsl")
     except PackageNotFoundError:

@@ -22,8 +22,8 @@ class SectionInfo:
     ...     '''How we speak.'''
     ...     return f"You are {name}."
     >>> info = Library("house", sections=[tone]).sections["tone"]
-    >>> info.kind, info.title, info.inputs
-    ('function', 'How we speak.', (Input(name='name', type='str', doc='', required=False, default='Ada'),))
+    >>> info.kind, info.title, info.inputs[0].default
+    ('function', 'How we speak.', 'Ada')
     """
 
     section: LibrarySection

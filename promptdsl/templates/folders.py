@@ -2,7 +2,6 @@
 
 import os
 from functools import cache
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
@@ -253,6 +252,8 @@ def read_template(file: TemplateFile) -> tuple[str, str]:
     Raises :class:`TemplateError` for a file outside of its folder, links resolved, one of more than
     a million bytes, one that cannot be read and one that is not UTF-8.
     """
+    from hashlib import sha256
+
     roots = None
     if file.folder is not None:
         folder = file.folder.folder

@@ -47,9 +47,9 @@ class InstalledLibrary:
     otherwise.
 
     >>> from promptdsl import InstalledLibrary
-    >>> library = InstalledLibrary("support", "promptdsl-support", "1.2.0", "promptdsl_support:library")
+    >>> library = InstalledLibrary("support", "acme-support", "1.2.0", "acme_support:library")
     >>> print(library)
-    support 1.2.0 of promptdsl-support
+    support 1.2.0 of acme-support
     """
 
     name: str
@@ -165,7 +165,7 @@ def _entry_points(package: Distribution) -> list[EntryPoint]:
         if GROUP not in (package.read_text("entry_points.txt") or ""):
             return []
         return [*package.entry_points.select(group=GROUP)]
-    except Exception:  # noqa: BLE001 (metadata of any package)
+    except Exception:
         return []
 
 
@@ -174,7 +174,7 @@ def _called(package: Distribution) -> tuple[str, str]:
     try:
         # Without metadata, both are None in some versions of Python.
         found: tuple[object, object] = (package.metadata["Name"], package.metadata["Version"])
-    except Exception:  # noqa: BLE001 (metadata of any package)
+    except Exception:
         found = None, None
     return str(found[0] or "a package without a name"), str(found[1] or "?")
 
@@ -188,7 +188,7 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
     cause: BaseException | None = None
     try:
         found: object = reduce(getattr, path.strip().split("."), import_module(module.strip()))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (any code may run there)
+    except (Exception, SystemExit) as error:
         cause, problem = error, f"{type(error).__name__}: {error}"
     else:
         if isinstance(found, LibraryBase) and found.name == library.name:

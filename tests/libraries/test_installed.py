@@ -1,0 +1,164 @@
+"""The installed libraries: listed without an import, loaded alone, and one error for each fault."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from promptdsl import Library, LibraryError, Template
+from tests.errors import raised
+from tests.libraries.packages import SUPPORT, package
+
+HOUSE = "from promptdsl import Library\nlibrary = Library({!r})\n"
+
+
+def _ours() -> set[str]:
+    return {module for module in sys.modules if module.startswith("acme_")}
+
+
+def test_the_list(site: Path) -> None:
+    """The list names library, version, package and entry point, in the order of the names."""
+    package(site, "house", HOUSE.format("house"), version="0.3")
+    ours = [it for it in Library.installed() if it.package.startswith("acme")]
+    assert [
+        ("house", "0.3", "acme-house", "acme_house:library", ""),
+        ("support", "1.2.0", "acme-support", "acme_support:library", ""),
+    ] == [(it.name, it.version, it.package, it.target, it.problem) for it in ours]
+
+
+def test_two_hundred_libraries(site: Path) -> None:
+    """Listing two hundred libraries imports none; loading one imports exactly that one."""
+    for number in range(200):
+        package(site, f"lib{number}", HOUSE.format(f"lib{number}"))
+    ours = [it for it in Library.installed() if it.package.startswith("acme")]
+    assert (201, set()) == (len(ours), _ours())
+    assert "lib117" == Library.load("lib117").name
+    assert {"acme_lib117"} == _ours()
+
+
+def test_the_version(site: Path) -> None:
+    """A library knows the version of its package; one that is made in code has none."""
+    assert "1.2.0" == Library.load("support").version
+    assert None is Library("support").version
+
+
+@pytest.mark.parametrize(
+    ("limit", "names"),
+    [("support", ["support"]), (" house , support", ["house", "support"]), ("", []), ("x", [])],
+)
+def test_the_limit(
+    site: Path, monkeypatch: pytest.MonkeyPatch, limit: str, names: list[str]
+) -> None:
+    """PROMPTDSL_LIBRARIES names the libraries that may be used; empty, there are none."""
+    package(site, "house", HOUSE.format("house"))
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", limit)
+    assert names == [it.name for it in Library.installed()]
+
+
+def test_a_library_that_is_left_out(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that is left out is not used by name, loaded before or not."""
+    Library.load("support")
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", "starter")
+    error = raised(LibraryError, lambda: Template("support:refunds", region="EU"))
+    assert "the library 'support' is left out: PROMPTDSL_LIBRARIES is 'starter'" == error.what
+
+
+def test_two_packages_of_one_name(site: Path) -> None:
+    """Two packages with one library: the list shows both, and an error names both."""
+    package(site, "other", SUPPORT, points="support = acme_other:library")
+    problem = "acme-other 1.0 and acme-support 1.2.0 both bring it"
+    listed = [it for it in Library.installed() if it.name == "support"]
+    assert [("acme-other", problem), ("acme-support", problem)] == [
+        (it.package, it.problem) for it in listed
+    ]
+    error = raised(LibraryError, lambda: Library.load("support"))
+    assert f"the library 'support' cannot be used: {problem}" == error.what
+    assert set() == _ours()
+
+
+BROKEN = {
+    "raising": ("1 / 0", "ZeroDivisionError: division by zero"),
+    "leaving": ("raise SystemExit(3)", "SystemExit: 3"),
+    "importing": ("import acme_nowhere", "ModuleNotFoundError: No module named 'acme_nowhere'"),
+    "wrong": ("x = ((", "SyntaxError: '(' was never closed (__init__.py, line 1)"),
+    "empty": ("", "AttributeError: module 'acme_empty' has no attribute 'library'"),
+    "text": ("library = 'text'", "acme_text:library is no Library but str"),
+    "named": (HOUSE.format("other"), "acme_named:library is the library 'other'"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_library(site: Path, name: str) -> None:
+    """A broken library is one error with its package and the reason; others keep working."""
+    code, reason = BROKEN[name]
+    package(site, name, code)
+    error = raised(LibraryError, lambda: Library.load(name))
+    assert f"the library {name} 1.0 of acme-{name} cannot be loaded: {reason}" == error.what
+    assert f"install another version of acme-{name}, or report it to its authors" == error.fix
+    assert "support" == Library.load("support").name
+
+
+def test_the_cause_of_a_broken_library(site: Path) -> None:
+    """The exception of a library is the cause of the error."""
+    package(site, "raising", "1 / 0")
+    error = raised(LibraryError, lambda: Library.load("raising"))
+    assert ZeroDivisionError is type(error.__cause__)
+
+
+def test_a_library_for_another_version(site: Path) -> None:
+    """A library that requires another version of promptdsl says so when it is loaded."""
+    code = 'from promptdsl import Library\nlibrary = Library("late", requires="promptdsl>=99")\n'
+    package(site, "late", code)
+    what = raised(LibraryError, lambda: Library.load("late")).what
+    assert "the library 'late' requires promptdsl>=99, and promptdsl " in what
+
+
+@pytest.mark.parametrize(
+    ("points", "name", "problem"),
+    [
+        ("my house = acme_odd:library", "my house", "'my house' is no name of a library"),
+        ("odd = acme_odd", "odd", "its entry point 'acme_odd' is not module:name"),
+        (
+            "odd = acme_odd:a\nodd = acme_odd:b",
+            "odd",
+            "acme-odd 1.0 declares it twice",
+        ),
+    ],
+)
+def test_metadata_that_is_wrong(site: Path, points: str, name: str, problem: str) -> None:
+    """What a package declares wrongly is listed with the problem, and cannot be used."""
+    package(site, "odd", HOUSE.format("odd"), points=points)
+    assert {problem} == {it.problem for it in Library.installed() if it.package == "acme-odd"}
+    error = raised(LibraryError, lambda: Library.load(name))
+    assert f"the library {name!r} cannot be used: {problem}" == error.what
+
+
+def test_metadata_that_cannot_be_read(site: Path) -> None:
+    """A package whose metadata cannot be read stops no other library."""
+    package(site, "odd", "", points="no line of entry points")
+    package(site, "bare", HOUSE.format("bare"))
+    (site / "acme_bare-1.0.dist-info" / "METADATA").unlink()
+    assert "support" == Library.load("support").name
+    assert "bare" == Library.load("bare").name
+
+
+def test_a_package_that_is_installed_meanwhile(site: Path) -> None:
+    """A miss looks again: a package may have been installed since."""
+    error = raised(LibraryError, lambda: Library.load("house"))
+    assert "there is no library 'house'" == error.what
+    package(site, "house", HOUSE.format("house"))
+    assert "house" == Library.load("house").name
+
+
+def test_a_name_that_is_nearly_right(site: Path) -> None:
+    """An unknown library suggests the nearest one."""
+    assert "did you mean 'support'?" == raised(LibraryError, lambda: Library.load("suport")).fix
+
+
+def test_threads_that_load_at_once(site: Path) -> None:
+    """Threads that load a library at once get one object, and its sections are one."""
+    with ThreadPoolExecutor(8) as threads:
+        loaded = [*threads.map(lambda _: Library.load("support"), range(8))]
+        made = [*threads.map(lambda it: it.refunds, loaded)]
+    assert (1, 1) == (len({*map(id, loaded)}), len({*map(id, made)}))
