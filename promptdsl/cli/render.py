@@ -11,7 +11,7 @@ from promptdsl.cli.options import (
     render_notes,
     rendered_target,
 )
-from promptdsl.cli.show import as_explanation, as_json, as_row, relative, visible
+from promptdsl.cli.show import as_explanation, as_json, as_row, as_section, relative, visible
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return as_json(text) if arguments.json else text, notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
-        # Tools, their choice and the form of the answer are left out where the prompt has none.
+        # What the prompt has none of is left out.
         output = rendered.output
         optional = {
             "tools": [
@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 for t in rendered.tools
             ],
             "tool_choice": rendered.tool_choice,
+            "libraries": [as_section(section) for section in rendered.libraries],
             "output": output
             and {
                 "name": output.name,

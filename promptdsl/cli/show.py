@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import attrs
 
 if TYPE_CHECKING:
-    from promptdsl import Difference, Loss, Source, TokenPart
+    from promptdsl import Difference, LibrarySection, Loss, Source, TokenPart
 
 
 def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
@@ -74,7 +74,14 @@ def relative(text: str) -> str:
 def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
     """Return the fields of a part as data, with the file and the line of its source."""
     fields = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
-    return {**fields, **located(part.source)}
+    section = fields.pop("library", None)
+    library = {} if section is None else {"library": as_section(section)}
+    return {**fields, **library, **located(part.source)}
+
+
+def as_section(section: "LibrarySection") -> dict[str, object]:
+    """Return the section of a library as data: its name, version and digest."""
+    return attrs.asdict(section)
 
 
 _NO_DATA = ("source", "message")
