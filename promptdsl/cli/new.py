@@ -139,7 +139,8 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
     def renamed(file: str) -> str:
         call = f"{project.variable}.NAME" if "/" not in name else f'{project.variable}["NAME"]'
-        text = _scaffold("section", file).replace("LIBRARY.NAME", call)
+        text = _scaffold("section", file).replace("library: LIBRARY", f"library: {project.name}")
+        text = text.replace("LIBRARY.NAME", call)
         text = text.replace("LIBRARY", project.variable).replace("MODULE", project.module)
         title = word.replace("_", " ").capitalize()
         return text.replace("TITLE", title).replace("WORD", word).replace("NAME", name)
