@@ -1,5 +1,6 @@
 """The libraries and sections that a command names, and what is said about them."""
 
+import re
 import sys
 import textwrap
 from collections.abc import Generator, Iterable
@@ -106,6 +107,11 @@ def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
         )
         or [""]
     ]
+
+
+def class_name(library: str) -> str:
+    """Return the name of the class of a library in its stub."""
+    return "_" + "".join(word.capitalize() for word in re.split("[_.-]", library))
 
 
 def told(error: PromptError) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from promptdsl import Library
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.libraries import TAKEN
+from promptdsl.cli.libraries import TAKEN, class_name
 from promptdsl.cli.project import Project
 from promptdsl.cli.show import as_json
 from promptdsl.cli.write_files import write_files
@@ -167,11 +167,6 @@ def _check_name(name: str, given: str, what: str) -> None:
     fix = f", such as {better}" if better and not keyword.iskeyword(better) else ""
     rule = "lower-case letters, digits and _, no keyword of Python"
     raise UsageError(f"{given!r} is no name of a {what}: {rule}{fix}")
-
-
-def class_name(library: str) -> str:
-    """Return the name of the class of a library in its stub."""
-    return "_" + "".join(word.capitalize() for word in library.split("_"))
 
 
 def _scaffold(kind: str, file: str) -> str:

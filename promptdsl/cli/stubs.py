@@ -4,7 +4,6 @@ import argparse
 import ast
 import inspect
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
@@ -15,7 +14,7 @@ from typing import Any, Literal
 from promptdsl import Library, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import OutOfDateError, UsageError
-from promptdsl.cli.libraries import TAKEN
+from promptdsl.cli.libraries import TAKEN, class_name
 from promptdsl.cli.python_code import Imports
 from promptdsl.cli.show import as_json
 from promptdsl.cli.target import loaded_target
@@ -122,12 +121,12 @@ def stub_text(library: Library, target: str) -> str:
     imports = Imports({"promptdsl": {"Library", "component"}})
     names = {name for name in library.sections if name.isidentifier()} - TAKEN
     methods = [_method(library[name], library.sections[name], imports) for name in sorted(names)]
-    class_name = "_" + "".join(word.capitalize() for word in re.split(r"\W|_", library.name))
+    name = class_name(library.name)
     body = "\n".join(methods) or "    pass\n"
     return (
         f'"""The types of the library {library.name}.\n\n{MARK} {target}\n"""\n\n'
         f"{imports.text()}\n"
-        f"class {class_name}(Library):\n{body}\n{variable}: {class_name}\n"
+        f"class {name}(Library):\n{body}\n{variable}: {name}\n"
     )
 
 
