@@ -1,5 +1,6 @@
 """The libraries and sections that a command names, and what is said about them."""
 
+import re
 import sys
 import textwrap
 from collections.abc import Generator, Iterable
@@ -44,7 +45,8 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
     if not colon or not library_name or not name:
         raise UsageError(f"SECTION is library:name, not {target!r}: promptdsl list shows them")
     with loaded_library(library_name) as library:
-        if name not in library.sections:
+        # Only names are looked at: a broken section says itself what is wrong.
+        if name not in [*library.sections]:
             advice = near(name, library.sections)
             raise UsageError(f"{library_name} has no section {name!r}{advice}")
         yield library, name
@@ -105,6 +107,11 @@ def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
         )
         or [""]
     ]
+
+
+def class_name(library: str) -> str:
+    """Return the name of the class of a library in its stub."""
+    return "_" + "".join(word.capitalize() for word in re.split("[_.-]", library))
 
 
 def told(error: PromptError) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from promptdsl import Library
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.libraries import TAKEN
+from promptdsl.cli.libraries import TAKEN, class_name
 from promptdsl.cli.project import Project
 from promptdsl.cli.show import as_json
 from promptdsl.cli.write_files import write_files
@@ -139,7 +139,8 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
     def renamed(file: str) -> str:
         call = f"{project.variable}.NAME" if "/" not in name else f'{project.variable}["NAME"]'
-        text = _scaffold("section", file).replace("LIBRARY.NAME", call)
+        text = _scaffold("section", file).replace("library: LIBRARY", f"library: {project.name}")
+        text = text.replace("LIBRARY.NAME", call)
         text = text.replace("LIBRARY", project.variable).replace("MODULE", project.module)
         title = word.replace("_", " ").capitalize()
         return text.replace("TITLE", title).replace("WORD", word).replace("NAME", name)
@@ -166,11 +167,6 @@ def _check_name(name: str, given: str, what: str) -> None:
     fix = f", such as {better}" if better and not keyword.iskeyword(better) else ""
     rule = "lower-case letters, digits and _, no keyword of Python"
     raise UsageError(f"{given!r} is no name of a {what}: {rule}{fix}")
-
-
-def class_name(library: str) -> str:
-    """Return the name of the class of a library in its stub."""
-    return "_" + "".join(word.capitalize() for word in library.split("_"))
 
 
 def _scaffold(kind: str, file: str) -> str:

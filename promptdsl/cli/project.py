@@ -43,9 +43,11 @@ class Project:
                 raise UsageError(f"no pyproject.toml is here or above: {BEGIN}")
             folder = above
         libraries = _declared(os.path.join(folder, "pyproject.toml"))
-        if name not in libraries and (name or len(libraries) != 1):
-            there = near(name, libraries) if name else f": name one, as in {min(libraries)}:NAME"
-            raise UsageError(f"{folder} has no library {name!r}{there}")
+        if name and name not in libraries:
+            raise UsageError(f"{folder} has no library {name!r}{near(name, libraries)}")
+        if not name and len(libraries) != 1:
+            several = f"name the library: {min(libraries)}:NAME" if libraries else BEGIN
+            raise UsageError(f"{folder} has {len(libraries)} libraries: {several}")
         name = name or min(libraries)
         module, _, variable = libraries[name].partition(":")
         parts = module.split(".")

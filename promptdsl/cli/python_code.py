@@ -23,7 +23,8 @@ class Imports:
             lines[f"from {module} import {', '.join(sorted(names))}"] = module
         groups: tuple[list[str], list[str]] = ([], [])
         for line in sorted(lines, key=lambda line: (line.startswith("from"), line)):
-            groups[lines[line].partition(".")[0] not in sys.stdlib_module_names].append(line)
+            top = lines[line].split()[0].partition(".")[0]
+            groups[top not in sys.stdlib_module_names].append(line)
         return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
 
     def code_of(self, annotation: Any) -> str:  # Any: whatever an author writes as a type

@@ -4,10 +4,9 @@ import argparse
 import ast
 import inspect
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from datetime import date
 from types import ModuleType
 from typing import Any, Literal
@@ -15,7 +14,7 @@ from typing import Any, Literal
 from promptdsl import Library, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import OutOfDateError, UsageError
-from promptdsl.cli.libraries import TAKEN
+from promptdsl.cli.libraries import TAKEN, class_name
 from promptdsl.cli.python_code import Imports
 from promptdsl.cli.show import as_json
 from promptdsl.cli.target import loaded_target
@@ -62,20 +61,21 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     target: str = arguments.target
     location, _, name = target.rpartition(":")
-    if not location or not all(part.isidentifier() for part in location.split(".")):
+    names = location.split(".")
+    if not all(part.isidentifier() for part in names) or names[-1] == "py":
         raise UsageError(f"write module:name, such as promptdsl_support.library:support: {target}")
     with redirect_stdout(sys.stderr), loaded_target(target) as library:
         module = sys.modules[location]
         if not isinstance(library, Library):
             raise UsageError(f"{target} is no Library: it is of the type {type(library).__name__}")
+        path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
+        hidden = sorted(_public_names(module) - {name})
+        if hidden:
+            raise UsageError(
+                f"{location} holds more than the library: {path} would hide {', '.join(hidden)}; "
+                f"move {name} into a module of its own"
+            )
         text = stub_text(library, target)
-    path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
-    hidden = sorted(_public_names(module) - {name})
-    if hidden:
-        raise UsageError(
-            f"{location} holds more than the library: {path} would hide {', '.join(hidden)}; move "
-            f"{name} into a module of its own"
-        )
     old = None
     if os.path.exists(path):
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -121,30 +121,21 @@ def stub_text(library: Library, target: str) -> str:
     imports = Imports({"promptdsl": {"Library", "component"}})
     names = {name for name in library.sections if name.isidentifier()} - TAKEN
     methods = [_method(library[name], library.sections[name], imports) for name in sorted(names)]
-    class_name = "_" + "".join(word.capitalize() for word in re.split(r"\W|_", library.name))
+    name = class_name(library.name)
     body = "\n".join(methods) or "    pass\n"
     return (
         f'"""The types of the library {library.name}.\n\n{MARK} {target}\n"""\n\n'
         f"{imports.text()}\n"
-        f"class {class_name}(Library):\n{body}\n{variable}: {class_name}\n"
+        f"class {name}(Library):\n{body}\n{variable}: {name}\n"
     )
 
 
 def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -> str:
     """Return a section as a method of a stub."""
     name = info.section.name.partition(":")[2]
-    signature = inspect.signature(function)
-    types: dict[str, object] = {}
-    if info.kind == "template":
-        types = {one.name: eval(one.annotation, TYPES) for one in info.inputs or ()}
-    else:
-        # An annotation may name what exists for type checkers only.
-        with suppress(Exception):
-            signature = inspect.signature(function, eval_str=True)
-    typed = (
-        one.replace(annotation=types.get(one.name, one.annotation))
-        for one in signature.parameters.values()
-    )
+    names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
+    signature = inspect.signature(function).parameters.values()
+    typed = (one.replace(annotation=_evaluated(one.annotation, names)) for one in signature)
     parameters = [*_parameters(typed, imports)]
     head = f"    def {name}({', '.join(parameters)}) -> object:"
     if len(head) > WIDEST:
@@ -152,6 +143,16 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
         head = f"    def {name}(\n{inner}    ) -> object:"
     body = [*_docstring(inspect.getdoc(function) or "")] or ["        ..."]
     return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
+
+
+def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
+    """Return an annotation, also one that is written as text, as in front matter."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {**names})
+    except Exception:  # it may name what exists for type checkers only
+        return Any
 
 
 def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:

@@ -156,6 +156,15 @@ def test_a_file_that_is_there_is_kept(cli: Command, prompts: Path) -> None:
     assert ["README.md"] == os.listdir(prompts / "mine")
 
 
+def test_files_are_written_all_or_none(cli: Command, prompts: Path) -> None:
+    """Where one of the files cannot be written, none is, and no folder is left."""
+    (prompts / "mine" / "tests").mkdir(parents=True)
+    (prompts / "mine" / "tests" / "__snapshots__").write_text("Mine.", "utf-8")
+    error = "promptdsl new: error: cannot write mine/tests/__snapshots__: File exists\n"
+    assert (2, "", error) == cli("new", "library", "support", "--folder", "mine")
+    assert ["tests"] == os.listdir(prompts / "mine")
+
+
 def test_a_new_section_is_an_entry_of_its_library(
     cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
