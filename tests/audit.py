@@ -152,6 +152,8 @@ def _named(tree: Node) -> Iterator[Path]:
         template = getattr(node, "template", None)
         if template is not None and template.kind == "path":
             yield Path(template.value).resolve().parent
+        if template is not None and template.folder is not None:
+            yield Path(template.folder.folder).resolve()
         for source in _sources(node):
             if source.kind == "path" and not source.from_data:
                 yield Path(source.value).resolve()

@@ -9,7 +9,8 @@ from promptdsl import cli as cli_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
-from promptdsl.cli.show import as_explanation, as_json, as_messages, visible
+from promptdsl.cli.messages import as_messages
+from promptdsl.cli.show import as_explanation, as_json, visible
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
 from promptdsl.components.type_schemas import type_schema

@@ -6,11 +6,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from promptdsl.cli.diff import add_diff
+from promptdsl.cli.commands import COMMANDS, add_commands
 from promptdsl.cli.errors import UsageError, error_text, near
-from promptdsl.cli.render import add_render
 from promptdsl.cli.show import relative, visible
-from promptdsl.cli.tokens import add_tokens
 
 OK, WRONG, USAGE = 0, 1, 2
 
@@ -29,15 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and leave")
-    commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", title="commands", prog="promptdsl"
-    )
-    for add in (add_render, add_tokens, add_diff):
-        add(commands.add_parser)
     given = sys.argv[1:] if argv is None else argv
-    if given and not given[0].startswith("-") and given[0] not in commands.choices:
-        _print_text(sys.stderr, f"promptdsl: error: {_no_command(given[0], commands.choices)}")
+    called = next((word for word in given if not word.startswith("-")), None)
+    if called is not None and called == given[0] and called not in COMMANDS:
+        _print_text(sys.stderr, f"promptdsl: error: {_no_command(called, COMMANDS)}")
         return USAGE
+    add_commands(parser, called)
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as done:
@@ -53,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         data, notes = arguments.run(arguments)
     except UsageError as error:
         _print_text(sys.stderr, f"promptdsl {arguments.command}: error: {error}")
-        return USAGE
+        return error.code
     # A prompt is code and may raise anything, even SystemExit, which must not end this command.
     except (Exception, SystemExit) as error:
         message = error_text(error, target=arguments.target, frames=arguments.traceback)

@@ -5,10 +5,9 @@ import argparse
 import promptdsl
 from promptdsl import Rendered
 from promptdsl.cli.arguments import read_arguments
+from promptdsl.cli.commands import AddParser, add_command, add_target
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import (
-    AddParser,
-    add_command,
     add_request,
     model_notes,
     rendered_target,
@@ -27,9 +26,9 @@ def add_diff(add_parser: AddParser) -> None:
         add_parser,
         "diff",
         takes="--cache TARGET [TARGET]",
-        summary="compare two requests as a prompt cache does",
         description=DESCRIPTION,
     )
+    add_target(parser)
     parser.add_argument(
         "other",
         metavar="TARGET",

@@ -5,11 +5,19 @@ import traceback
 from collections.abc import Iterable
 
 import promptdsl
-from promptdsl import PromptError
+from promptdsl import LibraryError, PromptError
 
 
 class UsageError(Exception):
     """The command was called wrongly."""
+
+    code = 2
+
+
+class OutOfDateError(UsageError):
+    """A file is not what the command would write; nothing was called wrongly."""
+
+    code = 1
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -29,7 +37,9 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     ``target`` is printed where no line is known; ``frames`` prints the frames of the author's code
     first.
     """
-    stack = _user_frames(error)
+    # What broke a library is where its own code failed.
+    cause = error.__cause__ if isinstance(error, LibraryError) else None
+    stack = _user_frames(cause or error)
     if isinstance(error, PromptError):
         # An error in the arguments of render() has the line of its caller, which is this command.
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}

@@ -1,17 +1,18 @@
-"""The options that commands share, and the render of their TARGET."""
+"""The options of commands that render a prompt, and the render of their TARGET."""
 
 import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from promptdsl import Node, Rendered, arender, render
 from promptdsl.cli.arguments import Arguments, call_function
+from promptdsl.cli.commands import add_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.target import loaded_target
 
@@ -25,31 +26,6 @@ PROVIDERS: tuple[str, ...] = (
     "bedrock",
     "chat_template",
 )
-TARGET = "file.py:name or module:name, where name is a prompt or a function that returns one"
-EPILOG = """\
-Exit codes: 0 done; 1 the prompt is wrong, or its code failed; 2 the command was called wrongly."""
-
-AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
-"""``add_parser`` of the commands of a parser."""
-
-
-def add_command(
-    add_parser: AddParser, name: str, *, takes: str, summary: str, description: str
-) -> argparse.ArgumentParser:
-    """Add a command; ``takes`` is printed in its usage before the options."""
-    parser = add_parser(
-        name,
-        usage=f"promptdsl {name} {takes} [options]",
-        help=summary,
-        description=description,
-        epilog=EPILOG,
-        allow_abbrev=False,
-    )
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
-    parser.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
-    )
-    return parser
 
 
 def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) -> None:
@@ -68,18 +44,7 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         usage += "without it the provider of --model, or text"
     group.add_argument("--for", dest="form", choices=choices, metavar=metavar, help=usage)
     group.add_argument("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
-    group.add_argument(
-        "-p",
-        dest="pairs",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an argument of the function, as text; KEY:=JSON gives any JSON value, such as "
-        "count:=3; may be repeated",
-    )
-    group.add_argument(
-        "--props", metavar="FILE", help="a JSON object of arguments; -p wins over it"
-    )
+    add_arguments(group.add_argument, of="argument of the function")
     group.add_argument(
         "--budget",
         type=_token_budget,

@@ -3,15 +3,15 @@
 import argparse
 
 from promptdsl.cli.arguments import read_arguments
+from promptdsl.cli.commands import AddParser, add_command, add_target
+from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import (
     PROVIDERS,
-    AddParser,
-    add_command,
     add_request,
     render_notes,
     rendered_target,
 )
-from promptdsl.cli.show import as_explanation, as_json, as_messages, as_row, relative, visible
+from promptdsl.cli.show import as_explanation, as_json, as_row, as_section, relative, visible
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
@@ -24,9 +24,9 @@ def add_render(add_parser: AddParser) -> None:
         add_parser,
         "render",
         takes="TARGET",
-        summary="render a prompt",
         description=DESCRIPTION,
     )
+    add_target(parser)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
     instead = group.add_mutually_exclusive_group()
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return as_json(text) if arguments.json else text, notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
-        # Tools, their choice and the form of the answer are left out where the prompt has none.
+        # What the prompt has none of is left out.
         output = rendered.output
         optional = {
             "tools": [
@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 for t in rendered.tools
             ],
             "tool_choice": rendered.tool_choice,
+            "libraries": [as_section(section) for section in rendered.libraries],
             "output": output
             and {
                 "name": output.name,

@@ -8,18 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from promptdsl.cli.arguments import read_arguments
+from promptdsl.cli.commands import AddParser, add_command, add_target
 from promptdsl.cli.options import (
-    AddParser,
-    add_command,
     add_request,
     render_notes,
     rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, as_row, located, relative, visible
+from promptdsl.cli.show import as_json, as_row, as_section, located, relative, visible
 
 if TYPE_CHECKING:
-    from promptdsl import TokenPart, TokenReport
+    from promptdsl import LibrarySection, TokenPart, TokenReport
 
 DESCRIPTION = """\
 Show the tokens of the prompt that TARGET names, part by part, as it is sent, with its cache marks
@@ -39,9 +38,9 @@ def add_tokens(add_parser: AddParser) -> None:
         add_parser,
         "tokens",
         takes="TARGET",
-        summary="count the tokens of a prompt, part by part",
         description=DESCRIPTION,
     )
+    add_target(parser)
     add_request(parser, marks=True, texts=False)
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -71,11 +70,13 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     strikes = not is_plain and stdout is not None and stdout.isatty()
     with rendered_target(arguments.target, props, arguments) as rendered:
-        report = rendered.tokens
+        report, libraries = rendered.tokens, rendered.libraries
     parts = _largest_first(report.parts) if arguments.sort == "size" else report.parts
     depth = arguments.depth
     parts = [part for part in parts if depth is None or part.depth < depth]
-    data = _json_text(report, parts) if arguments.json else _table_text(report, parts, strikes)
+    data = _table_text(report, parts, strikes)
+    if arguments.json:
+        data = _json_text(report, parts, libraries)
     return data, render_notes(rendered, arguments)
 
 
@@ -147,7 +148,9 @@ def _part_names(parts: Sequence["TokenPart"]) -> Iterator[str]:
         yield indent + visible(f"{part.what}{address}{mark}", one_line=True)
 
 
-def _json_text(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
+def _json_text(
+    report: "TokenReport", parts: Sequence["TokenPart"], libraries: "Sequence[LibrarySection]"
+) -> str:
     """Return the report as JSON, for programs."""
     return as_json(
         {
@@ -158,6 +161,7 @@ def _json_text(report: "TokenReport", parts: Sequence["TokenPart"]) -> str:
             "tools": report.tools,
             "form": report.form,
             "sections": dict(report.sections),
+            "libraries": [as_section(section) for section in libraries],
             "sources": [{**located(at), "tokens": n} for at, n in report.sources.items()],
             "parts": [as_row(part) for part in parts],
         }

@@ -21,10 +21,13 @@ from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.tree.group_nodes import ComponentNode
+from promptdsl.tree.node import walk
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
+    from promptdsl.foundation.library_section import LibrarySection
     from promptdsl.providers.anthropic.write import AnthropicPayload
     from promptdsl.providers.bedrock.write import BedrockPayload
     from promptdsl.providers.chat_template.write import ChatTemplatePayload
@@ -169,6 +172,21 @@ class Rendered:
         from promptdsl.tree.outline import outline
 
         return outline(self._stages[-1][1])
+
+    @cached_property
+    def libraries(self) -> "tuple[LibrarySection, ...]":
+        """The sections of libraries that are sent, in the order of their first use.
+
+        A template that another one includes counts. A section that is overridden does not.
+        """
+        # Later passes dissolve components; a budget has dropped its parts before this stage.
+        tree = dict(self._stages)["fit"]
+        used: dict[LibrarySection, None] = {}
+        for node, _ in walk(tree):
+            section = node.section if isinstance(node, ComponentNode) else None
+            found = node.options.libraries if section is None else (section,)
+            used.update(dict.fromkeys(found))
+        return tuple(used)
 
     @cached_property
     @door

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
@@ -48,6 +49,7 @@ class Span:
     turn alone, as in ``message.sources``; ``role`` is its role as its author wrote it, so
     ``event`` and ``ephemeral`` too. ``label`` names a ``Volatile`` or the variable of a template.
     ``source`` is the file and line. ``cache`` is the cache mark of the block, at its last span.
+    ``library`` is the section of a library that it is in, the innermost.
 
     >>> from promptdsl import Section, System, Value, render
     >>> rendered = render(System(Section("role", "You help ", Value("<Ann>"), ".", title="Role")))
@@ -72,6 +74,7 @@ class Span:
     source: Source | None = None
     cache: Cache | None = None
     inner: int | None = None
+    library: LibrarySection | None = None
 
 
 class Writer(NamedTuple):
@@ -151,6 +154,7 @@ class SpanReader:
                 self.line(part, run.node) or writer.turn.source,
                 cache if index == last else None,
                 inner,
+                part.library if part else writer.turn.library,
             )
             start = end
 

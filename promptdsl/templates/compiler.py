@@ -82,8 +82,8 @@ def _parsed(
         error.lineno += lines_before
         raise
     for node in tree.find_all(nodes.Node) if lines_before else ():
-        if node.lineno is not None:  # pyright: ignore[reportUnnecessaryComparison]
-            node.lineno += lines_before
+        # The operands of a comparison have no line.
+        node.lineno = node.lineno and node.lineno + lines_before
     for node in tree.find_all(_ASKING):
         asked = cast("nodes.Include", node).template
         if isinstance(asked, nodes.List | nodes.Tuple):

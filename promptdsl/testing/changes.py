@@ -22,6 +22,7 @@ ABOVE, NOT_SENT = ", in the message above", ", not sent"
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
     "loss": ("loss", "losses", "added", "removed"),
+    "library": ("library", "libraries", "added", "removed"),
     "dropped": ("part", "parts", "dropped", "not dropped any more"),
 }
 """The words for lines of the header that come and go, by their name."""

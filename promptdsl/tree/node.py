@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
-from typing import ClassVar, Literal, Never, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, Never, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -25,6 +25,9 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, door, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
+
+if TYPE_CHECKING:
+    from promptdsl.foundation.library_section import LibrarySection
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 """A name, which can be a tag. An address is made of names, ``/``, numbers and JSON strings."""
@@ -51,6 +54,9 @@ class Options:
     """How values in its fence or tag are encoded, ``None`` as around it."""
     within: tuple[str, ...] = ()
     """The names of the components that wrote it, the outermost first."""
+    libraries: "tuple[LibrarySection, ...]" = attrs.field(default=(), eq=False)
+    """The sections of libraries among these, the innermost last; for the text of a template, the
+    sections that it includes."""
     number: int = attrs.field(default=1, eq=False)
     """Its number among the turns of one id, in written order."""
     vocabulary: frozenset[str] = attrs.field(default=frozenset(), eq=False)

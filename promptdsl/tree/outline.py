@@ -91,8 +91,9 @@ def _priority(priority: float | None) -> str:
 
 def _components(node: Node) -> str:
     """Return the names of the components that wrote a node and are not in the tree any more."""
-    within = node.options.within
-    return f" by={'/'.join(within)}" if within else ""
+    sections = {it.name: str(it) for it in node.options.libraries}
+    names = [sections.get(name, name) for name in node.options.within]
+    return f" by={'/'.join(names)}" if names else ""
 
 
 def _cached(mark: Cache) -> str:
@@ -125,7 +126,9 @@ def _limit(node: group_nodes.LimitNode) -> str:
 
 
 def _component(node: group_nodes.ComponentNode) -> str:
-    return f"{node.name} (overridden by {node.by})" if node.by else node.name
+    if node.by:
+        return f"{node.name} (overridden by {node.by})"
+    return str(node.section or node.name)
 
 
 def _tool(node: turn_nodes.ToolNode) -> str:

@@ -2,11 +2,13 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.project import installed_project
 
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
 SHOWN = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", REFERENCE, re.DOTALL | re.MULTILINE)
@@ -20,13 +22,27 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the project of the library ``support``, which is installed."""
+    with installed_project("support", tmp_path_factory.mktemp("support")) as folder:
+        (folder / "support.py").write_text(PROMPTS, "utf-8")
+        yield folder
+
+
+@pytest.fixture
+def command_here(cli: Command, library: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Return the command, run beside ``support.py`` in the project of the library."""
+    monkeypatch.chdir(library)
+    return cli
+
+
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])
 def test_the_reference_shows_what_is_printed(
-    cli: Command, prompts: Path, command: str, shown: str
+    command_here: Command, command: str, shown: str
 ) -> None:
     """What stands under a command in the reference is what it prints: copy it when it changes."""
-    (prompts / "support.py").write_text(PROMPTS, "utf-8")
-    assert shown == cli(*shlex.split(command)[1:]).out
+    assert shown == command_here(*shlex.split(command)[1:]).out
 
 
 def test_the_reference_shows_every_help() -> None:
@@ -36,4 +52,11 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl render --help",
         "promptdsl tokens --help",
         "promptdsl diff --help",
+        "promptdsl list --help",
+        "promptdsl show --help",
+        "promptdsl new --help",
+        "promptdsl new library --help",
+        "promptdsl new section --help",
+        "promptdsl stubs --help",
+        "promptdsl eject --help",
     ] == [command for command, _ in SHOWN if "--help" in command]

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import attrs
 
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, LimitNode, NoteNode
-from promptdsl.tree.masks import DEVELOPER, EVENT, HOLLOW, RESULT, SHIFT, SPOKEN
+from promptdsl.tree.masks import DEVELOPER, EVENT, EVENT_BLOCK, HOLLOW, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Child, Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
 from promptdsl.tree.rewrite import has_content, make_turn, replace, with_content
@@ -61,10 +62,14 @@ def expand(root: RootNode) -> RootNode:
 
 
 class _Around(NamedTuple):
-    """The fragments around a part: names of components, the outermost first, and a format."""
+    """The fragments around a part: names of components, the outermost first, and a format.
+
+    ``libraries`` are the components among them that are sections of libraries.
+    """
 
     names: tuple[str, ...] = ()
     format: str | None = None
+    libraries: tuple[LibrarySection, ...] = ()
 
 
 _NOTHING = _Around()
@@ -86,7 +91,7 @@ def dissolved(content: tuple[Node, ...]) -> list[Node]:
             ]
             continue
         if around.names:
-            options = attrs.evolve(child.options, within=around.names)
+            options = attrs.evolve(child.options, within=around.names, libraries=around.libraries)
             child = replace(child, options=options, mask=child.mask & ~SPOKEN)
         if around.format is not None and not isinstance(child, _UNFORMATTED):
             if isinstance(child, SectionNode):
@@ -102,18 +107,24 @@ _UNFORMATTED = (RecordedNode, ToolNode, OutputNode, CacheBreakpointNode)
 """Children of a timeline that have no text to format."""
 
 
+_EVENT_BLOCKS = EVENT_BLOCK | EVENT_BLOCK << SHIFT
+
+
 def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     """Return the content of a turn without the fragments, groups and notes directly in it.
 
-    Event blocks must be direct children of their turn, so an event turn loses its components and
-    formats, too. A limit, which holds no event blocks, stays: it is measured before it is applied.
+    Event blocks must be direct children of their turn, so an event turn loses its formats, too, and
+    the components that write event blocks. A limit, which holds none, stays: it is measured before
+    it is applied.
     """
-    kept = LimitNode if turn.mask & EVENT else (ComponentNode, FormatNode)
+    is_event = bool(turn.mask & EVENT)
+    kept = (LimitNode, ComponentNode) if is_event else (ComponentNode, FormatNode)
     content: list[Child] = []
     waiting: list[tuple[Child, _Around]] = [(child, _NOTHING) for child in reversed(turn.content)]
     while waiting:
         child, around = waiting.pop()
-        if isinstance(child, FragmentNode | NoteNode) and not isinstance(child, kept):
+        stays = isinstance(child, kept) and not (is_event and child.mask & _EVENT_BLOCKS)
+        if isinstance(child, FragmentNode | NoteNode) and not stays:
             inside = _inside(child, around)
             waiting += [(part, inside) for part in reversed(child.content)]
         elif around.format is None or isinstance(child, EventBlockNode | MediaNode):
@@ -126,9 +137,14 @@ def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
 def _inside(node: Node, around: _Around) -> _Around:
     if isinstance(node, ComponentNode):
         name = f"{node.name} (overridden by {node.by})" if node.by else node.name
-        return _Around((*around.names, name), around.format)
+        libraries = around.libraries
+        if node.section is not None:
+            libraries = (*libraries, node.section)
+        elif node.by:
+            libraries = ()  # what takes the place of a section belongs to no library
+        return _Around((*around.names, name), around.format, libraries)
     if isinstance(node, FormatNode):
-        return _Around(around.names, node.format)
+        return around._replace(format=node.format)
     return around
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from promptdsl.foundation.errors import DataError, PromptError
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
@@ -36,7 +37,7 @@ from promptdsl.tree.masks import (
     TEXT,
     bits,
 )
-from promptdsl.tree.node import Child, Node, Options, implied, make
+from promptdsl.tree.node import DEFAULTS, Child, Node, Options, implied, make
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
     MediaNode,
@@ -58,11 +59,16 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = Callable[
     [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
-    tuple[Sequence[str | tuple[str, str | None, bool]], frozenset[str] | None, object],
+    tuple[
+        Sequence[str | tuple[str, str | None, bool]],
+        frozenset[str] | None,
+        tuple[LibrarySection, ...],
+    ],
 ]
 """Renders a template with its variables: strings, and values, each with its label.
 
-The third item of a value is whether it is volatile. Returns the names in it, too."""
+The third item of a value is whether it is volatile. Returns the names in it, too, and the sections
+of libraries that it is made of."""
 Note: TypeAlias = Callable[[RecordedNode], None]
 """Notes a recording in a provider's form that was read."""
 WITHIN = HOLLOW | RECORDED
@@ -85,7 +91,7 @@ def read(
         if not isinstance(node, TemplateNode):
             return node
         try:
-            rendered, names, _ = pieces(node.template, node.variables)
+            rendered, names, sections = pieces(node.template, node.variables)
             object.__setattr__(node, "names", names)
         except PromptError as error:
             raise error.located(node.source) from None
@@ -97,7 +103,10 @@ def read(
             text, label, is_volatile = piece
             cls = VolatileNode if is_volatile else ValueNode
             parts.append(make(cls, mask=TEXT, at=node, text=text, label=label))
-        return make(TextNode, tuple(parts), mask=TEXT, at=node) if parts else None
+        if not parts:
+            return None
+        options = Options(libraries=sections) if sections else DEFAULTS
+        return make(TextNode, tuple(parts), mask=TEXT, at=node, options=options)
 
     content: list[Child] = []
     for child in root.content:

@@ -12,6 +12,7 @@ import attrs
 
 from promptdsl.budget.dropped import described
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, source_of
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
@@ -89,7 +90,8 @@ class TokenPart:
 
     ``depth`` is 0 for a part directly in the request. ``what`` names the part, ``path`` is its
     address, ``source`` the line that wrote it. ``cache`` is the mark after it. ``dropped`` is the
-    reason it was left out; then its tokens are in no other part.
+    reason it was left out; then its tokens are in no other part. ``library`` is the section of a
+    library that it is in, the innermost.
 
     >>> from promptdsl import Section, System, render
     >>> report = render(System(Section("role", "You help.")), counter=len).tokens
@@ -104,6 +106,7 @@ class TokenPart:
     source: Source | None = None
     cache: Cache | None = None
     dropped: str | None = None
+    library: LibrarySection | None = None
 
 
 @attrs.define(eq=False)
@@ -188,7 +191,9 @@ class Ledger:
             mark = next((mark_in(sent[number]) for number in placed), None)
         if not isinstance(node, MergedNode):
             turn = entry.turns[0]
-            self.parts.append(TokenPart(0, name_of(node), turn.address, total, source, mark))
+            self.parts.append(
+                TokenPart(0, name_of(node), turn.address, total, source, mark, library=turn.library)
+            )
             self.charge(source, total - self._add_nodes(turn, source, depth=1))
             return
         self.parts.append(TokenPart(0, name_of(node), "", total, source, mark))
@@ -197,7 +202,9 @@ class Ledger:
             line, name = self._source(turn.node) or source, name_of(turn.node)
             mark = mark_of(turn.node.options)
             count = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
-            self.parts.append(TokenPart(1, name, turn.address, count, line, mark))
+            self.parts.append(
+                TokenPart(1, name, turn.address, count, line, mark, library=turn.library)
+            )
             self.charge(line, count - self._add_nodes(turn, line, depth=2))
             total -= count
         self.charge(source, total)
@@ -234,8 +241,12 @@ class Ledger:
                 mark = mark_of(node.options)
                 if isinstance(node, CacheBreakpointNode):
                     mark = node.ttl or "default"
-                entry = TokenPart(this.depth, name_of(node), part.path, count, line, mark)
-                self.parts.append(entry)
+                name, library = name_of(node), part.library
+                if isinstance(node, ComponentNode) and library is not None:
+                    name = str(library)
+                self.parts.append(
+                    TokenPart(this.depth, name, part.path, count, line, mark, library=library)
+                )
         for this in counted.values():
             self.charge(this.source, this.tokens - this.inside)
         return top.inside

@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 import attrs
 
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block
@@ -20,6 +21,7 @@ from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import LoweredTurn, Lowering, TextWriter, Turns
 from promptdsl.rendering.text.page import LINE_END, Margin, OnLoss, OpenPart, Page, Setting
 from promptdsl.rendering.text.strings import Fences, SpanKind, StringRules, TextRun
+from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import RESULT, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
@@ -198,7 +200,8 @@ class TracedPart:
 
     ``around`` is the part it is in. ``path`` is its address: that of the turn, ``""`` for system
     text, and the ids of the sections around it. ``top`` is the outermost node around it that is a
-    part of its turn, or the node itself.
+    part of its turn, or the node itself. ``library`` is the innermost section of a library that it
+    is in.
     """
 
     node: Node
@@ -207,11 +210,22 @@ class TracedPart:
     page: TracedPage
     start: int
     top: Node
+    library: LibrarySection | None
     end: int = 0
 
     def blocks(self) -> list[Block]:
         """Return the blocks of the node, the gap before it included."""
         return self.page.between(self.start, self.end)
+
+
+def _library_in(node: Node, around: LibrarySection | None) -> LibrarySection | None:
+    """Return the innermost section of a library that a node is in or is; ``around`` is outside."""
+    if isinstance(node, ComponentNode) and (node.section or node.by):
+        return node.section
+    # The components around a turn, or around a section outside of turns, are not in the tree.
+    if isinstance(node, TurnNode | SectionNode) and node.options.libraries:
+        return node.options.libraries[-1]
+    return around
 
 
 @attrs.define(eq=False)
@@ -228,6 +242,11 @@ class TracedTurn:
     parts: list[TracedPart]
     page: TracedPage | None
     source: Source | None
+
+    @property
+    def library(self) -> LibrarySection | None:
+        """The innermost section of a library around the turn."""
+        return _library_in(self.node, None)
 
 
 @attrs.define(eq=False)
@@ -275,6 +294,7 @@ class TracedWriter(TextWriter):
         self.page = TracedPage(around)
         self.path = path
         self.parts = parts
+        self.library = _library_in(node, None)
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
@@ -284,7 +304,9 @@ class TracedWriter(TextWriter):
             path = path if len(path) <= LONGEST else "..."
             path = f"{path}/{node.options.id}" if path else str(node.options.id)
         top = node if around_it is None else around_it.top
-        part = TracedPart(node, path, around_it, self.page, self.page.length, top)
+        around_library = self.library if around_it is None else around_it.library
+        library = _library_in(node, around_library)
+        part = TracedPart(node, path, around_it, self.page, self.page.length, top, library)
         self.parts.append(part)
         self.page.around = part
         self.page.kind = "conversation" if around.rules.encoding == "plain" else "author"

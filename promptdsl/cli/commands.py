@@ -1,0 +1,78 @@
+"""The commands, and what all of them take; the module of each is loaded when it is called."""
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import TypeAlias
+
+COMMANDS = {
+    "render": ("render", "render a prompt"),
+    "tokens": ("tokens", "count the tokens of a prompt, part by part"),
+    "diff": ("diff", "compare two requests as a prompt cache does"),
+    "list": ("list", "list the section libraries, or the sections of one"),
+    "show": ("library_show", "show a section of a library"),
+    "new": ("new", "begin a section library, or add a section to it"),
+    "stubs": ("stubs", "write the types of a library's sections, for editors"),
+    "eject": ("eject", "copy a section of a library, to change it"),
+}
+"""The module and the summary of each command, by its name."""
+TARGET = "file.py:name or module:name, where name is a prompt or a function that returns one"
+EPILOG = """\
+Exit codes: 0 done; 1 {failed}; 2 the command was called wrongly."""
+
+AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
+"""``add_parser`` of the commands of a parser."""
+
+
+def add_commands(parser: argparse.ArgumentParser, called: str | None) -> None:
+    """Add every command by its name, and the options of the one that is called."""
+    parsers = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", prog="promptdsl"
+    )
+    for name, (module, summary) in COMMANDS.items():
+        if name == called:
+            vars(import_module(f"promptdsl.cli.{module}"))[f"add_{name}"](parsers.add_parser)
+        else:
+            parsers.add_parser(name, help=summary)
+
+
+def add_command(
+    add_parser: AddParser,
+    name: str,
+    *,
+    takes: str,
+    description: str,
+    summary: str = "",
+    failed: str = "the prompt is wrong, or its code failed",
+) -> argparse.ArgumentParser:
+    """Add a command; ``takes`` is printed in its usage, and ``failed`` as its exit code 1."""
+    parser = add_parser(
+        name.rpartition(" ")[2],
+        usage=f"promptdsl {name} {takes} [options]",
+        help=summary or COMMANDS[name][1],
+        description=description,
+        epilog=EPILOG.format(failed=failed),
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--traceback", action="store_true", help="show how the failing line was reached"
+    )
+    return parser
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the argument TARGET: a prompt."""
+    parser.add_argument("target", metavar="TARGET", help=TARGET)
+
+
+def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
+    """Add the options ``-p`` and ``--props`` to a parser or a group of one."""
+    add_argument(
+        "-p",
+        dest="pairs",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help=f"an {of}, as text; KEY:=JSON gives any JSON value, such as count:=3; may be repeated",
+    )
+    add_argument("--props", metavar="FILE", help="a JSON object of arguments; -p wins over it")

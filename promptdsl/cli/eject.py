@@ -1,0 +1,206 @@
+"""``promptdsl eject``: a copy of a section of a library, to change it in a project."""
+
+import argparse
+import ast
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from promptdsl import Library, SectionInfo
+from promptdsl.cli.commands import AddParser, add_command
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.libraries import FAILED, SECTION, loaded_section
+from promptdsl.cli.python_code import Imports, code_of_text
+from promptdsl.cli.show import as_json
+from promptdsl.cli.write_files import write_files
+
+DESCRIPTION = """\
+Copy the source of a section into a file of your project, and show how to use the copy instead of
+the section. A comment in the copy says where it came from."""
+
+USE_TEMPLATE = """\
+from pathlib import Path
+
+from promptdsl import Template, override
+
+{name}_file = Path({path})
+
+with override({{{section}: lambda **inputs: Template({name}_file, inputs)}}):
+    ...  # the prompt is written here"""
+USE_WHITE_SPACE = """\
+from promptdsl import Template, override, register_templates
+
+register_templates({folder}, {options})
+
+with override({{{section}: lambda **inputs: Template({file}, inputs)}}):
+    ...  # the prompt is written here"""
+USE_FUNCTION = """\
+from promptdsl import override
+from {module} import {name}
+
+with override({{{section}: {name}}}):
+    ...  # the prompt is written here"""
+
+
+def add_eject(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser, "eject", takes="SECTION", description=DESCRIPTION, failed=FAILED
+    )
+    parser.add_argument("target", metavar="SECTION", help=SECTION)
+    parser.add_argument(
+        "--to",
+        metavar="PATH",
+        help="the file, or a folder; by default a file in the current folder",
+    )
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--json", action="store_true", help="print the file and its use as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the data and the notes of the command.
+
+    Raises :class:`UsageError` when it is called wrongly, and :class:`LibraryError` for a library
+    that cannot be loaded.
+    """
+    with loaded_section(arguments.target) as (library, name):
+        info, function = library.sections[name], library[name]
+    options = ""
+    ending = ".md.j2" if info.kind == "template" else ".py"
+    file_name = name.rpartition("/")[2] + ending
+    path: str = arguments.to or file_name
+    if os.path.isdir(path) or path.endswith(("/", os.sep)):
+        path = os.path.join(path, file_name)
+    path = os.path.relpath(path)
+    if info.kind == "template":
+        files, use = _template_copies(info, name, path), USE_TEMPLATE
+        if options := _white_space(library):
+            use = USE_WHITE_SPACE
+    else:
+        files, use = {path: _function_copy(info, inspect.unwrap(function))}, USE_FUNCTION
+    variable = file_name.removesuffix(ending).replace("-", "_").replace(".", "_")
+    module = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".").strip(".")
+    usage = use.format(
+        name=variable,
+        path=code_of_text(path),
+        folder=code_of_text(os.path.dirname(path) or "."),
+        file=code_of_text(os.path.basename(path)),
+        options=options,
+        section=code_of_text(info.section.name),
+        module=module,
+    )
+    write_files(files, force=arguments.force)
+    if arguments.json:
+        return as_json({"file": path, "section": info.section.name, "use": usage}), []
+    return usage, [f"{path} is written; use it so:"]
+
+
+def _white_space(library: Library) -> str:
+    """Return the white-space settings of a library that are not the usual ones, as arguments."""
+    if library.templates is None:
+        return ""
+    settings = library.templates.white_space
+    usual = type(settings)()._asdict()
+    own = {key: value for key, value in settings._asdict().items() if value != usual[key]}
+    return ", ".join(f"{key}={value}" for key, value in own.items())
+
+
+def _template_copies(info: SectionInfo, name: str, path: str) -> dict[str, str]:
+    """Return the copy of a template by its path, and copies of the private files it includes.
+
+    A comment is added that changes nothing in what they render to.
+    """
+    library = info.file.removesuffix(f"{name}.md.j2")
+    files = {path: info.source}
+    waiting = [info.source]
+    while waiting:
+        for tag in _INCLUDE.findall(waiting.pop()):
+            for included in _QUOTED.findall(tag):
+                copy = os.path.join(os.path.dirname(path), included)
+                original = os.path.join(library, included)
+                is_inside = ".." not in included.split("/") and not os.path.isabs(included)
+                if is_inside and copy not in files and os.path.isfile(original):
+                    with open(original, encoding="utf-8-sig", newline="") as file:
+                        files[copy] = file.read()
+                    waiting.append(files[copy])
+    return {file: _commented(text, f"From {info.section}") for file, text in files.items()}
+
+
+_INCLUDE = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b.*?%\}", re.DOTALL)
+_QUOTED = re.compile(r"""["']([^"':]+)["']""")
+
+
+def _commented(source: str, comment: str) -> str:
+    """Return a template with a comment, in its front matter if it has some."""
+    first, newline, rest = source.partition("\n")
+    if first.rstrip(" \t\r") == "---":
+        return f"{first}{newline}# {comment}\n{rest}"
+    return f"{{# {comment} #}}{source}"
+
+
+def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
+    """Return a module with the source of a function and the imports that it needs."""
+    module = sys.modules[function.__module__]
+    source = inspect.getsource(function)
+    try:
+        (definition,) = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        raise UsageError(f"{function.__qualname__} is not a function of its module") from None
+    names = set(_names_in(definition)) - {function.__name__}
+    head = [f'"""From {info.section}"""', "", _imports(module, names), ""]
+    return "\n".join([*head, source.rstrip("\n"), ""])
+
+
+def _names_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that code reads, those in annotations that are texts too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
+        for inner in ast.walk(annotation) if isinstance(annotation, ast.AST) else ():
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                try:
+                    yield from _names_in(ast.parse(inner.value, mode="eval"))
+                except SyntaxError:
+                    continue
+
+
+def _imports(module: ModuleType, names: set[str]) -> str:
+    """Return the imports of names as a module makes them; its own names come from the module."""
+    with open(str(module.__file__), encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    imports, bound, future = Imports({}), set[str](), ""
+    for node in _top_level(tree.body):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                name = one.asname or one.name.partition(".")[0]
+                bound.add(name)
+                if name in names:
+                    imports.modules.add(ast.unparse(one))
+        elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            future = f"{ast.unparse(node)}\n\n"
+        elif isinstance(node, ast.ImportFrom):
+            package = str(module.__package__).split(".")
+            above = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            for one in node.names:
+                bound.add(one.asname or one.name)
+                if (one.asname or one.name) in names:
+                    imports.add(origin, ast.unparse(one))
+    for name in names & vars(module).keys() - bound:
+        if not name.startswith("__"):
+            imports.add(module.__name__, name)
+    return future + imports.text()
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, those under its conditions too."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If | ast.Try):
+            yield from _top_level(statement.body + statement.orelse)

@@ -1,0 +1,113 @@
+"""The libraries and sections that a command names, and what is said about them."""
+
+import sys
+import textwrap
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, redirect_stdout
+from datetime import date
+
+from promptdsl import Input, Library, LibraryError, PromptError, SectionInfo
+from promptdsl.cli.errors import UsageError, near
+from promptdsl.cli.show import as_json, relative, visible
+
+SECTION = "a section of an installed library, such as starter:untrusted"
+FAILED = "the library is wrong"
+WIDTH = 76
+TAKEN = frozenset({*dir(Library), "name"})
+"""What each library has: a section of such a name is an item of it, and no attribute."""
+
+
+@contextmanager
+def loaded_library(name: str) -> Generator[Library]:
+    """Give an installed library; what its code prints goes to standard error.
+
+    Raises :class:`UsageError` for an unknown one, and :class:`LibraryError` for a broken one.
+    """
+    is_installed = any(library.name == name for library in Library.installed())
+    with redirect_stdout(sys.stderr):
+        try:
+            library = Library.load(name)
+        except LibraryError as error:
+            if is_installed:
+                raise
+            raise UsageError(told(error)) from None
+        yield library
+
+
+@contextmanager
+def loaded_section(target: str) -> Generator[tuple[Library, str]]:
+    """Give the library of a qualified name, and the name of the section in it.
+
+    Raises :class:`UsageError` for another name and for a section that the library does not have.
+    """
+    library_name, colon, name = target.partition(":")
+    if not colon or not library_name or not name:
+        raise UsageError(f"SECTION is library:name, not {target!r}: promptdsl list shows them")
+    with loaded_library(library_name) as library:
+        # Only names are looked at: a broken section says itself what is wrong.
+        if name not in [*library.sections]:
+            advice = near(name, library.sections)
+            raise UsageError(f"{library_name} has no section {name!r}{advice}")
+        yield library, name
+
+
+def section_row(info: SectionInfo) -> dict[str, object]:
+    """Return a section as data, without its source."""
+    return {
+        "name": info.section.name,
+        "version": info.section.version,
+        "digest": info.section.digest,
+        "kind": info.kind,
+        "title": info.title,
+        "description": info.description,
+        "inputs": None if info.inputs is None else [_input_row(one) for one in info.inputs],
+        "file": relative(f"{info.file}:{info.line}").rpartition(":")[0],
+        "line": info.line,
+    }
+
+
+def _input_row(one: Input) -> dict[str, object]:
+    row: dict[str, object] = {"name": one.name, "type": one.type, "required": one.required}
+    return {**row, **({} if one.required else {"default": plain(one.default)}), "doc": one.doc}
+
+
+def plain(value: object) -> object:
+    """Return a value if it is data, else its text: the default of a function may be anything."""
+    try:
+        as_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return short(value)
+    return value
+
+
+def short(value: object) -> str:
+    """Return a default as it is written."""
+    return value.isoformat() if isinstance(value, date) else repr(value)
+
+
+def call_text(info: SectionInfo) -> str:
+    """Return the call of a section: its name, and its inputs with their defaults."""
+    if info.inputs is None:
+        return f"{info.section.name}(...)"
+    inputs = [
+        one.name if one.required else f"{one.name}={short(one.default)}" for one in info.inputs
+    ]
+    return visible(f"{info.section.name}({', '.join(inputs)})", one_line=True)
+
+
+def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
+    """Return text as lines that fit a terminal."""
+    lines = visible(text).split("\n")
+    return [
+        wrapped_line
+        for line in lines
+        for wrapped_line in textwrap.wrap(
+            line, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
+        or [""]
+    ]
+
+
+def told(error: PromptError) -> str:
+    """Return an error in one line: the problem and the advice."""
+    return f"{error.what}: {error.fix}" if error.fix else error.what

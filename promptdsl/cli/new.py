@@ -1,0 +1,184 @@
+"""``promptdsl new``: the files of a new library, or of a new section in one."""
+
+import argparse
+import keyword
+import os
+import re
+from collections.abc import Mapping
+
+from promptdsl import Library
+from promptdsl.cli.commands import COMMANDS, AddParser, add_command
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.libraries import TAKEN
+from promptdsl.cli.project import Project
+from promptdsl.cli.show import as_json
+from promptdsl.cli.write_files import write_files
+
+SCAFFOLD = os.path.join(os.path.dirname(__file__), "scaffold")
+LIBRARY_FILES = {
+    "gitignore": ".gitignore",
+    "test.yml": ".github/workflows/test.yml",
+    "README.md": "README.md",
+    "pyproject.toml": "pyproject.toml",
+    "__init__.py": "promptdsl_sample/__init__.py",
+    "library.py": "promptdsl_sample/library.py",
+    "library.pyi": "promptdsl_sample/library.pyi",
+    "py.typed": "promptdsl_sample/py.typed",
+    "sections.py": "promptdsl_sample/sections.py",
+    "scope.md.j2": "promptdsl_sample/templates/scope.md.j2",
+    "test_sample.py": "tests/test_sample.py",
+    "decline.txt": "tests/__snapshots__/test_sample/test_scope[decline].prompt.txt",
+    "forward.txt": "tests/__snapshots__/test_sample/test_scope[forward].prompt.txt",
+    "tone.txt": "tests/__snapshots__/test_sample/test_tone.prompt.txt",
+}
+"""Where the files of ``scaffold/library`` go in a project. Their word ``sample`` is its name."""
+RESERVED = ("library", "promptdsl", "sections", "starter", "templates", "tests")
+LIBRARY_DESCRIPTION = """\
+Begin a section library: an ordinary Python package with a function, a template, their tests, and
+types for editors. It builds, and its tests pass."""
+SECTION_DESCRIPTION = """\
+Add a section to the library whose project is here: a template with inputs, or a function, and a
+test with its snapshot."""
+
+
+def add_new(add_parser: AddParser) -> None:
+    """Add the command, which has two commands."""
+    parser = add_parser(
+        "new",
+        usage="promptdsl new library|section NAME [options]",
+        help=COMMANDS["new"][1],
+        allow_abbrev=False,
+    )
+    kinds = parser.add_subparsers(
+        dest="kind", metavar="KIND", title="kinds", prog="promptdsl new", required=True
+    )
+    library = add_command(
+        kinds.add_parser,
+        "new library",
+        takes="NAME",
+        description=LIBRARY_DESCRIPTION,
+        summary="begin a section library",
+        failed="it failed",
+    )
+    library.add_argument("target", metavar="NAME", help="the name of the library, such as support")
+    library.add_argument(
+        "--folder", metavar="DIR", help="the folder of the project; promptdsl-NAME without it"
+    )
+    library.set_defaults(run=run_library)
+    section = add_command(
+        kinds.add_parser,
+        "new section",
+        takes="NAME",
+        description=SECTION_DESCRIPTION,
+        summary="add a section to the library whose project is here",
+        failed="it failed",
+    )
+    section.add_argument(
+        "target", metavar="NAME", help="the name of the section, such as refunds or billing/refunds"
+    )
+    section.add_argument(
+        "--function", action="store_true", help="add a function instead of a template"
+    )
+    section.set_defaults(run=run_section)
+    for one in (library, section):
+        one.add_argument("--force", action="store_true", help="replace files that are there")
+        one.add_argument("--json", action="store_true", help="print the files as JSON")
+
+
+def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the files of a new library, and what comes next.
+
+    Raises :class:`UsageError` for a name that cannot be one, and for files that exist.
+    """
+    given: str = arguments.target
+    name = re.sub("^promptdsl[-_]", "", given).replace("-", "_")
+    _check_name(name, given, "library")
+    if name in RESERVED:
+        raise UsageError(f"{name!r} is taken: name the library after its topic, such as support")
+    distribution = f"promptdsl-{name.replace('_', '-')}"
+    folder = os.path.normpath(distribution if arguments.folder is None else arguments.folder)
+
+    def renamed(text: str) -> str:
+        text = text.replace("promptdsl-sample", distribution)
+        return text.replace("_Sample", class_name(name)).replace("sample", name)
+
+    files = {
+        os.path.join(folder, *renamed(path).split("/")): renamed(_scaffold("library", source))
+        for source, path in LIBRARY_FILES.items()
+    }
+    write_files(files, force=arguments.force)
+    notes = [
+        "next, in that folder:",
+        "  python -m venv .venv",
+        "  .venv/bin/pip install --editable '.[test]'",
+        "  .venv/bin/pytest",
+        f"  .venv/bin/promptdsl list {name}",
+    ]
+    if any(name == library.name for library in Library.installed()):
+        notes.insert(0, f"a library {name!r} is installed already: with both, neither can be used")
+    return _told(files, arguments), notes
+
+
+def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the files of a new section, and what comes next.
+
+    Raises :class:`UsageError` for a name that cannot be one, for files that exist, and outside of
+    the project of a library.
+    """
+    library, _, name = arguments.target.rpartition(":")
+    for word in name.split("/"):
+        _check_name(word, name, "section")
+    if arguments.function and "/" in name:
+        raise UsageError(f"the name of a function has no /: {name}")
+    if name in TAKEN:
+        raise UsageError(f"{name!r} is taken: every library has it")
+    project = Project.around(os.getcwd(), library)
+    if name in project.functions() or os.path.exists(project.template(name)):
+        raise UsageError(f"{project.name} has a section {name!r}")
+    word = name.replace("/", "_")
+
+    def renamed(file: str) -> str:
+        call = f"{project.variable}.NAME" if "/" not in name else f'{project.variable}["NAME"]'
+        text = _scaffold("section", file).replace("library: LIBRARY", f"library: {project.name}")
+        text = text.replace("LIBRARY.NAME", call)
+        text = text.replace("LIBRARY", project.variable).replace("MODULE", project.module)
+        title = word.replace("_", " ").capitalize()
+        return text.replace("TITLE", title).replace("WORD", word).replace("NAME", name)
+
+    changed: dict[str, str] = {}
+    files = {project.path("tests", f"test_{word}.py"): renamed("test.py")}
+    snapshot = ("tests", "__snapshots__", f"test_{word}", f"test_{word}.prompt.txt")
+    if arguments.function:
+        changed = project.with_function(name, renamed("function.py"))
+        files[project.path(*snapshot)] = renamed("function.txt")
+    else:
+        files[project.template(name)] = renamed("template.md.j2")
+        files[project.path(*snapshot)] = renamed("template.txt")
+    write_files(files, changed=changed, force=arguments.force)
+    notes = ["next:", "  pytest", f"  promptdsl stubs {project.module}:{project.variable}"]
+    return _told({**files, **changed}, arguments), notes
+
+
+def _check_name(name: str, given: str, what: str) -> None:
+    """Raise :class:`UsageError` for a name that is no plain name of Python."""
+    if re.fullmatch("[a-z][a-z0-9_]{0,60}", name) and not keyword.iskeyword(name):
+        return
+    better = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_0123456789")
+    fix = f", such as {better}" if better and not keyword.iskeyword(better) else ""
+    rule = "lower-case letters, digits and _, no keyword of Python"
+    raise UsageError(f"{given!r} is no name of a {what}: {rule}{fix}")
+
+
+def class_name(library: str) -> str:
+    """Return the name of the class of a library in its stub."""
+    return "_" + "".join(word.capitalize() for word in library.split("_"))
+
+
+def _scaffold(kind: str, file: str) -> str:
+    with open(os.path.join(SCAFFOLD, kind, f"{file}.in"), encoding="utf-8") as opened:
+        return opened.read()
+
+
+def _told(files: Mapping[str, str], arguments: argparse.Namespace) -> str:
+    paths = sorted(os.path.relpath(path) for path in files)
+    return as_json({"files": paths}) if arguments.json else "\n".join(paths)

@@ -1,0 +1,192 @@
+"""``promptdsl stubs``: the types of a library's sections in a file, for editors and checkers."""
+
+import argparse
+import ast
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
+from datetime import date
+from types import ModuleType
+from typing import Any, Literal
+
+from promptdsl import Library, SectionInfo
+from promptdsl.cli.commands import AddParser, add_command
+from promptdsl.cli.errors import OutOfDateError, UsageError
+from promptdsl.cli.libraries import TAKEN
+from promptdsl.cli.python_code import Imports
+from promptdsl.cli.show import as_json
+from promptdsl.cli.target import loaded_target
+from promptdsl.cli.write_files import write_files
+
+DESCRIPTION = """\
+Write MODULE.pyi beside a module that holds only a library: the signatures and docstrings of its
+sections. Editors complete them, and type checkers check calls. Write it again when a section has
+changed; --check tells whether that is needed."""
+MARK = "Written by promptdsl stubs"
+WIDEST = 100
+"""The widest line with all parameters of a section, in characters."""
+TYPES = {"Literal": Literal, "date": date}
+"""What the types of front matter are made of, besides those of Python itself."""
+
+
+def add_stubs(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser,
+        "stubs",
+        takes="MODULE:NAME",
+        description=DESCRIPTION,
+        failed="the file is not up to date, or the library is wrong",
+    )
+    parser.add_argument(
+        "target",
+        metavar="MODULE:NAME",
+        help="a module and the name of the library in it: promptdsl_support.library:support",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing: exit with 1 if it is not up to date"
+    )
+    parser.add_argument("--force", action="store_true", help="replace a file made by somebody else")
+    parser.add_argument("--json", action="store_true", help="print the file and its text as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the data and the notes of the command.
+
+    Raises :class:`UsageError` when it is called wrongly, :class:`OutOfDateError` for a file that
+    is not up to date, and whatever the module raises.
+    """
+    target: str = arguments.target
+    location, _, name = target.rpartition(":")
+    names = location.split(".")
+    if not all(part.isidentifier() for part in names) or names[-1] == "py":
+        raise UsageError(f"write module:name, such as promptdsl_support.library:support: {target}")
+    with redirect_stdout(sys.stderr), loaded_target(target) as library:
+        module = sys.modules[location]
+        if not isinstance(library, Library):
+            raise UsageError(f"{target} is no Library: it is of the type {type(library).__name__}")
+        path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
+        hidden = sorted(_public_names(module) - {name})
+        if hidden:
+            raise UsageError(
+                f"{location} holds more than the library: {path} would hide {', '.join(hidden)}; "
+                f"move {name} into a module of its own"
+            )
+        text = stub_text(library, target)
+    old = None
+    if os.path.exists(path):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            old = file.read()
+    is_current = old == text
+    if arguments.check and not is_current:
+        raise OutOfDateError(f"{path} is not up to date: write it with promptdsl stubs {target}")
+    if not is_current:
+        write_files({path: text}, force=arguments.force or (old is not None and MARK in old))
+    done = "is up to date" if is_current else "is written"
+    if arguments.json:
+        return as_json({"file": path, "written": not is_current, "text": text}), []
+    return f"{path} {done}", []
+
+
+def _public_names(module: ModuleType) -> set[str]:
+    """Return the names that a module itself defines: what it imports is its own business."""
+    with open(str(module.__file__), encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    names = set[str](getattr(module, "__all__", ()))
+    for statement in tree.body:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(statement.name)
+            case ast.Import() | ast.ImportFrom():
+                names |= {one.name for one in statement.names if one.asname == one.name}
+            case _:
+                names |= {
+                    node.id
+                    for node in ast.walk(statement)
+                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+                }
+    return {name for name in names if not name.startswith("_")}
+
+
+def stub_text(library: Library, target: str) -> str:
+    """Return the stub of the module of a library: the library, with the types of its sections.
+
+    A section whose name is no name of Python, or one that each library has, such as ``name``, is
+    left out: it is called as ``library["billing/refunds"]``.
+    """
+    variable = target.rpartition(":")[2]
+    imports = Imports({"promptdsl": {"Library", "component"}})
+    names = {name for name in library.sections if name.isidentifier()} - TAKEN
+    methods = [_method(library[name], library.sections[name], imports) for name in sorted(names)]
+    class_name = "_" + "".join(word.capitalize() for word in re.split(r"\W|_", library.name))
+    body = "\n".join(methods) or "    pass\n"
+    return (
+        f'"""The types of the library {library.name}.\n\n{MARK} {target}\n"""\n\n'
+        f"{imports.text()}\n"
+        f"class {class_name}(Library):\n{body}\n{variable}: {class_name}\n"
+    )
+
+
+def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -> str:
+    """Return a section as a method of a stub."""
+    name = info.section.name.partition(":")[2]
+    names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
+    signature = inspect.signature(function).parameters.values()
+    typed = (one.replace(annotation=_evaluated(one.annotation, names)) for one in signature)
+    parameters = [*_parameters(typed, imports)]
+    head = f"    def {name}({', '.join(parameters)}) -> object:"
+    if len(head) > WIDEST:
+        inner = "".join(f"        {one},\n" for one in parameters)
+        head = f"    def {name}(\n{inner}    ) -> object:"
+    body = [*_docstring(inspect.getdoc(function) or "")] or ["        ..."]
+    return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
+
+
+def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
+    """Return an annotation, also one that is written as text, as in front matter."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {**names})
+    except Exception:  # it may name what exists for type checkers only
+        return Any
+
+
+def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:
+    """Yield parameters as code, with the marks between their kinds."""
+    last: object = None
+    kinds = inspect.Parameter
+    for one in parameters:
+        if last is kinds.POSITIONAL_ONLY and one.kind is not last:
+            yield "/"
+        if one.kind is kinds.KEYWORD_ONLY and last not in (one.kind, kinds.VAR_POSITIONAL):
+            yield "*"
+        last = one.kind
+        text = str(one.replace(annotation=one.empty, default=one.empty))
+        if one.annotation is not one.empty:
+            text += f": {imports.code_of(one.annotation)}"
+        if one.default is not one.empty:
+            text += f" = {imports.default_code(one.default)}"
+        yield text
+    if last is kinds.POSITIONAL_ONLY:
+        yield "/"
+
+
+def _docstring(doc: str) -> Iterable[str]:
+    """Return the lines of a docstring in a method, whatever is in it."""
+    if not doc:
+        return
+    escaped = doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in escaped)
+    escaped = escaped[:-1] + '\\"' if escaped.endswith('"') else escaped
+    first, *others = escaped.split("\n")
+    closing = '"""' if not others else ""
+    yield f'        """{first}{closing}'
+    for line in others:
+        yield f"        {line}".rstrip()
+    if others:
+        yield '        """'

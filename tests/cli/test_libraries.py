@@ -1,0 +1,239 @@
+"""The commands for section libraries: list, show, new, stubs, eject."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from promptdsl import Library, System, Template, render
+from tests.cli.conftest import Command
+from tests.cli.project import installed_project
+from tests.renders import ruled
+
+SECTIONS = """\
+desk:scope(topics, other='decline')
+    Scope: What the assistant helps with, and what it does with other
+    questions.
+desk:tone(language='English', sentences=3)
+    How answers sound: their language and their length.
+"""
+HOUSE = """\
+from promptdsl import Library
+
+house = Library("house", sections=[])
+LIMIT = 3
+"""
+SCOPE = """\
+You help with:
+
+- refunds
+
+Decline all other questions in one sentence.
+"""
+USAGE: Mapping[str, tuple[list[str], str]] = {
+    "no library": (
+        ["list", "dekk"],
+        "promptdsl list: error: the library 'dekk' is left out: PROMPTDSL_LIBRARIES is 'desk': "
+        "add it to PROMPTDSL_LIBRARIES, or unset that",
+    ),
+    "no qualified name": (
+        ["show", "scope"],
+        "promptdsl show: error: SECTION is library:name, not 'scope': promptdsl list shows them",
+    ),
+    "no section": (
+        ["show", "desk:scop"],
+        "promptdsl show: error: desk has no section 'scop': did you mean 'scope'?",
+    ),
+    "no input": (
+        ["show", "desk:scope", "-p", "topic=x"],
+        "promptdsl show: error: desk:scope has no input 'topic': did you mean 'topics'?",
+    ),
+    "no value of the type": (
+        ["show", "desk:tone", "-p", "sentences"],
+        "promptdsl show: error: -p sentences: write key=value, or key:=JSON",
+    ),
+    "no name of a library": (
+        ["new", "library", "Help-Desk 2"],
+        "promptdsl new: error: 'Help-Desk 2' is no name of a library: lower-case letters, digits "
+        "and _, no keyword of Python, such as help_desk",
+    ),
+    "a name that is taken": (
+        ["new", "library", "promptdsl-sections"],
+        "promptdsl new: error: 'sections' is taken: name the library after its topic, such as "
+        "support",
+    ),
+    "no project": (
+        ["new", "section", "refunds"],
+        "promptdsl new: error: no pyproject.toml is here or above: begin a library with promptdsl "
+        "new library NAME",
+    ),
+    "a function in a folder": (
+        ["new", "section", "billing/refunds", "--function"],
+        "promptdsl new: error: the name of a function has no /: billing/refunds",
+    ),
+    "no module": (
+        ["stubs", "desk.py"],
+        "promptdsl stubs: error: write module:name, such as promptdsl_support.library:support: "
+        "desk.py",
+    ),
+    "no library in a module": (
+        ["stubs", "promptdsl_desk.sections:tone"],
+        "promptdsl stubs: error: promptdsl_desk.sections:tone is no Library: it is of the type "
+        "function",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the project of the library ``desk``, which is installed."""
+    with installed_project("desk", tmp_path_factory.mktemp("desk")) as folder:
+        yield folder
+
+
+@pytest.mark.usefixtures("desk")
+def test_installed_libraries_are_listed(cli: Command) -> None:
+    """A library is listed with its version and its package; the limit is a note."""
+    note = "PROMPTDSL_LIBRARIES is 'desk': other libraries are left out\n"
+    assert (0, "desk  0.1.0  promptdsl-desk\n", note) == cli("list")
+
+
+@pytest.mark.usefixtures("desk")
+def test_listed_libraries_are_data_too(cli: Command) -> None:
+    """With --json a library says where it is, and that there is no problem."""
+    row = {"name": "desk", "version": "0.1.0", "package": "promptdsl-desk"}
+    target = "promptdsl_desk.library:desk"
+    assert [{**row, "target": target, "problem": None}] == json.loads(cli("list", "--json").out)
+
+
+@pytest.mark.usefixtures("desk")
+def test_the_sections_of_a_library_are_listed(cli: Command) -> None:
+    """A section is listed as it is called, with what it is for."""
+    assert (0, SECTIONS, "") == cli("list", "desk")
+
+
+@pytest.mark.usefixtures("desk")
+def test_a_section_without_its_inputs_says_which_to_give(cli: Command) -> None:
+    """Without a required input all but the text is shown, and how to give it."""
+    done = cli("show", "desk:scope")
+    last = "to see what it renders to, give its inputs: -p 'topics=[...]'"
+    assert (0, last, "") == (done.code, done.out.split("\n")[-2], done.err)
+
+
+@pytest.mark.usefixtures("desk")
+def test_a_section_shows_what_it_renders_to(cli: Command) -> None:
+    """With its inputs a section shows the text as it is sent, and its tokens."""
+    out = cli("show", "desk:scope", "-p", 'topics=["refunds"]', "--model", "gpt-5").out
+    text = ruled(f"[system]\n{SCOPE}")
+    assert f"\n{text}\n23 tokens: exact text, assumed frame\n" == out[out.index("\n── system") :]
+
+
+@pytest.mark.usefixtures("desk")
+def test_the_schema_of_inputs_is_data(cli: Command) -> None:
+    """With --json the inputs of a section are a JSON schema."""
+    shown = json.loads(cli("show", "desk:scope", "--json").out)
+    schema = shown["schema"]
+    assert ["topics"] == schema["required"] == shown["missing"]
+    assert ["decline", "forward"] == schema["properties"]["other"]["enum"]
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize(("arguments", "error"), USAGE.values(), ids=USAGE)
+def test_a_wrong_call_says_what_to_write(cli: Command, arguments: list[str], error: str) -> None:
+    """A wrong call exits with 2, one line of advice, and no data."""
+    assert (2, "", f"{error}\n") == cli(*arguments)
+
+
+def test_a_file_that_is_there_is_kept(cli: Command, prompts: Path) -> None:
+    """Nothing is written where one of the files of a new library exists."""
+    (prompts / "mine").mkdir()
+    (prompts / "mine" / "README.md").write_text("Mine.", "utf-8")
+    done = cli("new", "library", "support", "--folder", "mine")
+    there = "there is a file mine/README.md: --force replaces what is there"
+    assert (2, f"promptdsl new: error: {there}\n") == (done.code, done.err)
+    assert ["README.md"] == os.listdir(prompts / "mine")
+
+
+def test_a_new_section_is_an_entry_of_its_library(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new function joins the list of its library, with a test and a snapshot."""
+    cli("new", "library", "support")
+    monkeypatch.chdir(prompts / "promptdsl-support" / "tests")
+    done = cli("new", "section", "role", "--function")
+    assert [
+        "../promptdsl_support/library.py",
+        "../promptdsl_support/sections.py",
+        "__snapshots__/test_role/test_role.prompt.txt",
+        "test_role.py",
+    ] == done.out.split()
+    library = (prompts / "promptdsl-support" / "promptdsl_support" / "library.py").read_text()
+    assert "sections=[sections.tone, sections.role]" in library
+
+
+def test_the_stub_of_a_new_library_is_up_to_date(
+    cli: Command, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stub that a new library has is what ``promptdsl stubs`` writes."""
+    monkeypatch.chdir(desk)
+    done = cli("stubs", "promptdsl_desk.library:desk", "--check")
+    assert (0, "promptdsl_desk/library.pyi is up to date\n", "") == done
+
+
+def test_a_stub_that_is_missing_is_not_up_to_date(
+    cli: Command, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check of stubs exits with 1 and says what to run."""
+    monkeypatch.chdir(desk)
+    stub = desk / "promptdsl_desk" / "library.pyi"
+    old = stub.read_text("utf-8")
+    stub.unlink()
+    done = cli("stubs", "promptdsl_desk.library:desk", "--check")
+    stub.write_text(old, "utf-8")
+    assert (
+        1,
+        "",
+        "promptdsl stubs: error: promptdsl_desk/library.pyi is not up to date: write it with "
+        "promptdsl stubs promptdsl_desk.library:desk\n",
+    ) == done
+
+
+def test_a_module_that_holds_more_gets_no_stub(cli: Command, prompts: Path) -> None:
+    """A stub would hide the other names of a module: it is refused."""
+    (prompts / "house_rules.py").write_text(
+        'from promptdsl import Library\nhouse = Library("house", templates=None)\nLIMIT = 3\n',
+        "utf-8",
+    )
+    assert (
+        2,
+        "",
+        "promptdsl stubs: error: house_rules holds more than the library: house_rules.pyi would "
+        "hide LIMIT; move house into a module of its own\n",
+    ) == cli("stubs", "house_rules:house")
+
+
+@pytest.mark.usefixtures("desk")
+def test_an_ejected_template_says_where_it_came_from(cli: Command, prompts: Path) -> None:
+    """A copy of a template has a comment, and renders to the same text."""
+    cli("eject", "desk:scope", "--to", "copies/")
+    copy = prompts / "copies" / "scope.md.j2"
+    desk = Library.load("desk")
+    assert f"# From {desk.sections['scope'].section}" == copy.read_text("utf-8").split("\n")[1]
+    inputs = {"topics": ["refunds"]}
+    expected, found = System(desk.scope(**inputs)), System(Template(copy, inputs))
+    assert render(expected).messages[0].text == render(found).messages[0].text
+
+
+@pytest.mark.usefixtures("desk")
+def test_an_ejected_function_has_its_imports(cli: Command, prompts: Path) -> None:
+    """A copy of a function has the imports that it needs, and its use is printed."""
+    done = cli("eject", "desk:tone", "--to", "copies/tone.py")
+    text = (prompts / "copies" / "tone.py").read_text("utf-8")
+    assert (
+        "from promptdsl import List, Section, Text, Value, component",
+        "from promptdsl import override\nfrom copies.tone import tone\n\n"
+        'with override({"desk:tone": tone}):\n    ...  # the prompt is written here\n',
+        "copies/tone.py is written; use it so:\n",
+    ) == (text.split("\n")[2], done.out, done.err)
