@@ -23,6 +23,12 @@ from promptdsl import Event, UserAction, render
 
 print(render(Event(UserAction("left"))).messages[0].plain)
 """
+STARTER = """
+from promptdsl import Library, Template, System, render
+
+print(*Library.load("starter").sections)
+print(render(System(Template("starter:citing"))).messages[0].text.partition(" ")[0])
+"""
 SAID = '<event type="user_action">\nUser left\n</event>\n'
 OPENED = f"""
 import sys
@@ -90,6 +96,12 @@ def test_an_installed_wheel_renders(installed: Path, tmp_path: Path) -> None:
     """A template is rendered from an installed wheel."""
     said = _run(sys.executable, "-c", SAY, cwd=tmp_path, PYTHONPATH=str(installed))
     assert SAID == said
+
+
+def test_an_installed_wheel_brings_the_starter_library(installed: Path, tmp_path: Path) -> None:
+    """The starter library is found by its entry point, and its templates are in the wheel."""
+    said = _run(sys.executable, "-c", STARTER, cwd=tmp_path, PYTHONPATH=str(installed))
+    assert "citing handover output tools untrusted\nAnswer\n" == said
 
 
 def test_an_editable_install_uses_the_source_tree(editable: Path, tmp_path: Path) -> None:
