@@ -8,8 +8,8 @@ module, only the imports here change. A claim about behaviour enters by the fron
 from promptdsl import cli as cli_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.messages import as_messages
+from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, visible
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
@@ -170,11 +170,10 @@ from promptdsl.templates.folders import (
     registered,
     templates_root,
 )
-from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
+from promptdsl.templates.names import check_name
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
-from promptdsl.templates.source import check_name
 from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes

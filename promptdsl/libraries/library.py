@@ -27,13 +27,7 @@ from promptdsl.foundation.source import door, outside
 from promptdsl.libraries.section_info import SectionInfo
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates import TemplateSource
-from promptdsl.templates.folders import (
-    SUFFIX,
-    TemplateFolder,
-    WhiteSpace,
-    find,
-    read_template,
-)
+from promptdsl.templates.folders import find, read_template
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.inputs import Input
 from promptdsl.templates.installed import (
@@ -44,6 +38,7 @@ from promptdsl.templates.installed import (
     load_library,
     version_of,
 )
+from promptdsl.templates.template_folder import SUFFIX, TemplateFolder, WhiteSpace
 from promptdsl.tree.part_nodes import VolatileNode
 
 SectionFunction = Callable[..., CustomComponent]

@@ -17,20 +17,13 @@ from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.templates.compiler import PieceCode, advice, check_names, checked_tree, names_in
 from promptdsl.templates.filters import FILTERS, TESTS
-from promptdsl.templates.folders import (
-    DEFAULT,
-    TemplateFile,
-    TemplateFolder,
-    WhiteSpace,
-    find,
-    find_section,
-    read_template,
-)
+from promptdsl.templates.folders import find, find_section, read_template
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.limits import RUN, bounded, check_count
+from promptdsl.templates.names import check_name, label
 from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
 from promptdsl.templates.pieces import Inserted, Output, Rope, collect
-from promptdsl.templates.source import check_name, label
+from promptdsl.templates.template_folder import DEFAULT, TemplateFile, TemplateFolder, WhiteSpace
 
 
 class UndefinedName(UndefinedError):

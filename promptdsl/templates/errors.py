@@ -11,8 +11,8 @@ from promptdsl.templates.compiler import SYNTAX_FIX, UnknownFilter
 from promptdsl.templates.environment import UndefinedName, sandbox
 from promptdsl.templates.folders import missing_template
 from promptdsl.templates.limits import RUN
+from promptdsl.templates.names import label
 from promptdsl.templates.operators import is_mapping
-from promptdsl.templates.source import label
 
 
 def template_error(

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.foundation.labelled import labelled
-from promptdsl.templates.folders import (
-    SUFFIX,
-    TemplateFolder,
-    find,
-    read_template,
-    registered,
-    shipped_folder,
-)
+from promptdsl.templates.folders import find, read_template, registered, shipped_folder
 from promptdsl.templates.pieces import Piece
+from promptdsl.templates.template_folder import SUFFIX, TemplateFolder
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
 from threading import Lock
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import attrs
 
@@ -14,10 +14,9 @@ from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.source import author, door
 from promptdsl.templates.limits import MAX_SOURCE, over_limit
-from promptdsl.templates.source import check_name, label
+from promptdsl.templates.names import check_name, label
+from promptdsl.templates.template_folder import SUFFIX, TemplateFile, TemplateFolder, WhiteSpace
 
-SUFFIX = ".md.j2"
-"""The end of the name of a file that is a section of a library."""
 _CHANGING = Lock()
 
 
@@ -42,39 +41,6 @@ def templates_root() -> Path:
         f"there are no templates in {package} or beside it",
         fix="install promptdsl again: files are missing",
     )
-
-
-class WhiteSpace(NamedTuple):
-    """How Jinja treats the white space around ``{% ... %}``, and the last line end of a file."""
-
-    trim_blocks: bool = True
-    lstrip_blocks: bool = True
-    keep_trailing_newline: bool = False
-
-
-DEFAULT = WhiteSpace()
-
-
-@attrs.frozen
-class TemplateFolder:
-    """A folder of templates and how they are read.
-
-    With ``reload`` each rendering looks whether a file changed; without it a file is found and read
-    once. ``library`` is the name of the library that the folder belongs to, ``version`` the version
-    of its package; both are ``None`` for a registered folder.
-    """
-
-    folder: str
-    white_space: WhiteSpace = DEFAULT
-    reload: bool = False
-    library: str | None = None
-    version: str | None = None
-    found: "dict[str, TemplateFile]" = attrs.field(factory=dict, init=False, eq=False, repr=False)
-    """The files that were found, by their names in the folder; none with ``reload``."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        fields = (self.folder, self.white_space, self.reload, self.library, self.version)
-        return TemplateFolder, fields
 
 
 @attrs.frozen(eq=False)
@@ -163,18 +129,6 @@ def _resolved_folder(folder: str | os.PathLike[str]) -> str:
 def registered() -> tuple[TemplateFolder, ...]:
     """Return the folders that users registered, in the order they are searched."""
     return Registration.active
-
-
-class TemplateFile(NamedTuple):
-    """A template that exists: its name, its file, the folder that contains it, and its stamp.
-
-    The name of one of a library is that of its section: ``support:refunds``.
-    """
-
-    name: str
-    path: str
-    folder: TemplateFolder | None
-    stamp: tuple[int, ...]
 
 
 def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | None:

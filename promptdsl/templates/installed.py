@@ -11,7 +11,7 @@ from importlib.metadata import Distribution, EntryPoint, distributions
 import attrs
 
 from promptdsl.foundation.errors import LibraryError, nearest
-from promptdsl.templates.folders import TemplateFolder
+from promptdsl.templates.template_folder import TemplateFolder
 
 GROUP = "promptdsl.sections"
 """The entry-point group of libraries: one entry point for each."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jinja2.environment import TemplateModule
 
     from promptdsl.foundation.library_section import LibrarySection
-    from promptdsl.templates.folders import TemplateFolder
+    from promptdsl.templates.template_folder import TemplateFolder
 
 T = TypeVar("T")
 

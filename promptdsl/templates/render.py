@@ -7,18 +7,11 @@ from typing import NamedTuple
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.templates.environment import sandbox, template_of
 from promptdsl.templates.errors import template_error
-from promptdsl.templates.folders import (
-    TemplateFile,
-    TemplateFolder,
-    file_at,
-    find,
-    missing_template,
-    registered,
-    shipped_folder,
-)
+from promptdsl.templates.folders import file_at, find, missing_template, registered, shipped_folder
 from promptdsl.templates.limits import RUN, Run
 from promptdsl.templates.pieces import Piece, Rope
 from promptdsl.templates.source import TemplateSource
+from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
 from promptdsl.templates.variables import check_variables
 
 

@@ -2,16 +2,15 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 import attrs
 
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.foundation.unicode import exact
 from promptdsl.templates.limits import MAX_SOURCE, over_limit
-
-if TYPE_CHECKING:
-    from promptdsl.templates.folders import TemplateFolder
+from promptdsl.templates.names import check_name
+from promptdsl.templates.template_folder import TemplateFolder
 
 
 @attrs.frozen
@@ -25,7 +24,7 @@ class TemplateSource:
 
     kind: Literal["name", "path", "text"]
     value: str
-    folder: "TemplateFolder | None" = None
+    folder: TemplateFolder | None = None
 
     @classmethod
     def of(cls, template: str | os.PathLike[str]) -> Self:
@@ -71,27 +70,3 @@ def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Map
 
     front, _ = split(source.value, None)
     return variables if front is None else front.checked(variables)
-
-
-def check_name(name: object) -> str:
-    """Return the checked name of a template, which cannot lead out of its folder.
-
-    Raises :class:`TemplateError` for a name with an empty part, ``.`` or ``..``, one that starts
-    with ``/``, and for a backslash, colon or null character in it.
-    """
-    if not isinstance(name, str):
-        raise TemplateError(
-            f"the name of a template is a string, not {type(name).__name__}",
-            fix='write it in quotes: "name.md.j2"',
-        )
-    if {"", ".", ".."} & {*name.split("/")} or {"\\", ":", "\0"} & {*name}:
-        raise TemplateError(
-            f"{name[:60]!r} is not the name of a template",
-            fix='a name is relative to a registered folder, such as "support/role.md.j2"',
-        )
-    return str.__str__(name)
-
-
-def label(name: str | None) -> str:
-    """Return the words for a template in an error."""
-    return "the template" if name is None else f"template {name!r}"

@@ -1,0 +1,53 @@
+"""A folder of templates, with its settings, and a file in it."""
+
+from typing import NamedTuple
+
+import attrs
+
+SUFFIX = ".md.j2"
+"""The end of the name of a file that is a section of a library."""
+
+
+class WhiteSpace(NamedTuple):
+    """How Jinja treats the white space around ``{% ... %}``, and the last line end of a file."""
+
+    trim_blocks: bool = True
+    lstrip_blocks: bool = True
+    keep_trailing_newline: bool = False
+
+
+DEFAULT = WhiteSpace()
+
+
+@attrs.frozen
+class TemplateFolder:
+    """A folder of templates and how they are read.
+
+    With ``reload`` each rendering looks whether a file changed; without it a file is found and read
+    once. ``library`` is the name of the library that the folder belongs to, ``version`` the version
+    of its package; both are ``None`` for a registered folder.
+    """
+
+    folder: str
+    white_space: WhiteSpace = DEFAULT
+    reload: bool = False
+    library: str | None = None
+    version: str | None = None
+    found: "dict[str, TemplateFile]" = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    """The files that were found, by their names in the folder; none with ``reload``."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = (self.folder, self.white_space, self.reload, self.library, self.version)
+        return TemplateFolder, fields
+
+
+class TemplateFile(NamedTuple):
+    """A template that exists: its name, its file, the folder that contains it, and its stamp.
+
+    The name of one of a library is that of its section: ``support:refunds``.
+    """
+
+    name: str
+    path: str
+    folder: TemplateFolder | None
+    stamp: tuple[int, ...]
