@@ -93,7 +93,7 @@ class _Template(Template):
         if self.front is None or RUN.get().none_is_empty:
             return super().new_context(vars, shared, locals)
         inner = {name: it for name, it in (locals or {}).items() if it is not missing}
-        return super().new_context({**self.front.chosen({**(vars or {}), **inner})})
+        return super().new_context(self.front.chosen({**(vars or {}), **inner}))
 
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
         modules = RUN.get().modules

@@ -64,9 +64,10 @@ class FrontMatter:
             if name not in known:
                 fix = nearest(str(name), known) if known else "it takes no inputs"
                 raise TemplateError(f"{label(self.name)} has no input {str(name)[:60]!r}", fix=fix)
-        return self.chosen(variables)
+        chosen = self.chosen(variables)
+        return variables if len(chosen) == len(variables) else check_variables(chosen)
 
-    def chosen(self, variables: Mapping[str, object]) -> Mapping[str, object]:
+    def chosen(self, variables: Mapping[str, object]) -> dict[str, object]:
         """Return the inputs among variables, checked, with the defaults; the others are left out.
 
         Raises :class:`TemplateError` for a missing and a wrongly typed input.
@@ -84,7 +85,7 @@ class FrontMatter:
                 raise TemplateError(problem, fix=f"write {it.name}=...{it.doc and f' ({it.doc})'}")
             else:
                 chosen[it.name] = it.default
-        return variables if len(chosen) == len(variables) else check_variables(chosen)
+        return chosen
 
 
 def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl.foundation.errors import TemplateError
+from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.foundation.frozen import frozen, is_list
 from promptdsl.foundation.labelled import Label
 
@@ -284,7 +284,9 @@ def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
         case _:
             shown = type(value).__name__
     fix = "give a value of that type"
-    if value is None:
+    if isinstance(kind, tuple) and isinstance(value, str):
+        fix = nearest(value, kind)
+    elif value is None:
         fix = "give a value, or leave it out if it has a default"
     elif kind is date and isinstance(value, datetime):
         fix = "give its day: value.date()"
