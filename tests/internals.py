@@ -170,6 +170,7 @@ from promptdsl.templates.folders import (
     registered,
     templates_root,
 )
+from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
 from promptdsl.templates.names import check_name
 from promptdsl.templates.pieces import Rope

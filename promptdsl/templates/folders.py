@@ -232,9 +232,11 @@ def missing_template(name: str, folders: tuple[TemplateFolder, ...]) -> Template
     """Return the error for a template that no folder has, which suggests one they have."""
     known: set[str] = set()
     for folder in folders:
+        # Of the templates that come with promptdsl, only those of events are used by a file name.
+        top = "events" if folder is shipped_folder() else ""
         names = (
             Path(where, file).relative_to(folder.folder).as_posix()
-            for where, _, files in os.walk(folder.folder)
+            for where, _, files in os.walk(os.path.join(folder.folder, top))
             for file in files
         )
         known.update(islice(names, 1_000))  # of any number

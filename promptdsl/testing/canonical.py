@@ -191,8 +191,8 @@ class FileWriter:
         count = len(self.marked)
         places = " and ".join(self.marked)
         yield "cache", f"{count} mark{'s' * (count > 1)}, after {places}" if count else "no mark"
-        names = dict.fromkeys(section.library for section in rendered.libraries)
-        yield from (("library", line(name)) for name in names)
+        libraries = dict.fromkeys(section.library for section in rendered.libraries)
+        yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
         if has_open_calls(rendered.messages):

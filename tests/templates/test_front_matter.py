@@ -18,7 +18,7 @@ NO_JSON = 'write JSON: "text", 3, true, ["a"]; a date is 2026-01-31'
 def inputs_of(*lines: str) -> tuple[Input, ...] | None:
     """Return the inputs that these lines declare."""
     front, _ = split("---\ninputs:\n" + "".join(f"  {line}\n" for line in lines) + "---\n", None)
-    return front and front.inputs
+    return None if front is None else front.inputs
 
 
 def wrong(source: str) -> tuple[str, str]:

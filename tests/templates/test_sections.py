@@ -22,7 +22,13 @@ from promptdsl import (
 )
 from tests.errors import lines_of
 from tests.hostile import VALUES
-from tests.internals import TemplateFolder, TemplateSource, rendered_template, split
+from tests.internals import (
+    LOADED_LIBRARIES,
+    TemplateFolder,
+    TemplateSource,
+    rendered_template,
+    split,
+)
 from tests.searching import examples
 from tests.templates.rendered import fault, file_fault, file_pieces, in_full, pieces, put
 
@@ -104,7 +110,7 @@ def test_a_base_gives_its_defaults(folder: Path) -> None:
 def test_wrong_inputs_have_the_line_of_the_caller() -> None:
     """Wrong inputs of a template in a folder have the line of the code that wrote it."""
 
-    def write() -> object:
+    def write() -> Template:
         return Template("small.md", a=3)
 
     with pytest.raises(TemplateError) as caught:
@@ -178,7 +184,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TemplateFolder:
     class Support:
         templates = made
 
-    monkeypatch.setattr("promptdsl.templates.installed.load_library", lambda _: Support)
+    monkeypatch.setitem(LOADED_LIBRARIES, "support", Support)
     return made
 
 
