@@ -163,18 +163,13 @@ from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_pieces
 from promptdsl.templates.filters import FILTERS, TESTS
-from promptdsl.templates.folders import (
-    TemplateFile,
-    TemplateFolder,
-    read_template,
-    registered,
-    templates_root,
-)
+from promptdsl.templates.folders import read_template, registered, templates_root
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
 from promptdsl.templates.names import check_name
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
+from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
 from promptdsl.testing.canonical import prompt_file
 from promptdsl.testing.changes import failure_text
 from promptdsl.testing.differ import changes

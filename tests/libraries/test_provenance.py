@@ -32,7 +32,7 @@ def tone(name: str) -> Node:
 
 
 @component
-def greeting() -> Node:
+def opening() -> Node:
     """Return a question as a turn."""
     return User("Hello?")
 
@@ -43,7 +43,7 @@ def support(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("support")
     (folder / "refunds.md.j2").write_text("Refunds in {{ region }}.", "utf-8")
     (folder / "all.md.j2").write_text('All: {% include "refunds.md.j2" %}', "utf-8")
-    return Library("support", sections=[tone, greeting], templates=folder)
+    return Library("support", sections=[tone, opening], templates=folder)
 
 
 def names(sections: tuple[LibrarySection, ...]) -> list[str]:
@@ -55,7 +55,7 @@ def test_each_span_names_its_section(support: Library) -> None:
     """A span has the innermost section of a library around it, and none outside of libraries."""
     prompt = Timeline(
         System("Mine.", support.refunds(region="EU"), support.tone("Ann")),
-        support.greeting(),
+        support.opening(),
         Event(support.refunds(region="US")),
     )
     spans = [(it.text, it.library and it.library.name) for it in render(prompt).spans()]
@@ -67,7 +67,7 @@ def test_each_span_names_its_section(support: Library) -> None:
         (".", "support:refunds"),
         ("\n\n", None),
         ("You are Ann.", "support:tone"),
-        ("Hello?", "support:greeting"),
+        ("Hello?", "support:opening"),
         ("<event>\n", None),
         ("Refunds in ", "support:refunds"),
         ("US", "support:refunds"),
@@ -110,9 +110,9 @@ def test_the_outline_names_version_and_digest(support: Library) -> None:
     """An outline has the name of a section with its digest, and its version once installed."""
     (section,) = render(System(support.refunds(region="EU"))).libraries
     assert (section.version, len(section.digest)) == (None, 8)
-    outline = render(Timeline(System(support.refunds(region="EU")), support.greeting())).outline()
+    outline = render(Timeline(System(support.refunds(region="EU")), support.opening())).outline()
     assert f"  support:refunds {section.digest}" in outline
-    assert "user by=support:greeting " in outline
+    assert "user by=support:opening " in outline
 
 
 def test_the_token_report_names_sections(support: Library) -> None:
