@@ -55,6 +55,7 @@ FAMILY = [
     ConfigError,
     ContentError,
     DataError,
+    LibraryError,
     LossError,
     MediaError,
     OptionError,

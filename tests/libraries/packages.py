@@ -69,6 +69,7 @@ def package(
 def installed(folder: Path) -> Iterator[Path]:
     """Let the packages in a folder be installed for a while, and be forgotten after it."""
     modules, loaded = {*sys.modules}, dict(LOADED_LIBRARIES)
+    LOADED_LIBRARIES.clear()
     sys.path.insert(0, str(folder))
     try:
         yield folder
