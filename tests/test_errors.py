@@ -20,6 +20,7 @@ from promptdsl import (
     Grounding,
     History,
     Image,
+    LibraryError,
     LossError,
     MediaError,
     OptionError,
