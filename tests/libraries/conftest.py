@@ -10,7 +10,7 @@ from tests.libraries.packages import REFUNDS, SUPPORT, installed, package
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give a folder on the path, in which the library ``support`` is installed."""
+    """Give a folder on the path, in which the library ``surgery`` is installed."""
     monkeypatch.delenv("PROMPTDSL_LIBRARIES", raising=False)
     folder = tmp_path / "site"
     templates = {
@@ -19,6 +19,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "_end.md.j2": " Thanks.",
         "broken.md.j2": "---\ninputs:\n  a: thing\n---\n",
     }
-    package(folder, "support", SUPPORT, version="1.2.0", templates=templates)
+    package(folder, "surgery", SUPPORT, version="1.2.0", templates=templates)
     with installed(folder):
         yield folder

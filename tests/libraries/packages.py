@@ -22,7 +22,7 @@ def card(title: str):
     with Section("card", title=title):
         yield
 
-library = Library("support", sections=[tone, card])
+library = Library("surgery", sections=[tone, card])
 """
 
 REFUNDS = """---

@@ -25,7 +25,7 @@ def test_the_list(site: Path) -> None:
     ours = [it for it in Library.installed() if it.package.startswith("acme")]
     assert [
         ("house", "0.3", "acme-house", "acme_house:library", ""),
-        ("support", "1.2.0", "acme-support", "acme_support:library", ""),
+        ("surgery", "1.2.0", "acme-surgery", "acme_surgery:library", ""),
     ] == [(it.name, it.version, it.package, it.target, it.problem) for it in ours]
 
 
@@ -41,13 +41,13 @@ def test_two_hundred_libraries(site: Path) -> None:
 
 def test_the_version() -> None:
     """A library knows the version of its package; one that is made in code has none."""
-    assert "1.2.0" == Library.load("support").version
-    assert None is Library("support").version
+    assert "1.2.0" == Library.load("surgery").version
+    assert None is Library("surgery").version
 
 
 @pytest.mark.parametrize(
     ("limit", "names"),
-    [("support", ["support"]), (" house , support", ["house", "support"]), ("", []), ("x", [])],
+    [("surgery", ["surgery"]), (" house , surgery", ["house", "surgery"]), ("", []), ("x", [])],
 )
 def test_the_limit(
     site: Path, monkeypatch: pytest.MonkeyPatch, limit: str, names: list[str]
@@ -60,22 +60,22 @@ def test_the_limit(
 
 def test_a_library_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that is left out is not used by name, loaded before or not."""
-    Library.load("support")
+    Library.load("surgery")
     monkeypatch.setenv("PROMPTDSL_LIBRARIES", "starter")
-    error = raised(LibraryError, lambda: Template("support:refunds", region="EU"))
-    assert "the library 'support' is left out: PROMPTDSL_LIBRARIES is 'starter'" == error.what
+    error = raised(LibraryError, lambda: Template("surgery:refunds", region="EU"))
+    assert "the library 'surgery' is left out: PROMPTDSL_LIBRARIES is 'starter'" == error.what
 
 
 def test_two_packages_of_one_name(site: Path) -> None:
     """Two packages with one library: the list shows both, and an error names both."""
-    package(site, "other", SUPPORT, points="support = acme_other:library")
-    problem = "acme-other 1.0 and acme-support 1.2.0 both bring it"
-    listed = [it for it in Library.installed() if it.name == "support"]
-    assert [("acme-other", problem), ("acme-support", problem)] == [
+    package(site, "other", SUPPORT, points="surgery = acme_other:library")
+    problem = "acme-other 1.0 and acme-surgery 1.2.0 both bring it"
+    listed = [it for it in Library.installed() if it.name == "surgery"]
+    assert [("acme-other", problem), ("acme-surgery", problem)] == [
         (it.package, it.problem) for it in listed
     ]
-    error = raised(LibraryError, lambda: Library.load("support"))
-    assert f"the library 'support' cannot be used: {problem}" == error.what
+    error = raised(LibraryError, lambda: Library.load("surgery"))
+    assert f"the library 'surgery' cannot be used: {problem}" == error.what
     assert set() == _ours()
 
 
@@ -98,7 +98,7 @@ def test_a_broken_library(site: Path, name: str) -> None:
     error = raised(LibraryError, lambda: Library.load(name))
     assert f"the library {name} 1.0 of acme-{name} cannot be loaded: {reason}" == error.what
     assert f"install another version of acme-{name}, or report it to its authors" == error.fix
-    assert "support" == Library.load("support").name
+    assert "surgery" == Library.load("surgery").name
 
 
 def test_the_cause_of_a_broken_library(site: Path) -> None:
@@ -141,7 +141,7 @@ def test_metadata_that_cannot_be_read(site: Path) -> None:
     package(site, "odd", "", points="no line of entry points")
     package(site, "bare", HOUSE.format("bare"))
     (site / "acme_bare-1.0.dist-info" / "METADATA").unlink()
-    assert "support" == Library.load("support").name
+    assert "surgery" == Library.load("surgery").name
     assert "bare" == Library.load("bare").name
 
 
@@ -155,12 +155,12 @@ def test_a_package_that_is_installed_meanwhile(site: Path) -> None:
 
 def test_a_name_that_is_nearly_right() -> None:
     """An unknown library suggests the nearest one."""
-    assert "did you mean 'support'?" == raised(LibraryError, lambda: Library.load("suport")).fix
+    assert "did you mean 'surgery'?" == raised(LibraryError, lambda: Library.load("surgry")).fix
 
 
 def test_threads_that_load_at_once() -> None:
     """Threads that load a library at once get one object, and its sections are one."""
     with ThreadPoolExecutor(8) as threads:
-        loaded = [*threads.map(lambda _: Library.load("support"), range(8))]
+        loaded = [*threads.map(lambda _: Library.load("surgery"), range(8))]
         made = [*threads.map(lambda it: it.refunds, loaded)]
     assert (1, 1) == (len({*map(id, loaded)}), len({*map(id, made)}))

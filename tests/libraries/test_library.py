@@ -32,9 +32,9 @@ from tests.errors import lines_of, raised
 pytestmark = pytest.mark.usefixtures("site")
 
 
-def support() -> Library:
+def surgery() -> Library:
     """Return the library of the tests."""
-    return Library.load("support")
+    return Library.load("surgery")
 
 
 def text(part: object) -> str:
@@ -44,22 +44,22 @@ def text(part: object) -> str:
 
 def test_a_function_section() -> None:
     """A function of a library has its qualified name, its section, and writes what it wrote."""
-    part = support().tone("Ada")
-    assert ("support:tone", "support:tone") == (part.name, part.section and part.section.name)
+    part = surgery().tone("Ada")
+    assert ("surgery:tone", "surgery:tone") == (part.name, part.section and part.section.name)
     assert "1.2.0" == (part.section and part.section.version)
     assert "You are Ada, at 3." == text(part)
 
 
 def test_a_function_that_is_imported() -> None:
     """A function of a library is the same by a plain import."""
-    tone = import_module("acme_support").tone
-    assert tone is support().tone
-    assert "support:tone" == tone("Ada").name
+    tone = import_module("acme_surgery").tone
+    assert tone is surgery().tone
+    assert "surgery:tone" == tone("Ada").name
 
 
 def test_a_function_that_takes_children() -> None:
     """A section that yields is a block."""
-    with System() as system, support().card("Rules"):
+    with System() as system, surgery().card("Rules"):
         Text("Be kind.")
     assert "## Rules\nBe kind." == render(system).messages[0].text
 
@@ -67,10 +67,10 @@ def test_a_function_that_takes_children() -> None:
 def test_a_template_section() -> None:
     """A template of a library takes its inputs, as an attribute, an item and by its name."""
     calls: list[Callable[[], object]] = [
-        lambda: support().refunds(region="EU", tags=["new"]),
-        lambda: support()["refunds"](region="EU", tags=["new"]),
-        lambda: Template("support:refunds", region="EU", tags=["new"]),
-        lambda: Template("support:refunds", {"region": "EU"}, tags=["new"]),
+        lambda: surgery().refunds(region="EU", tags=["new"]),
+        lambda: surgery()["refunds"](region="EU", tags=["new"]),
+        lambda: Template("surgery:refunds", region="EU", tags=["new"]),
+        lambda: Template("surgery:refunds", {"region": "EU"}, tags=["new"]),
     ]
     parts = [call() for call in calls]
     assert [parts[0]] * 4 == parts
@@ -79,23 +79,23 @@ def test_a_template_section() -> None:
 
 def test_a_template_in_a_folder() -> None:
     """A template below a folder has its path in its name, and includes private files."""
-    part = support()["billing/late"](soon="now")
-    assert ("support:billing/late", "Pay now. Thanks.") == (part.name, text(part))
+    part = surgery()["billing/late"](soon="now")
+    assert ("surgery:billing/late", "Pay now. Thanks.") == (part.name, text(part))
 
 
 def test_a_section_is_made_once() -> None:
     """A template is made into a component once."""
-    assert support().refunds is support()["refunds"]
+    assert surgery().refunds is surgery()["refunds"]
 
 
 def test_the_signature() -> None:
     """A template shows its inputs as keywords, with types and defaults."""
-    signature = inspect.signature(support().refunds)
+    signature = inspect.signature(surgery().refunds)
     assert (
         "(*, region: Literal['EU', 'US'], days: int = 30, tags: list[str] = [])"
         == str(signature).partition(" -> ")[0]
     )
-    assert "refunds" == support().refunds.__name__
+    assert "refunds" == surgery().refunds.__name__
 
 
 def test_the_docstring() -> None:
@@ -103,26 +103,26 @@ def test_the_docstring() -> None:
     assert (
         "Refunds\n\nHow money is given back.\n\n"
         "Inputs:\n    region: where the customer lives\n    days\n    tags"
-    ) == support().refunds.__doc__
+    ) == surgery().refunds.__doc__
 
 
 def test_dir() -> None:
     """The sections whose names are names of Python are listed as attributes."""
-    assert {"broken", "card", "refunds", "tone"} == {*dir(support())} - {*dir(Library)} - {
-        name for name in dir(support()) if name.startswith("_")
+    assert {"broken", "card", "refunds", "tone"} == {*dir(surgery())} - {*dir(Library)} - {
+        name for name in dir(surgery()) if name.startswith("_")
     } - {"name"}
 
 
 def test_what_it_says_about_a_template() -> None:
     """The information on a template is that of its front matter and its file."""
-    info = support().sections["refunds"]
+    info = surgery().sections["refunds"]
     assert ("template", "Refunds", "How money is given back.") == (
         info.kind,
         info.title,
         info.description,
     )
     assert ["region", "days", "tags"] == [it.name for it in info.inputs or ()]
-    assert ("support:refunds", "1.2.0", 8) == (
+    assert ("surgery:refunds", "1.2.0", 8) == (
         info.section.name,
         info.section.version,
         len(info.section.digest),
@@ -132,7 +132,7 @@ def test_what_it_says_about_a_template() -> None:
 
 def test_what_it_says_about_a_function() -> None:
     """The information on a function is that of its docstring and its signature."""
-    info = support().sections["tone"]
+    info = surgery().sections["tone"]
     assert ("function", "How we speak.", "In three levels.", 4) == (
         info.kind,
         info.title,
@@ -147,64 +147,64 @@ def test_what_it_says_about_a_function() -> None:
 def test_the_names_of_the_sections() -> None:
     """All sections are listed, a broken one too."""
     names = ["billing/late", "broken", "card", "refunds", "tone"]
-    assert names == [*support().sections]
+    assert names == [*surgery().sections]
 
 
 WRONG: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "missing": (
-        lambda: support().refunds(),
+        lambda: surgery().refunds(),
         TemplateError,
-        "template 'support:refunds' needs the input 'region': one of EU, US",
+        "template 'surgery:refunds' needs the input 'region': one of EU, US",
     ),
     "unknown": (
-        lambda: support().refunds(regin="EU"),
+        lambda: surgery().refunds(regin="EU"),
         TemplateError,
-        "template 'support:refunds' has no input 'regin'",
+        "template 'surgery:refunds' has no input 'regin'",
     ),
     "value": (
-        lambda: Template("support:refunds", region="UK"),
+        lambda: Template("surgery:refunds", region="UK"),
         TemplateError,
-        "template 'support:refunds': input 'region' takes one of EU, US, not 'UK'",
+        "template 'surgery:refunds': input 'region' takes one of EU, US, not 'UK'",
     ),
     "bool": (
-        lambda: support().refunds(region="EU", days=True),
+        lambda: surgery().refunds(region="EU", days=True),
         TemplateError,
-        "template 'support:refunds': input 'days' takes int, not True",
+        "template 'surgery:refunds': input 'days' takes int, not True",
     ),
     "position": (
-        lambda: support().refunds("EU"),
+        lambda: surgery().refunds("EU"),
         OptionError,
-        "support:refunds(): its inputs are given by name",
+        "surgery:refunds(): its inputs are given by name",
     ),
     "broken": (
-        lambda: support().broken,
+        lambda: surgery().broken,
         TemplateError,
-        "template 'support:broken', line 3: 'thing' is not a type of an input",
+        "template 'surgery:broken', line 3: 'thing' is not a type of an input",
     ),
     "section": (
-        lambda: support().refund,
+        lambda: surgery().refund,
         AttributeError,
-        "the library 'support' has no section 'refund'",
+        "the library 'surgery' has no section 'refund'",
     ),
     "item": (
-        lambda: support().sections["refund"],
+        lambda: surgery().sections["refund"],
         KeyError,
-        "the library 'support' has no section 'refund'",
+        "the library 'surgery' has no section 'refund'",
     ),
     "private": (
-        lambda: Template("support:_end"),
+        lambda: Template("surgery:_end"),
         LibraryError,
-        "the library 'support' has no section '_end'",
+        "the library 'surgery' has no section '_end'",
     ),
     "outside": (
-        lambda: Template("support:../secret"),
+        lambda: Template("surgery:../secret"),
         LibraryError,
-        "the library 'support' has no section '../secret'",
+        "the library 'surgery' has no section '../secret'",
     ),
     "library": (
-        lambda: Template("suport:refunds"),
+        lambda: Template("surgry:refunds"),
         LibraryError,
-        "there is no library 'suport'",
+        "there is no library 'surgry'",
     ),
     "text": (
         lambda: Template.from_string("---\ninputs:\n  day: date\n---\n{{ day }}", day="now"),
@@ -230,7 +230,7 @@ def test_a_mistake_inside_a_component() -> None:
     @component
     def outer() -> None:
         with Section("a"), detached():
-            Template("support:refunds", region="UK")
+            Template("surgery:refunds", region="UK")
 
     error = raised(TemplateError, lambda: System(outer()))
     assert lines_of(outer, 3) == error.at
@@ -240,8 +240,8 @@ def test_the_line_of_a_part() -> None:
     """The component and its template have the line of the author, however it is called."""
 
     def written() -> list[object]:
-        one = support().refunds(region="EU")
-        other = Template("support:refunds", region="EU")
+        one = surgery().refunds(region="EU")
+        other = Template("surgery:refunds", region="EU")
         return [it.source for part in (one, other) for it in (part, part.content[0])]
 
     assert [*lines_of(written, 1) * 2, *lines_of(written, 2) * 2] == [*map(str, written())]
@@ -250,7 +250,7 @@ def test_the_line_of_a_part() -> None:
 def test_volatile_and_trusted_inputs() -> None:
     """A volatile input is checked by its value, also in a list; trusted text is author text."""
     with System() as system:
-        support().refunds(
+        surgery().refunds(
             region="EU", days=Volatile(5, "day"), tags=[Volatile("a", "tag"), trusted("<b>")]
         )
     rendered = render(system)
@@ -260,23 +260,23 @@ def test_volatile_and_trusted_inputs() -> None:
 
 def test_trees_with_sections() -> None:
     """A tree with sections of a library is the same after a pickle and a copy."""
-    tree = Timeline(System(support().tone("Ada"), support().refunds(region="EU")))
+    tree = Timeline(System(surgery().tone("Ada"), surgery().refunds(region="EU")))
     loaded = pickle.loads(pickle.dumps(tree))
     assert tree == loaded == copy.deepcopy(tree)
     assert render(tree).messages == render(loaded).messages
-    assert "support:tone" == loaded.content[0].content[0].section.name
+    assert "surgery:tone" == loaded.content[0].content[0].section.name
 
 
 def test_a_library_is_pickled_by_its_name() -> None:
     """An installed library is the same object after a pickle and a copy."""
-    assert support() is pickle.loads(pickle.dumps(support())) is copy.copy(support())
+    assert surgery() is pickle.loads(pickle.dumps(surgery())) is copy.copy(surgery())
 
 
 def test_threads_that_make_a_section_at_once() -> None:
     """Threads that ask for a template at once get one component."""
     with ThreadPoolExecutor(8) as threads:
-        made = [*threads.map(lambda _: support().refunds, range(8))]
-    assert {support().refunds} == {*made}
+        made = [*threads.map(lambda _: surgery().refunds, range(8))]
+    assert {surgery().refunds} == {*made}
 
 
 def test_reload(tmp_path: Path) -> None:

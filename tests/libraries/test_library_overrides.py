@@ -27,9 +27,9 @@ from tests.libraries.packages import SUPPORT, package
 pytestmark = pytest.mark.usefixtures("site")
 
 
-def support() -> Library:
+def surgery() -> Library:
     """Return the library of the tests."""
-    return Library.load("support")
+    return Library.load("surgery")
 
 
 def text(part: object) -> str:
@@ -44,17 +44,17 @@ def mine(name: str, level: int = 3) -> str:
 
 def test_by_qualified_name() -> None:
     """A function is overridden by its qualified name, before its library was loaded."""
-    with override({"support:tone": mine}):
-        part = support().tone("Ada")
+    with override({"surgery:tone": mine}):
+        part = surgery().tone("Ada")
     assert "Be like Ada." == text(part)
-    assert "support:tone (overridden by mine)" in str(System(part))
+    assert "surgery:tone (overridden by mine)" in str(System(part))
     assert None is part.section
 
 
 def test_a_template_by_qualified_name() -> None:
     """A template is overridden by its qualified name and by its component; the innermost wins."""
-    refunds = support().refunds
-    with override({"support:refunds": lambda region, days=1, tags=(): f"None in {region}."}):
+    refunds = surgery().refunds
+    with override({"surgery:refunds": lambda region, days=1, tags=(): f"None in {region}."}):
         outer = text(refunds(region="EU"))
         with override({refunds: Text("Never.")}):
             inner = text(refunds(region="EU"))
@@ -63,11 +63,11 @@ def test_a_template_by_qualified_name() -> None:
 
 def test_by_a_plain_import() -> None:
     """An override of a section holds where it is used by a plain import, and by that function."""
-    tone = import_module("acme_support").tone
-    with override({"support:tone": mine}):
+    tone = import_module("acme_surgery").tone
+    with override({"surgery:tone": mine}):
         by_name = text(tone("Ada"))
     with override({tone: mine}):
-        by_function = text(support().tone("Ada"))
+        by_function = text(surgery().tone("Ada"))
     assert ("Be like Ada.", "Be like Ada.") == (by_name, by_function)
 
 
@@ -94,36 +94,36 @@ def test_a_bare_name_of_a_component() -> None:
         return f"Hi {name}."
 
     with override({"tone": lambda name: "Mine."}):
-        both = text(tone("Ada")), text(support().tone("Ada"))
+        both = text(tone("Ada")), text(surgery().tone("Ada"))
     assert ("Mine.", "You are Ada, at 3.") == both
 
 
 def test_libraries_side_by_side(site: Path) -> None:
     """Two libraries with a section of one name: an override replaces that of one."""
-    package(site, "house", SUPPORT.replace('"support"', '"house"'))
+    package(site, "house", SUPPORT.replace('"surgery"', '"house"'))
     house = Library.load("house")
     with override({"house:tone": mine}):
-        both = text(house.tone("Ada")), text(support().tone("Ada"))
+        both = text(house.tone("Ada")), text(surgery().tone("Ada"))
     assert ("Be like Ada.", "You are Ada, at 3.") == both
 
 
 def test_by_a_section_of_another_library(site: Path) -> None:
     """A section in the place of another one is named in full, and is the section that is told."""
-    package(site, "house", SUPPORT.replace('"support"', '"house"').replace("You are", "Act as"))
+    package(site, "house", SUPPORT.replace('"surgery"', '"house"').replace("You are", "Act as"))
     house = Library.load("house")
-    with override({"support:tone": house.tone}):
-        part = support().tone("Ada")
+    with override({"surgery:tone": house.tone}):
+        part = surgery().tone("Ada")
     assert ("Act as Ada, at 3.", "house:tone") == (text(part), part.section and part.section.name)
-    assert "support:tone (overridden by house:tone)" in str(System(part))
+    assert "surgery:tone (overridden by house:tone)" in str(System(part))
 
 
 def test_a_template_by_a_template(tmp_path: Path) -> None:
     """A template replaces a template with the same inputs."""
-    source = (Path(support().sections["refunds"].file)).read_text("utf-8")
+    source = (Path(surgery().sections["refunds"].file)).read_text("utf-8")
     (tmp_path / "money.md.j2").write_text(source.replace("Refunds in", "Money in"), "utf-8")
     house = Library("house", templates=tmp_path)
-    with override({"support:refunds": house.money}):
-        part = support().refunds(region="EU")
+    with override({"surgery:refunds": house.money}):
+        part = surgery().refunds(region="EU")
     assert "Money in EU within 30 days." == text(part)
 
 
@@ -131,25 +131,25 @@ def test_other_inputs() -> None:
     """A function with other inputs is refused, with what it should take."""
 
     def wrong() -> None:
-        override({"support:refunds": lambda days: ""})
+        override({"surgery:refunds": lambda days: ""})
 
     error = raised(OptionError, wrong)
     assert (
-        "<lambda> cannot replace support:refunds: it does not take 'region' by name" == error.what
+        "<lambda> cannot replace surgery:refunds: it does not take 'region' by name" == error.what
     )
     assert lines_of(wrong, 1) == error.at
 
 
 def test_inputs_are_checked_under_an_override() -> None:
     """The inputs of a call are checked, whatever replaces the section."""
-    with override({"support:refunds": Text("Never.")}):
-        error = raised(ValueError, lambda: support().refunds(region="UK"))
+    with override({"surgery:refunds": Text("Never.")}):
+        error = raised(ValueError, lambda: surgery().refunds(region="UK"))
     assert "input 'region' takes one of EU, US" in str(error)
 
 
 def test_the_original_in_an_override() -> None:
     """A function that replaces a section may call the original."""
-    refunds = support().refunds
+    refunds = surgery().refunds
 
     def polite(region: str, days: int = 3, tags: object = ()) -> None:
         Text("Please.")
@@ -162,12 +162,12 @@ def test_the_original_in_an_override() -> None:
 def test_ids_of_sections() -> None:
     """The id of a section in a section of a library is overridden as any other."""
     with override({"tone": Section("tone", "Be kind.")}):
-        assert "Be kind." == text(support().tone("Ada"))
+        assert "Be kind." == text(surgery().tone("Ada"))
 
 
 def lazily(_: object) -> Node:
     """Return a section of a library, when a prompt is rendered."""
-    return support().refunds(region="EU")
+    return surgery().refunds(region="EU")
 
 
 def other(region: str, days: int = 3, tags: object = ()) -> str:
@@ -177,7 +177,7 @@ def other(region: str, days: int = 3, tags: object = ()) -> str:
 
 def test_a_lazy_under_an_override() -> None:
     """A Lazy is called with the overrides around it, by component or name, also after a pickle."""
-    with override({support().refunds: other}):
+    with override({surgery().refunds: other}):
         part = System(Lazy(lazily))
     loaded = pickle.loads(pickle.dumps(part))
     assert part == loaded

@@ -38,12 +38,12 @@ def opening() -> Node:
 
 
 @pytest.fixture(scope="module")
-def support(tmp_path_factory: pytest.TempPathFactory) -> Library:
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """Return a library of two functions and two templates, one of which includes the other."""
-    folder = tmp_path_factory.mktemp("support")
+    folder = tmp_path_factory.mktemp("origin")
     (folder / "refunds.md.j2").write_text("Refunds in {{ region }}.", "utf-8")
     (folder / "all.md.j2").write_text('All: {% include "refunds.md.j2" %}', "utf-8")
-    return Library("support", sections=[tone, opening], templates=folder)
+    return Library("origin", sections=[tone, opening], templates=folder)
 
 
 def names(sections: tuple[LibrarySection, ...]) -> list[str]:
@@ -51,36 +51,36 @@ def names(sections: tuple[LibrarySection, ...]) -> list[str]:
     return [section.name for section in sections]
 
 
-def test_each_span_names_its_section(support: Library) -> None:
+def test_each_span_names_its_section(origin: Library) -> None:
     """A span has the innermost section of a library around it, and none outside of libraries."""
     prompt = Timeline(
-        System("Mine.", support.refunds(region="EU"), support.tone("Ann")),
-        support.opening(),
-        Event(support.refunds(region="US")),
+        System("Mine.", origin.refunds(region="EU"), origin.tone("Ann")),
+        origin.opening(),
+        Event(origin.refunds(region="US")),
     )
     spans = [(it.text, it.library and it.library.name) for it in render(prompt).spans()]
     assert spans == [
         ("Mine.", None),
         ("\n\n", None),
-        ("Refunds in ", "support:refunds"),
-        ("EU", "support:refunds"),
-        (".", "support:refunds"),
+        ("Refunds in ", "origin:refunds"),
+        ("EU", "origin:refunds"),
+        (".", "origin:refunds"),
         ("\n\n", None),
-        ("You are Ann.", "support:tone"),
-        ("Hello?", "support:opening"),
+        ("You are Ann.", "origin:tone"),
+        ("Hello?", "origin:opening"),
         ("<event>\n", None),
-        ("Refunds in ", "support:refunds"),
-        ("US", "support:refunds"),
-        (".", "support:refunds"),
+        ("Refunds in ", "origin:refunds"),
+        ("US", "origin:refunds"),
+        (".", "origin:refunds"),
         ("\n</event>", None),
     ]
 
 
-def test_a_render_knows_its_libraries(support: Library) -> None:
+def test_a_render_knows_its_libraries(origin: Library) -> None:
     """``libraries`` lists the sections that are sent once each, in the order of their first use."""
-    refunds = support.refunds(region="US")
-    rendered = render(System(support.all(region="EU"), tone("Ann"), refunds))
-    assert ["support:all", "support:refunds", "support:tone"] == names(rendered.libraries)
+    refunds = origin.refunds(region="US")
+    rendered = render(System(origin.all(region="EU"), tone("Ann"), refunds))
+    assert ["origin:all", "origin:refunds", "origin:tone"] == names(rendered.libraries)
 
 
 def test_a_prompt_without_libraries_has_none() -> None:
@@ -88,65 +88,65 @@ def test_a_prompt_without_libraries_has_none() -> None:
     assert () == render(System("Be kind.")).libraries
 
 
-def test_what_is_dropped_is_not_listed(support: Library) -> None:
+def test_what_is_dropped_is_not_listed(origin: Library) -> None:
     """A section that a budget drops is not among the libraries of a render."""
     with System() as system:
         Text("Be kind.")
         with Section("extra", priority=-1):
-            support.refunds(region="EU " * 50)
+            origin.refunds(region="EU " * 50)
     assert () == render(system, budget=20, counter=len).libraries
 
 
-def test_an_override_is_not_of_the_library(support: Library) -> None:
+def test_an_override_is_not_of_the_library(origin: Library) -> None:
     """What takes the place of a section is not of its library, whose name the outline keeps."""
-    with override({support.tone: lambda name: f"Mine, {name}."}):
-        rendered = render(System(support.tone("Ann")))
+    with override({origin.tone: lambda name: f"Mine, {name}."}):
+        rendered = render(System(origin.tone("Ann")))
     assert () == rendered.libraries
     assert [("Mine, Ann.", None)] == [(it.text, it.library) for it in rendered.spans()]
-    assert "support:tone (overridden by <lambda>)" in rendered.outline()
+    assert "origin:tone (overridden by <lambda>)" in rendered.outline()
 
 
-def test_the_outline_names_version_and_digest(support: Library) -> None:
+def test_the_outline_names_version_and_digest(origin: Library) -> None:
     """An outline has the name of a section with its digest, and its version once installed."""
-    (section,) = render(System(support.refunds(region="EU"))).libraries
+    (section,) = render(System(origin.refunds(region="EU"))).libraries
     assert (section.version, len(section.digest)) == (None, 8)
-    outline = render(Timeline(System(support.refunds(region="EU")), support.opening())).outline()
-    assert f"  support:refunds {section.digest}" in outline
-    assert "user by=support:opening " in outline
+    outline = render(Timeline(System(origin.refunds(region="EU")), origin.opening())).outline()
+    assert f"  origin:refunds {section.digest}" in outline
+    assert "user by=origin:opening " in outline
 
 
-def test_the_token_report_names_sections(support: Library) -> None:
+def test_the_token_report_names_sections(origin: Library) -> None:
     """A part of the token report has the section of a library that it is in."""
-    report = render(System("Mine.", support.tone("Ann")), counter=len).tokens
+    report = render(System("Mine.", origin.tone("Ann")), counter=len).tokens
     told = [(it.what, it.library and it.library.name) for it in report.parts]
     section = report.parts[1].library
     assert section is not None
     assert told == [
         ("system turn", None),
-        (str(section), "support:tone"),
-        ("section 'tone'", "support:tone"),
+        (str(section), "origin:tone"),
+        ("section 'tone'", "origin:tone"),
         ("the target's own form", None),
     ]
 
 
-def test_a_snapshot_names_libraries_alone(support: Library) -> None:
+def test_a_snapshot_names_libraries_alone(origin: Library) -> None:
     """The header of a snapshot has the name of each library once, without a version."""
-    file = prompt_file(render(System(support.refunds(region="EU"), support.tone("Ann"))))
-    assert [("library", "support")] == [line for line in file.header if line[0] == "library"]
-    assert "\nlibrary: support\n" in serialise(file)
+    file = prompt_file(render(System(origin.refunds(region="EU"), origin.tone("Ann"))))
+    assert [("library", "origin")] == [line for line in file.header if line[0] == "library"]
+    assert "\nlibrary: origin\n" in serialise(file)
 
 
 def test_trees_of_two_versions_are_equal() -> None:
     """Two sections are equal if their names are, whatever their version and digest."""
-    first, second = (LibrarySection("support:tone", version, version) for version in "12")
+    first, second = (LibrarySection("origin:tone", version, version) for version in "12")
     assert first == second
     assert hash(first) == hash(second)
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
-def test_copies_keep_their_sections(support: Library, again: object) -> None:
+def test_copies_keep_their_sections(origin: Library, again: object) -> None:
     """A copied and a pickled prompt has the sections of the original, with their digests."""
-    prompt = System(support.refunds(region="EU"), support.tone("Ann"))
+    prompt = System(origin.refunds(region="EU"), origin.tone("Ann"))
     assert callable(again)
     sections = render(again(prompt)).libraries
     expected = render(prompt).libraries
