@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     write_files(files, force=arguments.force)
     if arguments.json:
         return as_json({"file": path, "section": info.section.name, "use": usage}), []
-    return usage, [f"{path} is written; use it so:"]
+    return usage, [f"{path} is written: the code above uses it instead of {info.section.name}"]
 
 
 def _white_space(library: Library) -> str:

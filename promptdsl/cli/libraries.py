@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from datetime import date
 
 from promptdsl import Input, Library, LibraryError, PromptError, SectionInfo
-from promptdsl.cli.errors import UsageError, near
+from promptdsl.cli.errors import UsageError
 from promptdsl.cli.show import as_json, relative, visible
 
 SECTION = "a section of an installed library, such as starter:untrusted"
@@ -43,12 +43,17 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
     """
     library_name, colon, name = target.partition(":")
     if not colon or not library_name or not name:
-        raise UsageError(f"SECTION is library:name, not {target!r}: promptdsl list shows them")
+        raise UsageError(
+            f"SECTION is LIBRARY:NAME, such as starter:untrusted, not {target!r}: "
+            "promptdsl list LIBRARY shows the sections"
+        )
     with loaded_library(library_name) as library:
         # Only names are looked at: a broken section says itself what is wrong.
         if name not in [*library.sections]:
-            advice = near(name, library.sections)
-            raise UsageError(f"{library_name} has no section {name!r}{advice}")
+            try:
+                library[name]
+            except LibraryError as error:
+                raise UsageError(f"{library_name} has no section {name!r}: {error.fix}") from None
         yield library, name
 
 

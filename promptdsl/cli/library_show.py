@@ -84,7 +84,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 def _option(one: Input) -> str:
     """Return the argument of ``-p`` for an input, as a shell takes it."""
-    return f"'{one.name}=[...]'" if one.type.startswith("list") else f"{one.name}=..."
+    return f"'{one.name}=[...]'" if _is_list(one) else f"{one.name}=..."
+
+
+def _is_list(one: Input) -> bool:
+    return one.type.startswith("list")
 
 
 def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
@@ -103,7 +107,8 @@ def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
         try:
             values[name] = known[name].parsed(value) if isinstance(value, str) else value
         except PromptError as error:
-            raise UsageError(f"-p {name}={value}: {told(error)}") from None
+            advice = f"; a list is JSON: -p '{name}=[\"...\"]'" if _is_list(known[name]) else ""
+            raise UsageError(f"-p {name}={value}: {told(error)}{advice}") from None
     return values
 
 

@@ -165,7 +165,9 @@ def _check_name(name: str, given: str, what: str) -> None:
         return
     better = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_0123456789")
     fix = f", such as {better}" if better and not keyword.iskeyword(better) else ""
-    rule = "lower-case letters, digits and _, no keyword of Python"
+    if keyword.iskeyword(name):
+        raise UsageError(f"{given!r} is a keyword of Python, and no name of a {what}")
+    rule = "write lower-case letters, digits and _"
     raise UsageError(f"{given!r} is no name of a {what}: {rule}{fix}")
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from datetime import date
+from importlib.util import resolve_name
 from types import ModuleType
 from typing import Any, Literal
 
@@ -68,6 +69,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         module = sys.modules[location]
         if not isinstance(library, Library):
             raise UsageError(f"{target} is no Library: it is of the type {type(library).__name__}")
+        if maker := _imported_from(module, name):
+            raise UsageError(f"{location} only imports {name}: promptdsl stubs {maker}")
         path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
         hidden = sorted(_public_names(module) - {name})
         if hidden:
@@ -89,6 +92,19 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.json:
         return as_json({"file": path, "written": not is_current, "text": text}), []
     return f"{path} {done}", []
+
+
+def _imported_from(module: ModuleType, name: str) -> str:
+    """Return where a module imports a name from, as ``module:name``, else an empty string."""
+    with open(str(module.__file__), encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    for node in tree.body:
+        for one in node.names if isinstance(node, ast.ImportFrom) else ():
+            if (one.asname or one.name) == name:
+                assert isinstance(node, ast.ImportFrom)
+                origin = resolve_name("." * node.level + (node.module or ""), module.__package__)
+                return f"{origin}:{one.name}"
+    return ""
 
 
 def _public_names(module: ModuleType) -> set[str]:

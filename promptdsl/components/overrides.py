@@ -1,7 +1,8 @@
 """Overrides: functions and parts in the place of components, sections and constants."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from inspect import Parameter, unwrap
 from types import FunctionType
@@ -145,6 +146,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     if not made:
         names = {COMPONENTS[one] for one in alive}
         sections = sorted(one for one in names if one.endswith(f":{name}"))
+        sections += sorted(_templates_called(name))
         fix = nearest(name, names) if names else "write @component before its function"
         if sections:
             fix = f"a section of a library has its full name: {' or '.join(map(repr, sections))}"
@@ -162,6 +164,17 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     if all(problems):
         raise unfit(name, original_of(made[-1]), (function, problems[-1]), (line,))
     return Replacement(cast("Key", key), function, line, used=True)
+
+
+def _templates_called(name: str) -> Iterator[str]:
+    """Yield the full names of the templates with a bare name in the libraries of this process."""
+    from promptdsl.templates.installed import MADE
+    from promptdsl.templates.template_folder import SUFFIX
+
+    for library in MADE:
+        folder = library.templates
+        if folder is not None and os.path.isfile(os.path.join(folder.folder, f"{name}{SUFFIX}")):
+            yield f"{library.name}:{name}"
 
 
 def original_of(function: Function) -> Function:

@@ -32,6 +32,7 @@ from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.inputs import Input
 from promptdsl.templates.installed import (
     LIBRARY_NAME,
+    MADE,
     InstalledLibrary,
     LibraryBase,
     installed_libraries,
@@ -120,6 +121,7 @@ class Library(LibraryBase):
         self._functions = _named(name, sections, self._folder)
         for section, made in self._functions.items():
             self._join(section, made)
+        MADE.add(self)
 
     def _join(self, section: str, made: SectionFunction) -> None:
         """Let a component be a section of this library."""
@@ -189,9 +191,11 @@ class Library(LibraryBase):
             return made
         if self.templates is None or name not in _template_names(self.templates.folder):
             names = self._names()
+            fix = nearest(str(name), names) if names else "it has no sections"
+            wrong = [file for file in (f"{name}.md", f"{name}.j2", f"{name}.txt") if self._has(file)]
             raise UnknownSection(
                 f"the library {self.name!r} has no section {name!r:.60}",
-                fix=nearest(str(name), names) if names else "it has no sections",
+                fix=f"rename {wrong[0]} to {name}{SUFFIX}" if wrong else fix,
             )
         # Of two threads, both get the one that was first.
         return self._made.setdefault(name, _template_section(self.templates, name, self._module))
@@ -204,6 +208,9 @@ class Library(LibraryBase):
 
     def __reduce__(self) -> tuple[object, ...]:
         return Library.load, (self.name,)
+
+    def _has(self, file: str) -> bool:
+        return self._folder is not None and os.path.isfile(os.path.join(self._folder, file))
 
     def _names(self) -> list[str]:
         names = [] if self._folder is None else _template_names(self._folder)
@@ -406,7 +413,10 @@ def _named(library: str, sections: object, folder: str | None) -> dict[str, Sect
         problem = fix = ""
         if not inspect.isfunction(made) or made not in COMPONENTS:
             name = getattr(made, "__name__", kind_of(made))
-            problem, fix = f"{name} is no component", "write @component before it"
+            problem = f"{name} is no component"
+            fix = "give functions that were made with @component, without a call: sections=[tone]"
+            if inspect.isfunction(made):
+                fix = "write @component before it"
         else:
             full = COMPONENTS[made]
             owner, _, name = full.rpartition(":")

@@ -109,7 +109,7 @@ def check_names(tree: nodes.Template, inputs: Collection[str], name: str | None)
         if node.name in unknown:
             error = UnknownFilter(f"{node.name!r} is not an input", node.lineno, name)
             close = nearest(node.name, inputs) if inputs else "there are none"
-            error.fix = f"{close}; or declare it in the front matter"
+            error.fix = f"{close}; or declare it in the front matter".replace("?;", "?")
             raise error
 
 

@@ -139,7 +139,10 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
             problem = f"{line[:60]!r} is not a line of front matter"
         elif entry[1] not in ("title", "description", "inputs"):
             problem = f"front matter has no {entry[1][:60]!r}"
-            fix = f"{nearest(entry[1], ('title', 'description', 'inputs'))}; {_AS_TEXT}"
+            known = nearest(entry[1], ("title", "description", "inputs"))
+            fix = f"{known}; {_AS_TEXT}".replace("?;", "?")
+            if [*texts][-1:] == ["inputs"]:
+                fix = "begin the line of an input with two spaces"
         elif entry[1] in texts:
             problem, fix = f"{entry[1]!r} is written twice", "leave one of them out"
         elif entry[1] == "inputs" and entry[2] and entry[2][0] != "#":

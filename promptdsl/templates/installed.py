@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import reduce
 from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, distributions
+from weakref import WeakSet
 
 import attrs
 
@@ -21,6 +22,9 @@ LIBRARY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _TARGET = re.compile(r"([\w.]+)\s*:\s*([\w.]+)")
 _LOADED: dict[str, "LibraryBase"] = {}
 """The libraries that were loaded, by name."""
+
+MADE: "WeakSet[LibraryBase]" = WeakSet()
+"""The libraries that were made in this process."""
 
 
 class LibraryBase(ABC):
@@ -100,6 +104,8 @@ def load_library(name: str) -> LibraryBase:
     if not found:
         known = {it.name for it in libraries}
         fix = nearest(name, known) if known else "no library is installed"
+        if not fix.endswith("?"):
+            fix += "; install the package that brings it, again if its entry point is new"
         raise LibraryError(f"there is no library {name[:60]!r}", fix=fix)
     if found[0].problem:
         raise LibraryError(
@@ -186,6 +192,7 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
     """
     module, _, path = library.target.partition(":")
     cause: BaseException | None = None
+    fix = f"install another version of {library.package}, or report it to its authors"
     try:
         found: object = reduce(getattr, path.strip().split("."), import_module(module.strip()))
     except (Exception, SystemExit) as error:
@@ -196,7 +203,8 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
         problem = f"{library.target} is no Library but {type(found).__name__}"
         if isinstance(found, LibraryBase):
             problem = f"{library.target} is the library {found.name!r}"
+            fix = f'write {found.name} = "{library.target}" in its pyproject.toml, and install it again'
     raise LibraryError(
         f"the library {library} cannot be loaded: {problem}",
-        fix=f"install another version of {library.package}, or report it to its authors",
+        fix=fix,
     ) from cause

@@ -15,10 +15,10 @@ def check_name(name: object) -> str:
             fix='write it in quotes: "name.md.j2"',
         )
     if {"", ".", ".."} & {*name.split("/")} or {"\\", ":", "\0"} & {*name}:
-        raise TemplateError(
-            f"{name[:60]!r} is not the name of a template",
-            fix='a name is relative to a registered folder, such as "support/role.md.j2"',
-        )
+        fix = 'a name is relative to a registered folder, such as "support/role.md.j2"'
+        if "{" in name or "\n" in name:
+            fix = "for the text of a template write Template.from_string(...)"
+        raise TemplateError(f"{name[:60]!r} is not the name of a template", fix=fix)
     return str.__str__(name)
 
 

@@ -40,7 +40,8 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no qualified name": (
         ["show", "scope"],
-        "promptdsl show: error: SECTION is library:name, not 'scope': promptdsl list shows them",
+        "promptdsl show: error: SECTION is LIBRARY:NAME, such as starter:untrusted, not 'scope': "
+        "promptdsl list LIBRARY shows the sections",
     ),
     "no section": (
         ["show", "desk:scop"],
@@ -56,8 +57,8 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no name of a library": (
         ["new", "library", "Help-Desk 2"],
-        "promptdsl new: error: 'Help-Desk 2' is no name of a library: lower-case letters, digits "
-        "and _, no keyword of Python, such as help_desk",
+        "promptdsl new: error: 'Help-Desk 2' is no name of a library: write lower-case letters, "
+        "digits and _, such as help_desk",
     ),
     "a name that is taken": (
         ["new", "library", "promptdsl-sections"],
@@ -244,5 +245,5 @@ def test_an_ejected_function_has_its_imports(cli: Command, prompts: Path) -> Non
         "from promptdsl import List, Section, Text, Value, component",
         "from promptdsl import override\nfrom copies.tone import tone\n\n"
         'with override({"desk:tone": tone}):\n    ...  # the prompt is written here\n',
-        "copies/tone.py is written; use it so:\n",
+        "copies/tone.py is written: the code above uses it instead of desk:tone\n",
     ) == (text.split("\n")[2], done.out, done.err)

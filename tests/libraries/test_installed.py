@@ -97,7 +97,9 @@ def test_a_broken_library(site: Path, name: str) -> None:
     package(site, name, code)
     error = raised(LibraryError, lambda: Library.load(name))
     assert f"the library {name} 1.0 of acme-{name} cannot be loaded: {reason}" == error.what
-    assert f"install another version of acme-{name}, or report it to its authors" == error.fix
+    other = f"install another version of acme-{name}, or report it to its authors"
+    rename = 'write other = "acme_named:library" in its pyproject.toml, and install it again'
+    assert {"named": rename}.get(name, other) == error.fix
     assert "surgery" == Library.load("surgery").name
 
 

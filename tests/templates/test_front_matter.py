@@ -102,7 +102,7 @@ def test_an_input(line: str, expected: Input) -> None:
         (
             "---\n\ntitel: A\n---\n",
             "line 3: front matter has no 'titel'",
-            f"did you mean 'title'?; {AS_TEXT}",
+            f"did you mean 'title'? {AS_TEXT}",
         ),
         (
             "---\ntitle: A\ntitle: B\n---\n",
