@@ -192,11 +192,10 @@ class Library(LibraryBase):
         if self.templates is None or name not in _template_names(self.templates.folder):
             names = self._names()
             fix = nearest(str(name), names) if names else "it has no sections"
-            wrong = [file for file in (f"{name}.md", f"{name}.j2", f"{name}.txt") if self._has(file)]
-            raise UnknownSection(
-                f"the library {self.name!r} has no section {name!r:.60}",
-                fix=f"rename {wrong[0]} to {name}{SUFFIX}" if wrong else fix,
-            )
+            for file in (f"{name}.md", f"{name}.j2", f"{name}.txt"):
+                if self._has(file):
+                    fix = f"rename {file} to {name}{SUFFIX}"
+            raise UnknownSection(f"the library {self.name!r} has no section {name!r:.60}", fix=fix)
         # Of two threads, both get the one that was first.
         return self._made.setdefault(name, _template_section(self.templates, name, self._module))
 
@@ -210,7 +209,8 @@ class Library(LibraryBase):
         return Library.load, (self.name,)
 
     def _has(self, file: str) -> bool:
-        return self._folder is not None and os.path.isfile(os.path.join(self._folder, file))
+        """Return whether a file is directly in the folder of templates."""
+        return self._folder is not None and file in os.listdir(self._folder)
 
     def _names(self) -> list[str]:
         names = [] if self._folder is None else _template_names(self._folder)

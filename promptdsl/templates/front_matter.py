@@ -141,8 +141,8 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
             problem = f"front matter has no {entry[1][:60]!r}"
             known = nearest(entry[1], ("title", "description", "inputs"))
             fix = f"{known}; {_AS_TEXT}".replace("?;", "?")
-            if [*texts][-1:] == ["inputs"]:
-                fix = "begin the line of an input with two spaces"
+            after_inputs = [*texts][-1:] == ["inputs"]
+            fix = "begin the line of an input with two spaces" if after_inputs else fix
         elif entry[1] in texts:
             problem, fix = f"{entry[1]!r} is written twice", "leave one of them out"
         elif entry[1] == "inputs" and entry[2] and entry[2][0] != "#":

@@ -203,7 +203,8 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
         problem = f"{library.target} is no Library but {type(found).__name__}"
         if isinstance(found, LibraryBase):
             problem = f"{library.target} is the library {found.name!r}"
-            fix = f'write {found.name} = "{library.target}" in its pyproject.toml, and install it again'
+            line = f'{found.name} = "{library.target}"'
+            fix = f"write {line} in its pyproject.toml, and install it again"
     raise LibraryError(
         f"the library {library} cannot be loaded: {problem}",
         fix=fix,

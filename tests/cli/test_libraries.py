@@ -60,6 +60,15 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
         "promptdsl new: error: 'Help-Desk 2' is no name of a library: write lower-case letters, "
         "digits and _, such as help_desk",
     ),
+    "a list that is no JSON": (
+        ["show", "desk:scope", "-p", "topics=orders"],
+        "promptdsl show: error: -p topics=orders: input 'topics' takes list[str], not 'orders': "
+        "give a value of that type; a list is JSON: -p 'topics=[\"...\"]'",
+    ),
+    "a keyword": (
+        ["new", "section", "class"],
+        "promptdsl new: error: 'class' is a keyword of Python, and no name of a section",
+    ),
     "a name that is taken": (
         ["new", "library", "promptdsl-sections"],
         "promptdsl new: error: 'sections' is taken: name the library after its topic, such as "
@@ -78,6 +87,11 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
         ["stubs", "desk.py"],
         "promptdsl stubs: error: write module:name, such as promptdsl_support.library:support: "
         "desk.py",
+    ),
+    "a module that only imports the library": (
+        ["stubs", "promptdsl_desk:desk"],
+        "promptdsl stubs: error: promptdsl_desk only imports desk: promptdsl stubs "
+        "promptdsl_desk.library:desk",
     ),
     "no library in a module": (
         ["stubs", "promptdsl_desk.sections:tone"],

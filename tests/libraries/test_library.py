@@ -319,6 +319,24 @@ def _taken() -> Callable[..., object]:
     return tone
 
 
+def test_a_section_that_was_called() -> None:
+    """A section that was called already is no component: the error says what to give."""
+    error = raised(LibraryError, lambda: Library("house", sections=[surgery().tone("Ada")]))  # type: ignore[list-item]
+    assert (
+        "the library 'house': CustomComponent is no component",
+        "give functions that were made with @component, without a call: sections=[tone]",
+    ) == (error.what, error.fix)
+
+
+@pytest.mark.parametrize("file", ["late.md", "late.j2", "late.txt"])
+def test_a_file_of_another_ending(tmp_path: Path, file: str) -> None:
+    """A file that would be a section with the right ending is named with its right name."""
+    (tmp_path / file).write_text("Pay.", "utf-8")
+    house = Library("house", templates=tmp_path)
+    error = raised(LibraryError, lambda: house.late)
+    assert f"rename {file} to late.md.j2" == error.fix
+
+
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "name": (lambda: Library("my house"), "'my house' is no name of a library"),
     "type": (lambda: Library(3), "3 is no name of a library"),  # type: ignore[arg-type]

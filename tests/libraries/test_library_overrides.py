@@ -86,6 +86,17 @@ def test_a_bare_name() -> None:
     )
 
 
+def test_a_bare_name_of_a_template(tmp_path: Path) -> None:
+    """The error suggests the qualified name of a template that was not read yet, too."""
+    (tmp_path / "parting.md.j2").write_text("Bye.", "utf-8")
+    house = Library("house", templates=tmp_path)
+    error = raised(OptionError, lambda: override({"parting": lambda: "Bye."}))
+    assert ("a section of a library has its full name: 'house:parting'", "house") == (
+        error.fix,
+        house.name,
+    )
+
+
 def test_a_bare_name_of_a_component() -> None:
     """A bare name replaces a component of that name, and not the section."""
 

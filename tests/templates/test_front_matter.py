@@ -105,6 +105,11 @@ def test_an_input(line: str, expected: Input) -> None:
             f"did you mean 'title'? {AS_TEXT}",
         ),
         (
+            "---\ninputs:\na: int\n---\n",
+            "line 3: front matter has no 'a'",
+            "begin the line of an input with two spaces",
+        ),
+        (
             "---\ntitle: A\ntitle: B\n---\n",
             "line 3: 'title' is written twice",
             "leave one of them out",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from promptdsl import TemplateError, trusted
+from tests.errors import raised
 from tests.internals import TemplateSource, check_name
 from tests.templates.rendered import template_pieces
 
@@ -30,6 +31,12 @@ ESCAPES = (
     "a.md\0",
     "\0",
 )
+
+
+def test_a_text_is_no_name() -> None:
+    """The text of a template in the place of its name gets the way to give a text."""
+    error = raised(TemplateError, lambda: TemplateSource.of('{% include "support:refunds" %}'))
+    assert "for the text of a template write Template.from_string(...)" == error.fix
 
 
 @pytest.mark.parametrize("name", ESCAPES)
