@@ -20,7 +20,7 @@ from promptdsl.components.replacements import Function
 from promptdsl.components.scope import getframe
 from promptdsl.foundation.errors import LibraryError, nearest
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import door, outside
+from promptdsl.foundation.source import author_frame, door
 from promptdsl.libraries.section_info import SectionInfo
 from promptdsl.libraries.template_section import TemplateSection, template_component
 from promptdsl.messages.field_checks import kind_of
@@ -96,7 +96,7 @@ class Library(LibraryBase):
         keep_trailing_newline: bool = False,
         reload: bool = False,
     ) -> None:
-        frame = outside(getframe(0))
+        frame = author_frame(getframe(0))
         if not isinstance(name, str) or not LIBRARY_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LibraryError(
                 f"{name!r:.60} is no name of a library",
@@ -123,10 +123,10 @@ class Library(LibraryBase):
         file = cast("FunctionType", original_of(made)).__code__.co_filename
 
         @cache
-        def told() -> LibrarySection:
+        def provenance() -> LibrarySection:
             return LibrarySection(name, version_of(name.partition(":")[0], module), _digest(file))
 
-        join_library(made, name, told)
+        join_library(made, name, provenance)
 
     @classmethod
     @door

@@ -53,7 +53,7 @@ class TemplateSection:
         front, _ = split(source, self.name)
         return ReadTemplate(front or FrontMatter(name=self.name), digest, file.path, source)
 
-    def told(self) -> LibrarySection:
+    def provenance(self) -> LibrarySection:
         """Return its name, version and digest."""
         return LibrarySection(self.name, self.folder.version, self.read().digest)
 
@@ -61,7 +61,14 @@ class TemplateSection:
         """Return what the library says about it."""
         front, _, file, source = self.read()
         return SectionInfo(
-            self.told(), "template", front.title, front.description, front.inputs, file, 1, source
+            self.provenance(),
+            "template",
+            front.title,
+            front.description,
+            front.inputs,
+            file,
+            1,
+            source,
         )
 
 
@@ -123,7 +130,7 @@ def template_component(
     setattr(text, "__signature__", TemplateSignature(section))  # noqa: B010 (no attribute in stubs)
     text.__annotations__ = {}
     made = component_of(text, "template")
-    join_library(made, section.name, section.told)
+    join_library(made, section.name, section.provenance)
     return made
 
 
