@@ -202,7 +202,7 @@ from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_c
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree import masks as tree_module
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, LimitNode
+from promptdsl.tree.group_nodes import ComponentNode, ConversationNode, FirstFitNode, LimitNode
 from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.outline import outline
@@ -259,6 +259,7 @@ __all__ = [
     "AnyBlock",
     "AttachedMedia",
     "Cache",
+    "ComponentNode",
     "ConversationNode",
     "Crossing",
     "Delimiter",

@@ -41,7 +41,7 @@ from promptdsl.components.scope import (
 )
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError, nearest
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.source import author, door, outside
+from promptdsl.foundation.source import author, author_frame, door
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
@@ -222,7 +222,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         frame = getframe(2)
         block = object.__new__(CustomComponent)
         if section is not None:
-            frame = outside(frame)
+            frame = author_frame(frame)
         block.code, block.offset = frame.f_code, frame.f_lasti
         block.name, block.by, block.running = names[0], None, None
         block.section = None if section is None else section()
@@ -261,7 +261,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         names, section = its_names, its_section
 
     COMPONENTS[write] = component_name
-    _JOINING[write] = join
+    _JOIN_LIBRARY[write] = join
     return write
 
 
@@ -272,10 +272,10 @@ def join_library(made: Function, name: str, section: "Callable[[], LibrarySectio
     """
     COMPONENTS[made] = name
     SECTIONS[original_of(made)] = section
-    _JOINING[made]((name, qualified(made)), section)
+    _JOIN_LIBRARY[made]((name, qualified(made)), section)
 
 
-_JOINING: WeakKeyDictionary[Function, Callable[..., None]] = WeakKeyDictionary()
+_JOIN_LIBRARY: WeakKeyDictionary[Function, Callable[..., None]] = WeakKeyDictionary()
 """For each component the function that lets it be a section of a library."""
 
 

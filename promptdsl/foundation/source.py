@@ -97,7 +97,7 @@ def is_called_by_author(calls: int) -> bool:
     return frame is None or not frame.f_code.co_filename.startswith(_PACKAGE)
 
 
-def outside(frame: FrameType) -> FrameType:
+def author_frame(frame: FrameType) -> FrameType:
     """Return the nearest frame outside of this package: a frame itself, or one of its callers."""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back

@@ -10,25 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from inspect import Parameter, Signature
+from inspect import Parameter
 from types import FunctionType
-from typing import NamedTuple, cast
+from typing import cast
 
-from promptdsl.components.custom import CustomComponent, component_of, join_library
+from promptdsl.components.custom import CustomComponent, join_library
 from promptdsl.components.overrides import COMPONENTS, SECTIONS, original_of
 from promptdsl.components.replacements import Function
 from promptdsl.components.scope import getframe
-from promptdsl.components.template import section_text
 from promptdsl.foundation.errors import LibraryError, nearest
-from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import door, outside
+from promptdsl.foundation.source import author_frame, door
 from promptdsl.libraries.section_info import SectionInfo
+from promptdsl.libraries.template_section import TemplateSection, template_component
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.templates import TemplateSource
-from promptdsl.templates.folders import find, read_template
-from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.inputs import Input
 from promptdsl.templates.installed import (
     LIBRARY_NAME,
@@ -40,7 +35,6 @@ from promptdsl.templates.installed import (
     version_of,
 )
 from promptdsl.templates.template_folder import SUFFIX, TemplateFolder, WhiteSpace
-from promptdsl.tree.part_nodes import VolatileNode
 
 SectionFunction = Callable[..., CustomComponent]
 _COMPARED = {
@@ -55,8 +49,10 @@ _REQUIRES = re.compile(r"promptdsl\s*(.*)", re.DOTALL)
 _CONDITION = re.compile(r"\s*(==|!=|>=|<=|>|<)\s*(\d+(?:\.\d+)*)\s*")
 
 
-class UnknownSection(LibraryError, AttributeError):
-    """A section that a library does not have."""
+class UnknownSection(LibraryError, AttributeError, KeyError):
+    """A section that a library does not have, as an attribute, an item, or by its name."""
+
+    __str__ = LibraryError.__str__
 
 
 class Library(LibraryBase):
@@ -101,7 +97,7 @@ class Library(LibraryBase):
         keep_trailing_newline: bool = False,
         reload: bool = False,
     ) -> None:
-        frame = outside(getframe(0))
+        frame = author_frame(getframe(0))
         if not isinstance(name, str) or not LIBRARY_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LibraryError(
                 f"{name!r:.60} is no name of a library",
@@ -129,10 +125,10 @@ class Library(LibraryBase):
         file = cast("FunctionType", original_of(made)).__code__.co_filename
 
         @cache
-        def told() -> LibrarySection:
+        def provenance() -> LibrarySection:
             return LibrarySection(name, version_of(name.partition(":")[0], module), _digest(file))
 
-        join_library(made, name, told)
+        join_library(made, name, provenance)
 
     @classmethod
     @door
@@ -197,7 +193,7 @@ class Library(LibraryBase):
                     fix = f"rename {file} to {name}{SUFFIX}"
             raise UnknownSection(f"the library {self.name!r} has no section {name!r:.60}", fix=fix)
         # Of two threads, both get the one that was first.
-        return self._made.setdefault(name, _template_section(self.templates, name, self._module))
+        return self._made.setdefault(name, template_component(self.templates, name, self._module))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(it for it in self._names() if it.isidentifier())})
@@ -226,14 +222,11 @@ class _Sections(Mapping[str, SectionInfo]):
     @door
     def __getitem__(self, name: str) -> SectionInfo:
         library = self.library
-        try:
-            made = library[name]
-        except UnknownSection as error:
-            raise _UnknownKey(error.what, fix=error.fix, at=error.at) from None
+        made = library[name]
         if name in library._functions:
             return _of_function(made)
         assert library.templates is not None
-        return _TemplateSection(library.templates, name).info()
+        return TemplateSection(library.templates, name).info()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.library._names())
@@ -243,125 +236,6 @@ class _Sections(Mapping[str, SectionInfo]):
 
     def __repr__(self) -> str:
         return f"<sections of {self.library.name!r}: {', '.join(self)}>"
-
-
-class _UnknownKey(LibraryError, KeyError):
-    """A section that a library does not have, looked up by its name."""
-
-    __str__ = LibraryError.__str__
-
-
-class _ReadTemplate(NamedTuple):
-    """A template of a library that was read."""
-
-    front: FrontMatter
-    digest: str
-    file: str
-    source: str
-
-
-class _TemplateSection:
-    """A template of a library: what its file says."""
-
-    def __init__(self, folder: TemplateFolder, section: str) -> None:
-        self.folder = folder
-        self.section = section
-        self.name = f"{folder.library}:{section}"
-        self._kept = self._read()
-
-    def read(self) -> _ReadTemplate:
-        """Return what the file says, read anew where the library reloads."""
-        if self.folder.reload:
-            self._kept = self._read()
-        return self._kept
-
-    def _read(self) -> _ReadTemplate:
-        file = find(self.section + SUFFIX, (self.folder,))
-        if file is None:
-            raise LibraryError(
-                f"there is no file of {self.name!r} any more", fix="install it again"
-            )
-        source, digest = read_template(file)
-        front, _ = split(source, self.name)
-        return _ReadTemplate(front or FrontMatter(name=self.name), digest, file.path, source)
-
-    def told(self) -> LibrarySection:
-        """Return its name, version and digest."""
-        return LibrarySection(self.name, self.folder.version, self.read().digest)
-
-    def info(self) -> SectionInfo:
-        """Return what the library says about it."""
-        front, _, file, source = self.read()
-        return SectionInfo(
-            self.told(), "template", front.title, front.description, front.inputs, file, 1, source
-        )
-
-
-class _TemplateSignature(Signature):
-    """The signature of a template section; a call is checked against its front matter."""
-
-    def __init__(self, section: _TemplateSection) -> None:
-        inputs = section.read().front.inputs
-        parameters = [
-            Parameter(
-                it.name,
-                Parameter.KEYWORD_ONLY,
-                default=Parameter.empty if it.required else it.default,
-                annotation=_Written(it.annotation),
-            )
-            for it in inputs or ()
-        ]
-        if inputs is None:
-            parameters = [Parameter("inputs", Parameter.VAR_KEYWORD, annotation=object)]
-        super().__init__(parameters, return_annotation=_Written("CustomComponent"))
-        self.section = section
-
-    def bind(self, /, *args: object, **kwargs: object) -> inspect.BoundArguments:
-        """Raise :class:`TemplateError` for wrong inputs, ``TypeError`` for any by position."""
-        if args:
-            raise TypeError("its inputs are given by name")
-        self.section.read().front.checked({name: _plain(it) for name, it in kwargs.items()})
-        return super().bind(**kwargs)
-
-
-class _Written(str):
-    """An annotation that is shown as it is written."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _plain(value: object) -> object:
-    """Return an input as it is checked: a volatile one is its value, in a list too."""
-    if isinstance(value, VolatileNode):
-        return labelled(value.plain, value.label or "")
-    return [_plain(item) for item in value] if is_list(value) else value
-
-
-def _template_section(folder: TemplateFolder, name: str, module: str) -> SectionFunction:
-    """Return the component of a template."""
-    section = _TemplateSection(folder, name)
-    source = TemplateSource("name", name + SUFFIX, folder)
-
-    def text(**inputs: object) -> object:
-        return section_text(source, inputs)
-
-    text.__name__ = text.__qualname__ = name
-    text.__module__, text.__doc__ = module, _doc(section.read().front)
-    setattr(text, "__signature__", _TemplateSignature(section))  # noqa: B010 (no attribute in stubs)
-    text.__annotations__ = {}
-    made = component_of(text, "template")
-    join_library(made, section.name, section.told)
-    return made
-
-
-def _doc(front: FrontMatter) -> str:
-    """Return the docstring of a template: its title, description and inputs."""
-    inputs = [f"{it.name}: {it.doc}" if it.doc else it.name for it in front.inputs or ()]
-    lines = ["Inputs:", *(f"    {it}" for it in inputs)] if inputs else []
-    return "\n\n".join(it for it in (front.title, front.description, "\n".join(lines)) if it)
 
 
 def _of_function(made: SectionFunction) -> SectionInfo:

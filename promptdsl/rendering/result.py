@@ -185,7 +185,7 @@ class Rendered:
         for node, _ in walk(tree):
             section = node.section if isinstance(node, ComponentNode) else None
             found = node.options.libraries if section is None else (section,)
-            used.update(dict.fromkeys(found))
+            used.update(dict.fromkeys(it for it in found if it))
         return tuple(used)
 
     @cached_property

@@ -234,7 +234,7 @@ def _schema(kind: Kind) -> dict[str, Any]:  # Any: JSON
 
 def from_json(value: object, kind: Kind) -> object:
     """Return JSON data with dates for the texts that write one where the type asks for dates."""
-    if isinstance(kind, ListOf) and isinstance(value, list):
+    if isinstance(kind, ListOf) and is_list(value):
         return [from_json(item, kind.item) for item in value]
     if kind is date and isinstance(value, str) and _DATE.fullmatch(value):
         try:
@@ -245,7 +245,7 @@ def from_json(value: object, kind: Kind) -> object:
 
 
 def _as_json(value: object) -> object:
-    if isinstance(value, list):
+    if is_list(value):
         return [_as_json(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
 

@@ -33,7 +33,9 @@ class TemplateFolder:
     reload: bool = False
     library: str | None = None
     version: str | None = None
-    found: "dict[str, TemplateFile]" = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    found: "dict[str, TemplateFile]" = attrs.field(
+        factory=dict[str, "TemplateFile"], init=False, eq=False, repr=False
+    )
     """The files that were found, by their names in the folder; none with ``reload``."""
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -54,9 +54,9 @@ class Options:
     """How values in its fence or tag are encoded, ``None`` as around it."""
     within: tuple[str, ...] = ()
     """The names of the components that wrote it, the outermost first."""
-    libraries: "tuple[LibrarySection, ...]" = attrs.field(default=(), eq=False)
-    """The sections of libraries among these, the innermost last; for the text of a template, the
-    sections that it includes."""
+    libraries: "tuple[LibrarySection | None, ...]" = attrs.field(default=(), eq=False)
+    """The sections of libraries among these, the innermost last, ``None`` for one that is
+    overridden; for the text of a template, the sections that it includes."""
     number: int = attrs.field(default=1, eq=False)
     """Its number among the turns of one id, in written order."""
     vocabulary: frozenset[str] = attrs.field(default=frozenset(), eq=False)

@@ -91,7 +91,7 @@ def _priority(priority: float | None) -> str:
 
 def _components(node: Node) -> str:
     """Return the names of the components that wrote a node and are not in the tree any more."""
-    sections = {it.name: str(it) for it in node.options.libraries}
+    sections = {it.name: str(it) for it in node.options.libraries if it}
     names = [sections.get(name, name) for name in node.options.within]
     return f" by={'/'.join(names)}" if names else ""
 

@@ -22,7 +22,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.cli import main
-from tests.internals import prompt_file, serialise
+from tests.internals import ComponentNode, make, prompt_file, serialise
 
 
 @component
@@ -106,6 +106,22 @@ def test_an_override_is_not_of_the_library(origin: Library) -> None:
     assert "origin:tone (overridden by <lambda>)" in rendered.outline()
 
 
+def test_an_override_around_a_turn(origin: Library) -> None:
+    """An overridden section in a section: the outline keeps the digest of the outer one alone."""
+
+    @component
+    def both() -> None:
+        origin.opening()
+
+    outer = Library("outer", sections=[both])
+    with override({origin.opening: lambda: User("Mine.")}):
+        rendered = render(Timeline(outer.both()))
+    (section,) = rendered.libraries
+    assert "outer:both" == section.name
+    assert [("Mine.", None)] == [(it.text, it.library) for it in rendered.spans()]
+    assert f"user by={section}/origin:opening (overridden by <lambda>) " in rendered.outline()
+
+
 def test_the_outline_names_version_and_digest(origin: Library) -> None:
     """An outline has the name of a section with its digest, and its version once installed."""
     (section,) = render(System(origin.refunds(region="EU"))).libraries
@@ -137,8 +153,11 @@ def test_a_snapshot_names_libraries_alone(origin: Library) -> None:
 
 
 def test_trees_of_two_versions_are_equal() -> None:
-    """Two sections are equal if their names are, whatever their version and digest."""
-    first, second = (LibrarySection("origin:tone", version, version) for version in "12")
+    """Two parts that differ in the version of their library alone are equal."""
+    first, second = (
+        make(ComponentNode, name="once:a", by=None, section=LibrarySection("once:a", version, ""))
+        for version in "12"
+    )
     assert first == second
     assert hash(first) == hash(second)
 

@@ -15,6 +15,7 @@ from promptdsl import (
     System,
     Template,
     TemplateError,
+    User,
     decode,
     register_templates,
     render,
@@ -163,6 +164,27 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
         second = in_full(file_pieces("a.md"))
     with register_templates(tmp_path):
         assert ("old", "old", "longer") == (first, second, in_full(file_pieces("a.md")))
+
+
+def text(turn: System | User) -> str:
+    """Return the text of the message of a turn."""
+    return render(turn).messages[0].text
+
+
+TEXT = "\n\n  - a: {{ a }}\n    b\n"
+
+
+@pytest.mark.parametrize("turn", [System, User])
+def test_a_file_is_not_dedented(tmp_path: Path, turn: type[System | User]) -> None:
+    """The text of a file is sent as it is, with its blank lines; that of code is dedented."""
+    (tmp_path / "list.md").write_text(TEXT)
+    with register_templates(tmp_path, keep_trailing_newline=True):
+        assert TEXT.replace("{{ a }}", "A") == text(turn(Template("list.md", a="A")))
+
+
+def test_a_text_in_code_is_dedented() -> None:
+    """A template that is given as text in code is dedented in instructions."""
+    assert "- a: A\n  b" == text(System(Template.from_string(TEXT, a="A")))
 
 
 # The folder of a library.

@@ -64,12 +64,13 @@ def expand(root: RootNode) -> RootNode:
 class _Around(NamedTuple):
     """The fragments around a part: names of components, the outermost first, and a format.
 
-    ``libraries`` are the components among them that are sections of libraries.
+    ``libraries`` are the sections of libraries among these components, ``None`` for one that is
+    overridden.
     """
 
     names: tuple[str, ...] = ()
     format: str | None = None
-    libraries: tuple[LibrarySection, ...] = ()
+    libraries: tuple[LibrarySection | None, ...] = ()
 
 
 _NOTHING = _Around()
@@ -138,10 +139,8 @@ def _inside(node: Node, around: _Around) -> _Around:
     if isinstance(node, ComponentNode):
         name = f"{node.name} (overridden by {node.by})" if node.by else node.name
         libraries = around.libraries
-        if node.section is not None:
+        if node.section or node.by:
             libraries = (*libraries, node.section)
-        elif node.by:
-            libraries = ()  # what takes the place of a section belongs to no library
         return _Around((*around.names, name), around.format, libraries)
     if isinstance(node, FormatNode):
         return around._replace(format=node.format)

@@ -96,6 +96,9 @@ def read(
         except PromptError as error:
             raise error.located(node.source) from None
         parts: list[Child] = []
+        if node.template.kind != "text" and rendered and rendered[0][:1] == "\n":
+            # A text is dedented by its beginning, and a file is not indented like code.
+            parts.append("")
         for piece in rendered:
             if isinstance(piece, str):
                 parts.append(piece)
@@ -103,7 +106,7 @@ def read(
             text, label, is_volatile = piece
             cls = VolatileNode if is_volatile else ValueNode
             parts.append(make(cls, mask=TEXT, at=node, text=text, label=label))
-        if not parts:
+        if not rendered:
             return None
         options = Options(libraries=sections) if sections else DEFAULTS
         return make(TextNode, tuple(parts), mask=TEXT, at=node, options=options)

@@ -223,7 +223,7 @@ def _library_in(node: Node, around: LibrarySection | None) -> LibrarySection | N
     if isinstance(node, ComponentNode) and (node.section or node.by):
         return node.section
     # The components around a turn, or around a section outside of turns, are not in the tree.
-    if isinstance(node, TurnNode | SectionNode) and node.options.libraries:
+    if node.options.libraries and isinstance(node, TurnNode | SectionNode):
         return node.options.libraries[-1]
     return around
 
