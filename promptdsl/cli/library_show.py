@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 # Without front matter nobody knows the inputs before it is rendered.
                 if info.inputs is not None:
                     raise
-                problem = f"{error.what}: give it with -p name=..."
+                problem = f"{error.what}: give its value with -p, as name=value"
         notes: list[str] = []
         if rendered is not None and arguments.model and not rendered.facts.known:
             notes = [f"model {arguments.model!r} is not known"]

@@ -54,6 +54,13 @@ def test_the_notice() -> None:
     assert said.startswith(f"{UNTRUSTED_NOTICE}\n- ")
 
 
+def test_the_version() -> None:
+    """The starter library has the version of promptdsl, in each of its sections too."""
+    starter = Library.load("starter")
+    (installed,) = (it.version for it in Library.installed() if it.name == "starter")
+    assert (installed, installed) == (starter.version, starter.sections["citing"].section.version)
+
+
 def test_the_reasons() -> None:
     """The front matter of each section says why it is worded so, with a source."""
     sections = Library.load("starter").sections
