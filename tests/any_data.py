@@ -57,6 +57,7 @@ json_values = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters()),
     lambda below: st.lists(below) | st.dictionaries(st.text(st.characters()), below),
+    max_leaves=20,
 )
 """What JSON can say."""
 
@@ -88,6 +89,7 @@ anything = st.recursive(
         | st.dictionaries(st.text() | st.integers() | st.none(), below)
         | st.fixed_dictionaries({"type": st.sampled_from(BLOCK_TYPES)})
     ),
+    max_leaves=20,
 )
 """Values of any shape, and some that start like a block in dictionary form."""
 

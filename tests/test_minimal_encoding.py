@@ -310,7 +310,7 @@ def test_readable(text: str) -> None:
 # Against the slow reader.
 
 
-@examples(5_000, fast=300)
+@examples(5_000, fast=150)
 @given(value=VALUES, literals=st.sampled_from([frozenset[str](), LITERALS]))
 def test_any_value_is_changed_where_the_reader_says(value: str, literals: frozenset[str]) -> None:
     """Any value, and any author text, is changed exactly where the slow reader finds a mark."""
@@ -344,7 +344,7 @@ ATOMS = (
 
 
 @pytest.mark.parametrize(
-    ("seed", "count"), [(1, 3_000), pytest.param(2, 60_000, marks=pytest.mark.slow)]
+    ("seed", "count"), [(1, 1_000), pytest.param(2, 60_000, marks=pytest.mark.slow)]
 )
 def test_random_values_are_changed_where_the_reader_says(seed: int, count: int) -> None:
     """So is what is put together of the parts of marks, at random, and comes back."""
@@ -630,11 +630,9 @@ def test_linear_time(encode: Callable[[str], object], most: int) -> None:
         return process_time() - start
 
     def is_linear(text: str) -> bool:
-        few, many = (
-            min(seconds(text * (length // len(text)) + end) for _ in range(2))
-            for length, end in ((most // 10, "x"), (most, "x"))
-        )
-        return many < 40 * max(few, 0.002)
+        few, many = (text * (length // len(text)) + "x" for length in (most // 10, most))
+        # What seems too slow is measured again.
+        return any(seconds(many) < 40 * max(seconds(few), 0.002) for _ in range(2))
 
     runs = [*RUNS, *("<" + run for run in ("\u200b", " ", "e", "e\u200b", "/", "."))]
     assert [] == [run for run in runs if not is_linear(run)]

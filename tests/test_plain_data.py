@@ -22,6 +22,7 @@ from tests.internals import plain_data as plain
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda below: st.lists(below) | st.dictionaries(st.text(), below),
+    max_leaves=20,
 )
 pytestmark = pytest.mark.usefixtures("shallow_stack")
 

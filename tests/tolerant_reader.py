@@ -7,6 +7,7 @@ between any two of its characters.
 """
 
 from collections.abc import Collection, Iterator
+from functools import cache
 from unicodedata import category, normalize
 
 
@@ -34,23 +35,27 @@ OWN = frozenset(
 """The names of tags that no value forges with any configuration."""
 
 
+@cache
 def is_space(mark: str) -> bool:
     """Return whether a character is white space to a reader; other controls are nothing."""
     return mark in " \t\n\r\v\f" or category(mark) in ("Zs", "Zl", "Zp")
 
 
+@cache
 def is_nothing(mark: str) -> bool:
     """Return whether nobody sees a character."""
     unseen = category(mark) in ("Cc", "Cf", "Cs", "Mn", "Mc", "Me") or mark in UNSEEN
     return not is_space(mark) and (unseen or mark in "\u2800\ufffe\uffff")
 
 
+@cache
 def plain(mark: str) -> str:
     """Return the letters that a character is compared as."""
     letters = normalize("NFKD", normalize("NFKD", mark).casefold()).replace("\u0131", "i")
     return "".join(letter for letter in letters if category(letter)[0] != "M")
 
 
+@cache
 def is_of_name(mark: str) -> bool:
     """Return whether a character can be part of a name."""
     letters = plain(mark)

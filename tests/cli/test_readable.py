@@ -58,6 +58,7 @@ JSON = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
 )
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -142,8 +142,9 @@ def install(python: Path, folder: Path) -> None:
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """Return what a command prints; it knows no path but its own."""
-    known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    """Return what a command prints; it knows no path but its own, and not that a test runs it."""
+    hidden = ("PYTHONPATH", "PYTEST_")
+    known = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,

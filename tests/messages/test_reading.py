@@ -58,6 +58,7 @@ every_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.t
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda below: st.lists(below) | st.dictionaries(st.text(), below),
+    max_leaves=20,
 )
 
 

@@ -36,7 +36,7 @@ class Answer(BaseHTTPRequestHandler):
 def site() -> Generator[str]:
     """Return the address of a server on this machine."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -54,7 +54,8 @@ def test_views_take_linear_time(
     written: Callable[[int], Rendered], view: Callable[[Rendered], object]
 ) -> None:
     """Ten times as many messages or lines take about ten times as long: squared is a hundred."""
-    few, many = (
-        min(seconds(view, written(count)), seconds(view, written(count))) for count in (400, 4_000)
+    # What seems too slow is measured again.
+    assert any(
+        seconds(view, written(2_000)) < 40 * max(seconds(view, written(200)), 0.002)
+        for _ in range(2)
     )
-    assert many < 40 * max(few, 0.002)

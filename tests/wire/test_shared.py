@@ -302,6 +302,7 @@ def test_a_copy_is_a_copy() -> None:
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
 )
 
 
