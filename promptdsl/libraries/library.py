@@ -70,17 +70,17 @@ class Library(LibraryBase):
     ``library["billing/refunds"](...)``. Raises :class:`LibraryError` for a wrong argument, and for
     a section that there is not.
 
-    >>> from promptdsl import Library, Section, System, component, override, render
+    >>> from promptdsl import Library, Section, System, Value, component, override, render
     >>> @component
     ... def tone(name):
-    ...     return Section("tone", f"You are {name}.")
+    ...     return Section("tone", "You are ", Value(name), ".")
     >>> house = Library("house", sections=[tone])
     >>> print(System(house.tone("Ada")))  # doctest: +ELLIPSIS
     <System at ...: not rendered>
     ...
-    >>> with override({"house:tone": lambda name: f"Act as {name}."}):
+    >>> with override({"house:tone": lambda name: "Be kind."}):
     ...     render(System(house.tone("Ada"))).messages[0].text
-    'Act as Ada.'
+    'Be kind.'
     """
 
     @door

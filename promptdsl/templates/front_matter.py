@@ -17,6 +17,8 @@ MAX_LINE = 1_000
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FENCE = re.compile(r"---[ \t]*")
+_LATE = re.compile(r"(\s+)---[ \t]*[\r\n]\s*(?:title|description|inputs)[ \t]*:")
+"""Front matter that begins too late: an indented text in code, or a blank line in a file."""
 _EMPTY = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 _KEY = re.compile(r"(\w+)[ \t]*:[ \t]*(.*)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -94,6 +96,11 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
     Raises :class:`TemplateError`, with the name and the line, for front matter that is wrong.
     """
     if not source.startswith("---"):
+        late = _LATE.match(source) if source[:1].isspace() else None
+        if late is not None:
+            line = len(_LINE_END.findall(late[1])) + 1
+            problem = "front matter begins in the first line, without a blank before it"
+            raise _wrong(name, line, problem, f"remove what is before it; {_AS_TEXT}")
         return None, source
     lines: list[str] = []
     start, is_closed = 0, False

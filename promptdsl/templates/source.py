@@ -64,7 +64,7 @@ def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Map
     Those of another template are returned as they are: they are checked when it is rendered.
     Raises :class:`TemplateError` for wrong front matter, and for wrong inputs.
     """
-    if source.kind != "text" or not source.value.startswith("---"):
+    if source.kind != "text" or not source.value.lstrip().startswith("---"):
         return variables
     from promptdsl.templates.front_matter import split
 

@@ -97,6 +97,11 @@ def test_an_input(line: str, expected: Input) -> None:
     ("source", "problem", "fix"),
     [
         ("---", "line 1: the front matter has no closing line ---", AS_TEXT),
+        (
+            "\n  ---\n  inputs:\n    a: str\n  ---\n",
+            "line 2: front matter begins in the first line, without a blank before it",
+            f"remove what is before it; {AS_TEXT}",
+        ),
         ("---\ntitle: A\n ---\n", "line 1: the front matter has no closing line ---", AS_TEXT),
         ("---\nHi there.\n---\n", "line 2: 'Hi there.' is not a line of front matter", AS_TEXT),
         (
