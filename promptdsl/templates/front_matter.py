@@ -98,9 +98,9 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
     if not source.startswith("---"):
         late = _LATE.match(source) if source[:1].isspace() else None
         if late is not None:
-            line = len(_LINE_END.findall(late[1])) + 1
+            before = len(_LINE_END.findall(late[1]))
             problem = "front matter begins in the first line, without a blank before it"
-            raise _wrong(name, line, problem, f"remove what is before it; {_AS_TEXT}")
+            raise _wrong(name, before + 1, problem, f"remove what is before it; {_AS_TEXT}")
         return None, source
     lines: list[str] = []
     start, is_closed = 0, False
