@@ -31,7 +31,7 @@ def loaded_library(name: str) -> Generator[Library]:
         except LibraryError as error:
             if is_installed:
                 raise
-            raise UsageError(told(error)) from None
+            raise UsageError(one_line(error)) from None
         yield library
 
 
@@ -119,6 +119,6 @@ def class_name(library: str) -> str:
     return "_" + "".join(word.capitalize() for word in re.split("[_.-]", library))
 
 
-def told(error: PromptError) -> str:
+def one_line(error: PromptError) -> str:
     """Return an error in one line: the problem and the advice."""
     return f"{error.what}: {error.fix}" if error.fix else error.what

@@ -23,10 +23,10 @@ from promptdsl.cli.libraries import (
     FAILED,
     SECTION,
     loaded_section,
+    one_line,
     plain,
     section_row,
     short,
-    told,
     wrapped,
 )
 from promptdsl.cli.show import as_json, relative, visible
@@ -108,7 +108,7 @@ def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
             values[name] = known[name].parsed(value) if isinstance(value, str) else value
         except PromptError as error:
             advice = f"; a list is JSON: -p '{name}=[\"...\"]'" if _is_list(known[name]) else ""
-            raise UsageError(f"-p {name}={value}: {told(error)}{advice}") from None
+            raise UsageError(f"-p {name}={value}: {one_line(error)}{advice}") from None
     return values
 
 

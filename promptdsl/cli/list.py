@@ -9,8 +9,8 @@ from promptdsl.cli.libraries import (
     FAILED,
     call_text,
     loaded_library,
+    one_line,
     section_row,
-    told,
     wrapped,
 )
 from promptdsl.cli.show import as_json, visible
@@ -82,8 +82,8 @@ def _sections(library: Library, arguments: argparse.Namespace) -> str:
         try:
             info = library.sections[name]
         except PromptError as error:
-            rows.append({"name": f"{library.name}:{name}", "problem": told(error)})
-            lines += [f"{library.name}:{name}", *wrapped(f"problem: {told(error)}")]
+            rows.append({"name": f"{library.name}:{name}", "problem": one_line(error)})
+            lines += [f"{library.name}:{name}", *wrapped(f"problem: {one_line(error)}")]
             continue
         rows.append(section_row(info))
         summary = [info.title, info.description if info.kind == "template" else ""]

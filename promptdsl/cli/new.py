@@ -116,7 +116,7 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     ]
     if any(name == library.name for library in Library.installed()):
         notes.insert(0, f"a library {name!r} is installed already: with both, neither can be used")
-    return _told(files, arguments), notes
+    return _written_text(files, arguments), notes
 
 
 def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
@@ -156,7 +156,7 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         files[project.path(*snapshot)] = renamed("template.txt")
     write_files(files, changed=changed, force=arguments.force)
     notes = ["next:", "  pytest", f"  promptdsl stubs {project.module}:{project.variable}"]
-    return _told({**files, **changed}, arguments), notes
+    return _written_text({**files, **changed}, arguments), notes
 
 
 def _check_name(name: str, given: str, what: str) -> None:
@@ -176,6 +176,6 @@ def _scaffold(kind: str, file: str) -> str:
         return opened.read()
 
 
-def _told(files: Mapping[str, str], arguments: argparse.Namespace) -> str:
+def _written_text(files: Mapping[str, str], arguments: argparse.Namespace) -> str:
     paths = sorted(os.path.relpath(path) for path in files)
     return as_json({"files": paths}) if arguments.json else "\n".join(paths)

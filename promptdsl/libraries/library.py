@@ -58,7 +58,7 @@ class UnknownSection(LibraryError, AttributeError, KeyError):
 class Library(LibraryBase):
     """Sections and templates under one name.
 
-    ``name`` is the name of the library: letters, digits and ``_ . -``. ``sections`` are components,
+    ``name`` is the name of the library: a letter, then letters, digits and ``_ . -``. ``sections`` are components,
     made with ``@component``. ``templates`` is a folder; a relative one is beside the file that
     makes the library, and the default is left out where there is none. Each file ``NAME.md.j2`` in
     it is a section, unless its name or that of a folder around it begins with ``_``. ``requires``

@@ -1,4 +1,4 @@
-"""A library: its functions and templates, what it says about them, and what it refuses."""
+"""A library: its functions and templates, their descriptions, and what it refuses."""
 
 import copy
 import inspect
