@@ -58,12 +58,12 @@ class UnknownSection(LibraryError, AttributeError, KeyError):
 class Library(LibraryBase):
     """Sections and templates under one name.
 
-    ``name`` is the name of the library: a letter, then letters, digits and ``_ . -``. ``sections`` are components,
-    made with ``@component``. ``templates`` is a folder; a relative one is beside the file that
-    makes the library, and the default is left out where there is none. Each file ``NAME.md.j2`` in
-    it is a section, unless its name or that of a folder around it begins with ``_``. ``requires``
-    is the version of promptdsl that it needs, such as ``"promptdsl>=0.1,<1"``. ``reload`` looks at
-    each use whether a file changed. ``trim_blocks``, ``lstrip_blocks`` and
+    ``name`` is the name of the library: a letter, then letters, digits and ``_ . -``. ``sections``
+    are components, made with ``@component``. ``templates`` is a folder; a relative one is beside
+    the file that makes the library, and the default is left out where there is none. Each file
+    ``NAME.md.j2`` in it is a section, unless its name or that of a folder around it begins with
+    ``_``. ``requires`` is the version of promptdsl that it needs, such as ``"promptdsl>=0.1,<1"``.
+    ``reload`` looks at each use whether a file changed. ``trim_blocks``, ``lstrip_blocks`` and
     ``keep_trailing_newline`` are the settings of Jinja for its templates.
 
     A section is used as an attribute, ``library.tone(...)``, or as an item,
