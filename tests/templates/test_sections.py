@@ -1,7 +1,8 @@
 """Templates with inputs among other templates: includes, libraries, white space, and values."""
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import (
+    Library,
     LibrarySection,
+    Node,
+    Section,
     System,
     Template,
     TemplateError,
@@ -32,6 +36,8 @@ from tests.internals import (
 )
 from tests.searching import examples
 from tests.templates.rendered import fault, file_fault, file_pieces, in_full, pieces, put
+
+Written = Callable[..., Node]
 
 SMALL = "---\ninputs:\n  a: str\n  b: int = 2\n---\n{{ a }} {{ b }}"
 
@@ -328,6 +334,68 @@ def test_any_value_in_an_input(value: str) -> None:
     assert "<" not in text
     assert [] == [line for line in text.split("\n") if line.startswith("#")]
     assert f"Before {value}, {value} and b.\n- {value}\n- c\nAfter" == decode(text)
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Written]]:
+    """Give the ways to write one template: its text, a file, and the sections of a library."""
+    folder = tmp_path_factory.mktemp("attacked")
+    files = {
+        "attack": ATTACK,
+        "outer": '{% include "attack.md.j2" %}',
+        "_inner": ATTACK,
+        "whole": '{% include "_inner.md.j2" %}',
+    }
+    for name, source in files.items():
+        (folder / f"{name}.md.j2").write_text(source, "utf-8")
+    library = Library("attacked", templates=folder)
+    with register_templates(folder):
+        yield {
+            "text": partial(Template.from_string, ATTACK),
+            "name": partial(Template, "attack.md.j2"),
+            "path": partial(Template, folder / "attack.md.j2"),
+            "include": partial(Template, "outer.md.j2"),
+            "section": library.attack,
+            "partial": library.whole,
+        }
+
+
+@examples(60)
+@given(VALUES.filter(bool))
+def test_any_value_on_every_way(attacked: dict[str, Written], value: str) -> None:
+    """A template says the same for any value, wherever it is: in code, a folder or a library."""
+    inputs = {"text": value, "name": [value, "b"], "names": [[value], ["c"]]}
+    messages = {
+        way: render(System(Section("rules", write(**inputs)))).messages
+        for way, write in attacked.items()
+    }
+    assert dict.fromkeys(attacked, messages["text"]) == messages
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "missing": ({}, "'text'"),
+    "unknown": ({"text": "a", "name": [], "names": [], "nam": 1}, "'nam'"),
+    "type": ({"text": 3, "name": [], "names": []}, "'text'"),
+    "item": ({"text": "a", "name": [3], "names": []}, "'name'"),
+    "none": ({"text": None, "name": [], "names": []}, "'text'"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("way", ["text", "name", "path", "section"])
+def test_wrong_inputs_on_every_way(attacked: dict[str, Written], way: str, wrong: str) -> None:
+    """A wrong input is an error with the line of the caller, the template and the input."""
+    inputs, named = WRONG[wrong]
+
+    def write() -> object:
+        return render(System(attacked[way](**inputs)))
+
+    with pytest.raises(TemplateError) as caught:
+        write()
+    template = {"text": "the template", "section": "'attacked:attack'"}.get(way, "attack.md.j2'")
+    assert lines_of(write, 1) == caught.value.at
+    assert template in caught.value.what
+    assert named in caught.value.what
 
 
 @examples(100)
