@@ -99,8 +99,9 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     folder = os.path.normpath(distribution if arguments.folder is None else arguments.folder)
 
     def renamed(text: str) -> str:
-        text = text.replace("promptdsl-sample", distribution)
-        return text.replace("_Sample", class_name(name)).replace("sample", name)
+        # All at once: the name itself may hold one of these words.
+        names = {"promptdsl-sample": distribution, "_Sample": class_name(name), "sample": name}
+        return re.sub("promptdsl-sample|_Sample|sample", lambda word: names[word[0]], text)
 
     files = {
         os.path.join(folder, *renamed(path).split("/")): renamed(_scaffold("library", source))

@@ -197,6 +197,18 @@ def test_a_new_section_is_an_entry_of_its_library(
     assert "sections=[sections.tone, sections.role]" in library
 
 
+@pytest.mark.parametrize("name", ["samples", "my_sample"])
+def test_a_library_called_like_the_sample(cli: Command, prompts: Path, name: str) -> None:
+    """The name of a new library may hold the word that stands for it in the scaffold."""
+    cli("new", "library", name)
+    package = f"promptdsl-{name.replace('_', '-')}"
+    lines = (prompts / package / "pyproject.toml").read_text("utf-8").split("\n")
+    assert (f'name = "{package}"', f'{name} = "promptdsl_{name}.library:{name}"') == (
+        lines[5],
+        lines[17],
+    )
+
+
 def test_the_stub_of_a_new_library_is_up_to_date(
     cli: Command, desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
