@@ -134,7 +134,8 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if name in TAKEN:
         raise UsageError(f"{name!r} is taken: every library has it")
     project = Project.around(os.getcwd(), library)
-    if name in project.functions() or os.path.exists(project.template(name)):
+    template = project.template(name)
+    if name in project.functions() or (template and os.path.exists(template)):
         raise UsageError(f"{project.name} has a section {name!r}")
     word = name.replace("/", "_")
 
@@ -152,8 +153,11 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.function:
         changed = project.with_function(name, renamed("function.py"))
         files[project.path(*snapshot)] = renamed("function.txt")
+    elif template is None:
+        line = f"{project.file}:{project.call.lineno}"
+        raise UsageError(f'{line}: write templates="templates" to have a template added')
     else:
-        files[project.template(name)] = renamed("template.md.j2")
+        files[template] = renamed("template.md.j2")
         files[project.path(*snapshot)] = renamed("template.txt")
     write_files(files, changed=changed, force=arguments.force)
     notes = ["next:", "  pytest", f"  promptdsl stubs {project.module}:{project.variable}"]
