@@ -70,9 +70,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     with loaded_section(arguments.target) as (library, name):
         info, function = library.sections[name], library[name]
-    options = ""
+    options, original = "", inspect.unwrap(function)
     ending = ".md.j2" if info.kind == "template" else ".py"
-    file_name = name.rpartition("/")[2] + ending
+    # A component may have another name than its function.
+    word = name.rpartition("/")[2] if info.kind == "template" else original.__name__
+    file_name = word + ending
     path: str = arguments.to or file_name
     if os.path.isdir(path) or path.endswith(("/", os.sep)):
         path = os.path.join(path, file_name)
@@ -82,8 +84,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if options := _white_space(library):
             use = USE_WHITE_SPACE
     else:
-        files, use = {path: _function_copy(info, inspect.unwrap(function))}, USE_FUNCTION
-    variable = re.sub(r"\W|^(?=\d)", "_", file_name.removesuffix(ending))
+        files, use = {path: _function_copy(info, original)}, USE_FUNCTION
+    variable = re.sub(r"\W|^(?=\d)", "_", word)
     module = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".").strip(".")
     usage = use.format(
         name=variable,

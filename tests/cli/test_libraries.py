@@ -312,6 +312,29 @@ def test_the_comment_of_a_copy_changes_nothing(
     assert '_2nd_file = Path("copies/2nd.md.j2")' in done.out
 
 
+def test_an_ejected_function_of_another_name(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy of a component that has a name of its own is imported by that of its function."""
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", "named")
+    code = """
+from promptdsl import Library, component
+
+@component(name="in-short")
+def short():
+    return "Be brief."
+
+library = Library("named", sections=[short])
+"""
+    package(prompts / "site", "named", code)
+    with installed(prompts / "site"):
+        done = cli("eject", "named:in-short")
+    assert (
+        "from promptdsl import override\nfrom short import short\n\n"
+        'with override({"named:in-short": short}):'
+    ) == done.out.rpartition("\n    ...")[0]
+
+
 @pytest.mark.usefixtures("desk")
 def test_an_ejected_function_has_its_imports(cli: Command, prompts: Path) -> None:
     """A copy of a function has the imports that it needs, and its use is printed."""

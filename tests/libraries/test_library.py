@@ -305,8 +305,10 @@ def test_reload_of_other_inputs(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     """A section of a library whose folder was removed is one that it does not have."""
-    house = Library("house", templates=tmp_path)
-    tmp_path.rmdir()
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    house = Library("house", templates=folder)
+    folder.rmdir()
     error = raised(LibraryError, lambda: house.note)
     assert ("the library 'house' has no section 'note'", "it has no sections") == (
         error.what,
