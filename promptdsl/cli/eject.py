@@ -70,20 +70,22 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """
     with loaded_section(arguments.target) as (library, name):
         info, function = library.sections[name], library[name]
-    options = ""
+    options, original = "", inspect.unwrap(function)
     ending = ".md.j2" if info.kind == "template" else ".py"
-    file_name = name.rpartition("/")[2] + ending
+    # A component may have another name than its function.
+    word = name.rpartition("/")[2] if info.kind == "template" else original.__name__
+    file_name = word + ending
     path: str = arguments.to or file_name
     if os.path.isdir(path) or path.endswith(("/", os.sep)):
         path = os.path.join(path, file_name)
     path = os.path.relpath(path)
     if info.kind == "template":
-        files, use = _template_copies(info, name, path), USE_TEMPLATE
+        files, use = _template_copies(library, name, path), USE_TEMPLATE
         if options := _white_space(library):
             use = USE_WHITE_SPACE
     else:
-        files, use = {path: _function_copy(info, inspect.unwrap(function))}, USE_FUNCTION
-    variable = file_name.removesuffix(ending).replace("-", "_").replace(".", "_")
+        files, use = {path: _function_copy(info, original)}, USE_FUNCTION
+    variable = re.sub(r"\W|^(?=\d)", "_", word)
     module = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".").strip(".")
     usage = use.format(
         name=variable,
@@ -110,37 +112,47 @@ def _white_space(library: Library) -> str:
     return ", ".join(f"{key}={value}" for key, value in own.items())
 
 
-def _template_copies(info: SectionInfo, name: str, path: str) -> dict[str, str]:
+def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
     """Return the copy of a template by its path, and copies of the private files it includes.
 
     A comment is added that changes nothing in what they render to.
     """
-    library = info.file.removesuffix(f"{name}.md.j2")
+    info, folder = library.sections[name], library.templates
+    assert folder is not None
     files = {path: info.source}
     waiting = [info.source]
     while waiting:
         for tag in _INCLUDE.findall(waiting.pop()):
             for included in _QUOTED.findall(tag):
                 copy = os.path.join(os.path.dirname(path), included)
-                original = os.path.join(library, included)
+                original = os.path.join(folder.folder, included)
                 is_inside = ".." not in included.split("/") and not os.path.isabs(included)
                 if is_inside and copy not in files and os.path.isfile(original):
                     with open(original, encoding="utf-8-sig", newline="") as file:
                         files[copy] = file.read()
                     waiting.append(files[copy])
-    return {file: _commented(text, f"From {info.section}") for file, text in files.items()}
+    line_end = "\n" if folder.white_space.trim_blocks else ""
+    return {
+        file: _commented(text, f"From {info.section}", line_end) for file, text in files.items()
+    }
 
 
 _INCLUDE = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b.*?%\}", re.DOTALL)
 _QUOTED = re.compile(r"""["']([^"':]+)["']""")
 
 
-def _commented(source: str, comment: str) -> str:
-    """Return a template with a comment, in its front matter if it has some."""
-    first, newline, rest = source.partition("\n")
-    if first.rstrip(" \t\r") == "---":
-        return f"{first}{newline}# {comment}\n{rest}"
-    return f"{{# {comment} #}}{source}"
+_FENCE = re.compile(r"---[ \t]*(\r\n|\r|\n)")
+
+
+def _commented(source: str, comment: str, line_end: str) -> str:
+    """Return a template with a comment, in its front matter if it has some.
+
+    Another comment has the line end after it that its library leaves out: so the first line of the
+    template stays the beginning of a line.
+    """
+    if fence := _FENCE.match(source):
+        return f"{fence[0]}# {comment}{fence[1]}{source[fence.end() :]}"
+    return f"{{# {comment} #}}{line_end}{source}"
 
 
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:

@@ -99,8 +99,9 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     folder = os.path.normpath(distribution if arguments.folder is None else arguments.folder)
 
     def renamed(text: str) -> str:
-        text = text.replace("promptdsl-sample", distribution)
-        return text.replace("_Sample", class_name(name)).replace("sample", name)
+        # All at once: the name itself may hold one of these words.
+        names = {"promptdsl-sample": distribution, "_Sample": class_name(name), "sample": name}
+        return re.sub("promptdsl-sample|_Sample|sample", lambda word: names[word[0]], text)
 
     files = {
         os.path.join(folder, *renamed(path).split("/")): renamed(_scaffold("library", source))
@@ -133,7 +134,8 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if name in TAKEN:
         raise UsageError(f"{name!r} is taken: every library has it")
     project = Project.around(os.getcwd(), library)
-    if name in project.functions() or os.path.exists(project.template(name)):
+    template = project.template(name)
+    if name in project.functions() or (template and os.path.exists(template)):
         raise UsageError(f"{project.name} has a section {name!r}")
     word = name.replace("/", "_")
 
@@ -151,8 +153,11 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.function:
         changed = project.with_function(name, renamed("function.py"))
         files[project.path(*snapshot)] = renamed("function.txt")
+    elif template is None:
+        line = f"{project.file}:{project.call.lineno}"
+        raise UsageError(f'{line}: write templates="templates" to have a template added')
     else:
-        files[project.template(name)] = renamed("template.md.j2")
+        files[template] = renamed("template.md.j2")
         files[project.path(*snapshot)] = renamed("template.txt")
     write_files(files, changed=changed, force=arguments.force)
     notes = ["next:", "  pytest", f"  promptdsl stubs {project.module}:{project.variable}"]

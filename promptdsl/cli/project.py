@@ -57,7 +57,7 @@ class Project:
                 if os.path.isfile(file):
                     with open(file, encoding="utf-8") as opened:
                         source = opened.read()
-                    call = _library_call(source, file)
+                    call = _library_call(source, file, name)
                     return cls(folder, name, module, variable, file, source, call)
         raise UsageError(f"{folder} declares {name} = {libraries[name]!r}, but has no such module")
 
@@ -65,11 +65,13 @@ class Project:
         """Return the path of a file in the project."""
         return os.path.join(self.folder, *parts)
 
-    def template(self, name: str) -> str:
-        """Return the path of the template of a section."""
+    def template(self, name: str) -> str | None:
+        """Return the path of the template of a section, ``None`` for a folder that is computed."""
         given = {one.arg: one.value for one in self.call.keywords}.get("templates")
-        folder = given.value if isinstance(given, ast.Constant) else "templates"
-        path = os.path.join(os.path.dirname(self.file), str(folder), *name.split("/"))
+        folder = given.value if isinstance(given, ast.Constant) else given or "templates"
+        if not isinstance(folder, str):
+            return None
+        path = os.path.join(os.path.dirname(self.file), folder, *name.split("/"))
         return f"{path}.md.j2"
 
     def functions(self) -> set[str]:
@@ -140,15 +142,19 @@ def _declared(pyproject: str) -> dict[str, str]:
         raise UsageError(f"{pyproject} cannot be read: {error}") from None
 
 
-def _library_call(source: str, file: str) -> ast.Call:
-    """Return the call that makes the library."""
+def _library_call(source: str, file: str, library: str) -> ast.Call:
+    """Return the call that makes the library of a name."""
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise UsageError(f"{file}:{error.lineno}: {error.msg}") from None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Library"):
-            return node
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    made = [one for one in calls if ast.unparse(one.func).endswith("Library")]
+    for one in made:
+        if one.args and ast.unparse(one.args[0]) == repr(library):
+            return one
+    if made:
+        return made[0]
     raise UsageError(f"{file} makes no Library: name the module that does in pyproject.toml")
 
 

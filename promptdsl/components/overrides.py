@@ -23,7 +23,7 @@ from promptdsl.components.replacements import (
     Replacements,
     written_as,
 )
-from promptdsl.foundation.errors import OptionError, ScopeError, nearest
+from promptdsl.foundation.errors import LibraryError, OptionError, ScopeError, nearest
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Source, author, door
@@ -119,7 +119,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
     made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
     if not made and isinstance(key, str) and ":" in key:
-        made = [section_at(key)]
+        made = [_section_called(key)]
     if made and ":" in COMPONENTS[made[0]]:
         # A section goes by its name, which is the same after a pickle.
         key = COMPONENTS[made[0]]
@@ -164,6 +164,20 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     if all(problems):
         raise unfit(name, original_of(made[-1]), (function, problems[-1]), (line,))
     return Replacement(cast("Key", key), function, line, used=True)
+
+
+def _section_called(name: str) -> Function:
+    """Return the component of a section: of an installed library, else of one made in code."""
+    from promptdsl.templates.installed import MADE
+
+    try:
+        return section_at(name)
+    except LibraryError:
+        library, _, section = name.partition(":")
+        for made in MADE:
+            if made.name == library:
+                return made[section]
+        raise
 
 
 def _templates_called(name: str) -> Iterator[str]:

@@ -20,8 +20,8 @@ from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
 
-_SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:[^/\\:]")
-"""How the qualified name of a section begins, and no path does."""
+_SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:[^/\\:\s{]")
+"""How the qualified name of a section begins, and no path and no text does."""
 
 
 class Template(Component, TemplateNode):

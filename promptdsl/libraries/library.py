@@ -206,7 +206,8 @@ class Library(LibraryBase):
 
     def _has(self, file: str) -> bool:
         """Return whether a file is directly in the folder of templates."""
-        return self._folder is not None and file in os.listdir(self._folder)
+        folder = self._folder
+        return folder is not None and os.path.isdir(folder) and file in os.listdir(folder)
 
     def _names(self) -> list[str]:
         names = [] if self._folder is None else _template_names(self._folder)

@@ -96,7 +96,9 @@ class TemplateSignature(Signature):
         if args:
             raise TypeError("its inputs are given by name")
         self.section.read().front.checked({name: _plain(it) for name, it in kwargs.items()})
-        return super().bind(**kwargs)
+        # The file of a library that reloads may declare other inputs by now.
+        current = TemplateSignature(self.section) if self.section.folder.reload else self
+        return Signature.bind(current, **kwargs)
 
 
 class _Written(str):

@@ -20,7 +20,7 @@ from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import find, find_section, read_template
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.limits import RUN, bounded, check_count
-from promptdsl.templates.names import check_name, label
+from promptdsl.templates.names import label
 from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
 from promptdsl.templates.pieces import Inserted, Output, Rope, collect
 from promptdsl.templates.template_folder import DEFAULT, TemplateFile, TemplateFolder, WhiteSpace
@@ -41,6 +41,12 @@ class NoTemplate(TemplateNotFound):
     def __init__(self, name: str, folders: tuple[TemplateFolder, ...]) -> None:
         super().__init__(name)
         self.folders = folders
+
+
+class _SectionName(str):
+    """The qualified name of a section of an installed library, written out in a template."""
+
+    __slots__ = ()
 
 
 class _Undefined(StrictUndefined):
@@ -195,21 +201,19 @@ class Sandbox(ImmutableSandboxedEnvironment):
         run.step()
         if isinstance(name, Undefined):
             str(name)
-        folders = run.folders if self.home is None else (self.home,)
-        file = find(name, folders)
+        folders: tuple[TemplateFolder, ...] = ()
+        if isinstance(name, _SectionName):
+            file = find_section(name)
+        else:
+            folders = run.folders if self.home is None else (self.home,)
+            file = find(name, folders)
         if file is None:
-            raise NoTemplate(check_name(name), folders)
+            raise NoTemplate(str(name), folders)
         return template_of(file)
 
     # What compiled code calls.
 
-    def section(self, name: str) -> Template:
-        """Return the template that is a section of an installed library, by its qualified name."""
-        RUN.get().step()
-        file = find_section(name)
-        if file is None:
-            raise NoTemplate(name, ())
-        return template_of(file)
+    section = _SectionName
 
     def step(self) -> bool:
         """Count a turn of a loop."""

@@ -89,7 +89,7 @@ class Input:
         """Return a value that fits the type; raises :class:`TemplateError` for another one.
 
         ``True`` is no ``int``, an ``int`` is a ``float``, a ``datetime`` is no ``date``, and
-        ``None`` fits none. Every value fits the annotation of a function.
+        ``None`` fits none. Every value fits an annotation that front matter does not have.
         """
         kind = kind_of(self.type)
         if kind is not None:
@@ -107,12 +107,10 @@ class Input:
             return text
         value: object = text
         if kind is not date and not isinstance(kind, tuple):
-            try:
-                value, end = _DECODER.raw_decode(text)
-            except ValueError:
-                end = -1
-            if end != len(text):
+            found = json_at(text, 0)
+            if found is None or found[1] != len(text):
                 raise _misfit(f"input {self.name!r}", kind, text)
+            value = found[0]
         return self.checked(from_json(value, kind))
 
 

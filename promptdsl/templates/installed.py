@@ -89,6 +89,11 @@ def load_library(name: str) -> LibraryBase:
     Raises :class:`LibraryError` for a library that is unknown, left out, broken, or brought by two
     packages.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LibraryError(
+            f"the name of a library is a string, not {type(name).__name__}",
+            fix='write it in quotes: "support"',
+        )
     allowed = _allowed()
     if allowed is not None and name not in allowed:
         raise LibraryError(

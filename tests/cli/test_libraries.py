@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl import Library, System, Template, render
+from promptdsl import Library, System, Template, User, render
 from tests.cli.conftest import Command
 from tests.cli.project import installed_project
+from tests.libraries.packages import installed, package
 from tests.renders import ruled
 
 SECTIONS = """\
@@ -197,6 +198,47 @@ def test_a_new_section_is_an_entry_of_its_library(
     assert "sections=[sections.tone, sections.role]" in library
 
 
+def test_a_template_goes_into_a_folder_that_is_written_out(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the folder of templates is no text, a new template is refused: nothing is written."""
+    cli("new", "library", "support")
+    module = prompts / "promptdsl-support" / "promptdsl_support" / "library.py"
+    module.write_text(
+        'from promptdsl import Library\n\nsupport = Library("support", templates=None)\n', "utf-8"
+    )
+    monkeypatch.chdir(prompts / "promptdsl-support")
+    problem = 'promptdsl_support/library.py:3: write templates="templates" to have a template added'
+    assert (2, "", f"promptdsl new: error: {problem}\n") == cli("new", "section", "role")
+    assert 0 == cli("new", "section", "role", "--function").code
+
+
+def test_a_section_joins_the_library_that_is_named(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two libraries in a module, the one of the project gets a new section."""
+    cli("new", "library", "support")
+    module = prompts / "promptdsl-support" / "promptdsl_support" / "library.py"
+    other = 'other = Library("other", templates="others")\n'
+    module.write_text(
+        f'from promptdsl import Library\n\n{other}support = Library("support")\n', "utf-8"
+    )
+    monkeypatch.chdir(prompts / "promptdsl-support")
+    assert "promptdsl_support/templates/role.md.j2" in cli("new", "section", "role").out.split()
+
+
+@pytest.mark.parametrize("name", ["samples", "my_sample"])
+def test_a_library_called_like_the_sample(cli: Command, prompts: Path, name: str) -> None:
+    """The name of a new library may hold the word that stands for it in the scaffold."""
+    cli("new", "library", name)
+    package = f"promptdsl-{name.replace('_', '-')}"
+    lines = (prompts / package / "pyproject.toml").read_text("utf-8").split("\n")
+    assert (f'name = "{package}"', f'{name} = "promptdsl_{name}.library:{name}"') == (
+        lines[5],
+        lines[17],
+    )
+
+
 def test_the_stub_of_a_new_library_is_up_to_date(
     cli: Command, desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +290,49 @@ def test_an_ejected_template_says_where_it_came_from(cli: Command, prompts: Path
     inputs = {"topics": ["refunds"]}
     expected, found = System(desk.scope(**inputs)), System(Template(copy, inputs))
     assert render(expected).messages[0].text == render(found).messages[0].text
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["\nBe kind.\n", "  {% if true %}\n  Be kind.\n  {% endif %}\n", "---\r---\rBe kind.\r"],
+    ids=["blank line", "indented block", "old line ends"],
+)
+def test_the_comment_of_a_copy_changes_nothing(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """A copy renders as its section does, whatever it begins with."""
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", "copied")
+    code = 'from promptdsl import Library\nlibrary = Library("copied")'
+    package(prompts / "site", "copied", code, templates={"2nd.md.j2": source})
+    with installed(prompts / "site"):
+        done = cli("eject", "copied:2nd", "--to", "copies/")
+        expected = Library.load("copied")["2nd"]()
+    found = Template(prompts / "copies" / "2nd.md.j2")
+    assert render(User(expected)).messages[0].text == render(User(found)).messages[0].text
+    assert '_2nd_file = Path("copies/2nd.md.j2")' in done.out
+
+
+def test_an_ejected_function_of_another_name(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy of a component that has a name of its own is imported by that of its function."""
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", "named")
+    code = """
+from promptdsl import Library, component
+
+@component(name="in-short")
+def short():
+    return "Be brief."
+
+library = Library("named", sections=[short])
+"""
+    package(prompts / "site", "named", code)
+    with installed(prompts / "site"):
+        done = cli("eject", "named:in-short")
+    assert (
+        "from promptdsl import override\nfrom short import short\n\n"
+        'with override({"named:in-short": short}):'
+    ) == done.out.rpartition("\n    ...")[0]
 
 
 @pytest.mark.usefixtures("desk")

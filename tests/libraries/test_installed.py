@@ -45,6 +45,12 @@ def test_the_version() -> None:
     assert None is Library("surgery").version
 
 
+def test_a_name_that_is_no_text() -> None:
+    """A library is named by a text: another value is an error that says so."""
+    error = raised(LibraryError, lambda: Library.load(None))  # type: ignore[arg-type]
+    assert "the name of a library is a string, not NoneType" == error.what
+
+
 @pytest.mark.parametrize(
     ("limit", "names"),
     [("surgery", ["surgery"]), (" house , surgery", ["house", "surgery"]), ("", []), ("x", [])],

@@ -293,6 +293,29 @@ def test_reload(tmp_path: Path) -> None:
     assert before.section.digest != after.section.digest
 
 
+def test_reload_of_other_inputs(tmp_path: Path) -> None:
+    """With reload a section takes the inputs that its file declares at the call."""
+    file = tmp_path / "note.md.j2"
+    file.write_text("---\ninputs:\n  a: int\n---\n{{ a }}.", "utf-8")
+    house = Library("house", templates=tmp_path, reload=True)
+    before = text(house.note(a=1))
+    file.write_text("---\ninputs:\n  other: int\n---\nNow {{ other }}.", "utf-8")
+    assert ("1.", "Now 2.") == (before, text(house.note(other=2)))
+
+
+def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+    """A section of a library whose folder was removed is one that it does not have."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    house = Library("house", templates=folder)
+    folder.rmdir()
+    error = raised(LibraryError, lambda: house.note)
+    assert ("the library 'house' has no section 'note'", "it has no sections") == (
+        error.what,
+        error.fix,
+    )
+
+
 def test_white_space(tmp_path: Path) -> None:
     """The white-space settings of Jinja are those of the library."""
     (tmp_path / "note.md.j2").write_text("a\n{% if 1 %}\nb\n{% endif %}\n", "utf-8")

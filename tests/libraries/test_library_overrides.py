@@ -97,6 +97,14 @@ def test_a_bare_name_of_a_template(tmp_path: Path) -> None:
     )
 
 
+def test_a_template_of_a_library_made_in_code(tmp_path: Path) -> None:
+    """A template of a library that is not installed is overridden before it was read, too."""
+    (tmp_path / "parting.md.j2").write_text("Bye.", "utf-8")
+    house = Library("house", templates=tmp_path)
+    with override({"house:parting": lambda **_: "Mine."}):
+        assert "Mine." == text(house.parting())
+
+
 def test_a_bare_name_of_a_component() -> None:
     """A bare name replaces a component of that name, and not the section."""
 

@@ -83,6 +83,24 @@ def test_a_render_knows_its_libraries(origin: Library) -> None:
     assert ["origin:all", "origin:refunds", "origin:tone"] == names(rendered.libraries)
 
 
+def test_a_component_in_a_section_keeps_its_name() -> None:
+    """A component that a section is made of has its own name in the tokens, and its library."""
+
+    @component
+    def rule() -> Node:
+        return Text("Be kind.")
+
+    @component
+    def rules() -> Node:
+        return rule()
+
+    house = Library("house", sections=[rules], templates=None)
+    parts = render(System(house.rules()), counter=len).tokens.parts
+    assert [(str(parts[1].library), "house:rules"), ("rule", "house:rules")] == [
+        (it.what, it.library and it.library.name) for it in parts[1:3]
+    ]
+
+
 def test_a_prompt_without_libraries_has_none() -> None:
     """A prompt that uses no library has no libraries."""
     assert () == render(System("Be kind.")).libraries

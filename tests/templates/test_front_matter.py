@@ -396,3 +396,9 @@ def test_a_text_that_means_no_value(type_: str, text: str) -> None:
     with pytest.raises(TemplateError) as caught:
         Input("a", type_).parsed(text)
     assert f"input 'a' takes {type_}, not {text!r}" == caught.value.what
+
+
+def test_json_that_is_nested_too_deep() -> None:
+    """A text that no JSON reader takes is a value of no type."""
+    with pytest.raises(TemplateError, match="input 'a' takes list"):
+        Input("a", "list[int]").parsed("[" * 100_000)

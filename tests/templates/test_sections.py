@@ -277,7 +277,7 @@ def test_a_section_that_may_be_missing() -> None:
     """A section that is missing can be ignored, and replaced by another one of a list."""
     template = (
         "{% include 'support:no' ignore missing %}"
-        "{% include ['support:billing/refunds', 'no.md'] %}"
+        "{% include ['support:no', 'support:billing/refunds', 'no:refunds'] %}"
     )
     assert "EU. Foot of EU." == in_full(pieces(template, region="EU"))
 

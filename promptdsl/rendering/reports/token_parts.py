@@ -242,8 +242,8 @@ class Ledger:
                 if isinstance(node, CacheBreakpointNode):
                     mark = node.ttl or "default"
                 name, library = name_of(node), part.library
-                if isinstance(node, ComponentNode) and library is not None:
-                    name = str(library)
+                if isinstance(node, ComponentNode) and node.section is not None:
+                    name = str(node.section)
                 self.parts.append(
                     TokenPart(this.depth, name, part.path, count, line, mark, library=library)
                 )
