@@ -7,7 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from inspect import Parameter
@@ -105,6 +105,7 @@ class Library(LibraryBase):
             )
         self.name = name
         self._module = str(frame.f_globals.get("__name__", ""))
+        self._version = cache(partial(version_of, name, self._module))
         if requires is not None:
             _check_version(name, requires)
         self._folder = _folder(name, templates, os.path.dirname(frame.f_code.co_filename))
@@ -121,12 +122,12 @@ class Library(LibraryBase):
 
     def _join(self, section: str, made: SectionFunction) -> None:
         """Let a component be a section of this library."""
-        name, module = f"{self.name}:{section}", self._module
+        name, its_version = f"{self.name}:{section}", self._version
         file = cast("FunctionType", original_of(made)).__code__.co_filename
 
         @cache
         def provenance() -> LibrarySection:
-            return LibrarySection(name, version_of(name.partition(":")[0], module), _digest(file))
+            return LibrarySection(name, its_version(), _digest(file))
 
         join_library(made, name, provenance)
 
@@ -148,10 +149,10 @@ class Library(LibraryBase):
         """
         return installed_libraries()
 
-    @cached_property
+    @property
     def version(self) -> str | None:
         """The version of its package, ``None`` for a library that is not installed."""
-        return version_of(self.name, self._module)
+        return self._version()
 
     @property
     def templates(self) -> TemplateFolder | None:
