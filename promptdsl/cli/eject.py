@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import sys
+import tokenize
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -72,18 +73,21 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         info, function = library.sections[name], library[name]
     options = ""
     ending = ".md.j2" if info.kind == "template" else ".py"
-    file_name = name.rpartition("/")[2] + ending
+    is_template = info.kind == "template"
+    copied = name.rpartition("/")[2] if is_template else _code_name(inspect.unwrap(function), name)
+    is_standard = not is_template and copied in (*sys.stdlib_module_names, "promptdsl")
+    file_name = f"{copied}_section{ending}" if is_standard else copied + ending
     path: str = arguments.to or file_name
     if os.path.isdir(path) or path.endswith(("/", os.sep)):
         path = os.path.join(path, file_name)
     path = os.path.relpath(path)
-    if info.kind == "template":
-        files, use = _template_copies(info, name, path), USE_TEMPLATE
-        if options := _white_space(library):
-            use = USE_WHITE_SPACE
+    if is_template:
+        options = _white_space(library)
+        files = _template_copies(info, name, path, "trim_blocks" not in options)
+        use = USE_WHITE_SPACE if options else USE_TEMPLATE
     else:
         files, use = {path: _function_copy(info, inspect.unwrap(function))}, USE_FUNCTION
-    variable = file_name.removesuffix(ending).replace("-", "_").replace(".", "_")
+    variable = re.sub(r"\W", "_", copied)
     module = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".").strip(".")
     usage = use.format(
         name=variable,
@@ -100,6 +104,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return usage, [f"{path} is written: the code above uses it instead of {info.section.name}"]
 
 
+def _code_name(function: Callable[..., Any], name: str) -> str:
+    """Return the name of a function in its code; that of its section for one without a name."""
+    return function.__name__ if function.__name__.isidentifier() else re.sub(r"\W", "_", name)
+
+
 def _white_space(library: Library) -> str:
     """Return the white-space settings of a library that are not the usual ones, as arguments."""
     if library.templates is None:
@@ -110,7 +119,7 @@ def _white_space(library: Library) -> str:
     return ", ".join(f"{key}={value}" for key, value in own.items())
 
 
-def _template_copies(info: SectionInfo, name: str, path: str) -> dict[str, str]:
+def _template_copies(info: SectionInfo, name: str, path: str, own_line: bool) -> dict[str, str]:
     """Return the copy of a template by its path, and copies of the private files it includes.
 
     A comment is added that changes nothing in what they render to.
@@ -128,28 +137,33 @@ def _template_copies(info: SectionInfo, name: str, path: str) -> dict[str, str]:
                     with open(original, encoding="utf-8-sig", newline="") as file:
                         files[copy] = file.read()
                     waiting.append(files[copy])
-    return {file: _commented(text, f"From {info.section}") for file, text in files.items()}
+    return {
+        file: _commented(text, f"From {info.section}", own_line) for file, text in files.items()
+    }
 
 
 _INCLUDE = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b.*?%\}", re.DOTALL)
 _QUOTED = re.compile(r"""["']([^"':]+)["']""")
 
 
-def _commented(source: str, comment: str) -> str:
-    """Return a template with a comment, in its front matter if it has some."""
+def _commented(source: str, comment: str, own_line: bool) -> str:
+    """Return a template with a comment, in its front matter if it has some.
+
+    A comment is a line of its own where ``trim_blocks`` drops its end of line.
+    """
     first, newline, rest = source.partition("\n")
     if first.rstrip(" \t\r") == "---":
         return f"{first}{newline}# {comment}\n{rest}"
-    return f"{{# {comment} #}}{source}"
+    return f"{{# {comment} #}}" + "\n" * own_line + source
 
 
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
     """Return a module with the source of a function and the imports that it needs."""
     module = sys.modules[function.__module__]
-    source = inspect.getsource(function)
     try:
+        source = inspect.getsource(function)
         (definition,) = ast.parse(source).body
-    except (SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError):
         raise UsageError(f"{function.__qualname__} is not a function of its module") from None
     names = set(_names_in(definition)) - {function.__name__}
     head = [f'"""From {info.section}"""', "", _imports(module, names), ""]
@@ -171,11 +185,15 @@ def _names_in(tree: ast.AST) -> Iterator[str]:
 
 
 def _imports(module: ModuleType, names: set[str]) -> str:
-    """Return the imports of names as a module makes them; its own names come from the module."""
-    with open(str(module.__file__), encoding="utf-8") as file:
+    """Return the imports of names as a module makes them.
+
+    Its own names come from the module, and those that it imports under a condition too. What only
+    type checkers import is left out.
+    """
+    with tokenize.open(str(module.__file__)) as file:
         tree = ast.parse(file.read())
     imports, bound, future = Imports({}), set[str](), ""
-    for node in _top_level(tree.body):
+    for node in tree.body:
         if isinstance(node, ast.Import):
             for one in node.names:
                 name = one.asname or one.name.partition(".")[0]
@@ -193,14 +211,9 @@ def _imports(module: ModuleType, names: set[str]) -> str:
                 if (one.asname or one.name) in names:
                     imports.add(origin, ast.unparse(one))
     for name in names & vars(module).keys() - bound:
-        if not name.startswith("__"):
+        if name not in _OF_EVERY_MODULE:
             imports.add(module.__name__, name)
     return future + imports.text()
 
 
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, those under its conditions too."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, ast.If | ast.Try):
-            yield from _top_level(statement.body + statement.orelse)
+_OF_EVERY_MODULE = {"__builtins__", "__cached__", "__file__", *vars(ModuleType(""))}

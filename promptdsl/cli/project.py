@@ -55,8 +55,7 @@ class Project:
             path = os.path.join(root, *parts)
             for file in (f"{path}.py", os.path.join(path, "__init__.py")):
                 if os.path.isfile(file):
-                    with open(file, encoding="utf-8") as opened:
-                        source = opened.read()
+                    source = _read(file)
                     call = _library_call(source, file)
                     return cls(folder, name, module, variable, file, source, call)
         raise UsageError(f"{folder} declares {name} = {libraries[name]!r}, but has no such module")
@@ -65,11 +64,18 @@ class Project:
         """Return the path of a file in the project."""
         return os.path.join(self.folder, *parts)
 
+    def templates(self) -> str | None:
+        """Return the folder of templates, ``None`` for one that is not written as text."""
+        given = {one.arg: one.value for one in self.call.keywords}.get("templates")
+        folder = "templates" if given is None else getattr(given, "value", None)
+        return folder if isinstance(folder, str) else None
+
     def template(self, name: str) -> str:
         """Return the path of the template of a section."""
-        given = {one.arg: one.value for one in self.call.keywords}.get("templates")
-        folder = given.value if isinstance(given, ast.Constant) else "templates"
-        path = os.path.join(os.path.dirname(self.file), str(folder), *name.split("/"))
+        folder = self.templates()
+        if folder is None:
+            raise UsageError(f'{self.file}: write templates="FOLDER" to have a template added')
+        path = os.path.join(os.path.dirname(self.file), folder, *name.split("/"))
         return f"{path}.md.j2"
 
     def functions(self) -> set[str]:
@@ -94,8 +100,7 @@ class Project:
         file = os.path.join(os.path.dirname(self.file), "sections.py")
         text = '"""The sections that are functions."""\n'
         if os.path.isfile(file):
-            with open(file, encoding="utf-8") as opened:
-                text = opened.read()
+            text = _read(file)
         missing = sorted(set(IMPORTS) - _bound(text))
         if missing:
             text = _with_import(text, f"from promptdsl import {', '.join(missing)}")
@@ -121,6 +126,7 @@ class Project:
             row, column, entry = last.end_lineno or 0, last.end_col_offset or 0, f", {entry}"
         else:
             row, column = listed.lineno, listed.col_offset + 1
+            entry += "," if isinstance(listed, ast.Tuple) else ""
         # Columns of the parser are bytes.
         line = lines[row - 1].encode()
         lines[row - 1] = (line[:column] + entry.encode() + line[column:]).decode()
@@ -140,13 +146,22 @@ def _declared(pyproject: str) -> dict[str, str]:
         raise UsageError(f"{pyproject} cannot be read: {error}") from None
 
 
-def _library_call(source: str, file: str) -> ast.Call:
-    """Return the call that makes the library."""
+def _read(file: str) -> str:
+    """Return the source of a module; raises :class:`UsageError` for what is no code in UTF-8."""
     try:
-        tree = ast.parse(source)
+        with open(file, encoding="utf-8") as opened:
+            source = opened.read()
+        ast.parse(source)
     except SyntaxError as error:
         raise UsageError(f"{file}:{error.lineno}: {error.msg}") from None
-    for node in ast.walk(tree):
+    except ValueError:
+        raise UsageError(f"{file} is not written in UTF-8") from None
+    return source
+
+
+def _library_call(source: str, file: str) -> ast.Call:
+    """Return the call that makes the library."""
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Library"):
             return node
     raise UsageError(f"{file} makes no Library: name the module that does in pyproject.toml")
