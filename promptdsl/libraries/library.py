@@ -138,6 +138,10 @@ class Library(LibraryBase):
         Raises :class:`LibraryError` for one that is unknown, left out, broken, or brought by two
         packages.
         """
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LibraryError(
+                f"{name!r:.60} is no name of a library", fix='write Library.load("support")'
+            )
         return cast("Library", load_library(name))  # Library is its only subclass
 
     @staticmethod
@@ -206,7 +210,9 @@ class Library(LibraryBase):
 
     def _has(self, file: str) -> bool:
         """Return whether a file is directly in the folder of templates."""
-        return self._folder is not None and file in os.listdir(self._folder)
+        folder = self._folder
+        # It may be gone: a package can be removed while it is used.
+        return folder is not None and os.path.isdir(folder) and file in os.listdir(folder)
 
     def _names(self) -> list[str]:
         names = [] if self._folder is None else _template_names(self._folder)

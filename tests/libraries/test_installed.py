@@ -1,5 +1,6 @@
 """The installed libraries: listed without an import, loaded alone, and one error for each fault."""
 
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -170,3 +171,33 @@ def test_threads_that_load_at_once() -> None:
         loaded = [*threads.map(lambda _: Library.load("surgery"), range(8))]
         made = [*threads.map(lambda it: it.refunds, loaded)]
     assert (1, 1) == (len({*map(id, loaded)}), len({*map(id, made)}))
+
+
+def test_an_exception_without_a_text(site: Path) -> None:
+    """An exception that cannot be shown, or is very long, is told by its type and beginning."""
+    silent = (
+        "class Silent(Exception):\n    def __str__(self):\n        return 1 // 0\nraise Silent\n"
+    )
+    package(site, "silent", silent)
+    package(site, "loud", "raise ValueError(100_000 * 'x')\n")
+    errors = [
+        raised(LibraryError, lambda it=it: Library.load(it)).what for it in ("silent", "loud")
+    ]
+    assert "the library silent 1.0 of acme-silent cannot be loaded: Silent" == errors[0]
+    assert 2_500 > len(errors[1])
+
+
+def test_a_name_that_is_no_text() -> None:
+    """What is no text is no name of a library."""
+    error = raised(LibraryError, lambda: Library.load(None))  # type: ignore[arg-type]
+    assert "None is no name of a library" == error.what
+
+
+def test_a_package_that_is_gone(site: Path) -> None:
+    """Where the files of a library are gone, its templates are unknown to it."""
+    library = Library.load("surgery")
+    shutil.rmtree(site / "acme_surgery")
+    assert (
+        "the library 'surgery' has no section 'refunds'"
+        == raised(LibraryError, lambda: library.refunds).what
+    )
