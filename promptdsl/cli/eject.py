@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import sys
+import tokenize
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -73,13 +74,15 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     options, original = "", inspect.unwrap(function)
     ending = ".md.j2" if info.kind == "template" else ".py"
     # A component may have another name than its function.
-    word = name.rpartition("/")[2] if info.kind == "template" else original.__name__
-    file_name = word + ending
+    is_template = info.kind == "template"
+    word = name.rpartition("/")[2] if is_template else _code_name(original, name)
+    is_standard = not is_template and word in (*sys.stdlib_module_names, "promptdsl")
+    file_name = f"{word}_section{ending}" if is_standard else word + ending
     path: str = arguments.to or file_name
     if os.path.isdir(path) or path.endswith(("/", os.sep)):
         path = os.path.join(path, file_name)
     path = os.path.relpath(path)
-    if info.kind == "template":
+    if is_template:
         files, use = _template_copies(library, name, path), USE_TEMPLATE
         if options := _white_space(library):
             use = USE_WHITE_SPACE
@@ -100,6 +103,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.json:
         return as_json({"file": path, "section": info.section.name, "use": usage}), []
     return usage, [f"{path} is written: the code above uses it instead of {info.section.name}"]
+
+
+def _code_name(function: Callable[..., Any], name: str) -> str:
+    """Return the name of a function in its code; that of its section for one without a name."""
+    return function.__name__ if function.__name__.isidentifier() else re.sub(r"\W", "_", name)
 
 
 def _white_space(library: Library) -> str:
@@ -158,10 +166,10 @@ def _commented(source: str, comment: str, line_end: str) -> str:
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
     """Return a module with the source of a function and the imports that it needs."""
     module = sys.modules[function.__module__]
-    source = inspect.getsource(function)
     try:
+        source = inspect.getsource(function)
         (definition,) = ast.parse(source).body
-    except (SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError):
         raise UsageError(f"{function.__qualname__} is not a function of its module") from None
     names = set(_names_in(definition)) - {function.__name__}
     head = [f'"""From {info.section}"""', "", _imports(module, names), ""]
@@ -183,11 +191,15 @@ def _names_in(tree: ast.AST) -> Iterator[str]:
 
 
 def _imports(module: ModuleType, names: set[str]) -> str:
-    """Return the imports of names as a module makes them; its own names come from the module."""
-    with open(str(module.__file__), encoding="utf-8") as file:
+    """Return the imports of names as a module makes them.
+
+    Its own names come from the module, and those that it imports under a condition too. What only
+    type checkers import is left out.
+    """
+    with tokenize.open(str(module.__file__)) as file:
         tree = ast.parse(file.read())
     imports, bound, future = Imports({}), set[str](), ""
-    for node in _top_level(tree.body):
+    for node in tree.body:
         if isinstance(node, ast.Import):
             for one in node.names:
                 name = one.asname or one.name.partition(".")[0]
@@ -205,14 +217,9 @@ def _imports(module: ModuleType, names: set[str]) -> str:
                 if (one.asname or one.name) in names:
                     imports.add(origin, ast.unparse(one))
     for name in names & vars(module).keys() - bound:
-        if not name.startswith("__"):
+        if name not in _OF_EVERY_MODULE:
             imports.add(module.__name__, name)
     return future + imports.text()
 
 
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, those under its conditions too."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, ast.If | ast.Try):
-            yield from _top_level(statement.body + statement.orelse)
+_OF_EVERY_MODULE = {"__builtins__", "__cached__", "__file__", *vars(ModuleType(""))}

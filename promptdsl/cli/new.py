@@ -165,7 +165,9 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _check_name(name: str, given: str, what: str) -> None:
-    """Raise :class:`UsageError` for a name that is no plain name of Python."""
+    """Raise :class:`UsageError` for what is no plain name of Python, and for a device."""
+    if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
+        raise UsageError(f"{given!r} cannot be the name of a file on Windows")
     if re.fullmatch("[a-z][a-z0-9_]{0,60}", name) and not keyword.iskeyword(name):
         return
     better = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_0123456789")

@@ -55,8 +55,7 @@ class Project:
             path = os.path.join(root, *parts)
             for file in (f"{path}.py", os.path.join(path, "__init__.py")):
                 if os.path.isfile(file):
-                    with open(file, encoding="utf-8") as opened:
-                        source = opened.read()
+                    source = _read(file)
                     call = _library_call(source, file, name)
                     return cls(folder, name, module, variable, file, source, call)
         raise UsageError(f"{folder} declares {name} = {libraries[name]!r}, but has no such module")
@@ -96,8 +95,7 @@ class Project:
         file = os.path.join(os.path.dirname(self.file), "sections.py")
         text = '"""The sections that are functions."""\n'
         if os.path.isfile(file):
-            with open(file, encoding="utf-8") as opened:
-                text = opened.read()
+            text = _read(file)
         missing = sorted(set(IMPORTS) - _bound(text))
         if missing:
             text = _with_import(text, f"from promptdsl import {', '.join(missing)}")
@@ -123,6 +121,7 @@ class Project:
             row, column, entry = last.end_lineno or 0, last.end_col_offset or 0, f", {entry}"
         else:
             row, column = listed.lineno, listed.col_offset + 1
+            entry += "," if isinstance(listed, ast.Tuple) else ""
         # Columns of the parser are bytes.
         line = lines[row - 1].encode()
         lines[row - 1] = (line[:column] + entry.encode() + line[column:]).decode()
@@ -142,13 +141,22 @@ def _declared(pyproject: str) -> dict[str, str]:
         raise UsageError(f"{pyproject} cannot be read: {error}") from None
 
 
-def _library_call(source: str, file: str, library: str) -> ast.Call:
-    """Return the call that makes the library of a name."""
+def _read(file: str) -> str:
+    """Return the source of a module; raises :class:`UsageError` for what is no code in UTF-8."""
     try:
-        tree = ast.parse(source)
+        with open(file, encoding="utf-8") as opened:
+            source = opened.read()
+        ast.parse(source)
     except SyntaxError as error:
         raise UsageError(f"{file}:{error.lineno}: {error.msg}") from None
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    except ValueError:
+        raise UsageError(f"{file} is not written in UTF-8") from None
+    return source
+
+
+def _library_call(source: str, file: str, library: str) -> ast.Call:
+    """Return the call that makes the library of a name."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     made = [one for one in calls if ast.unparse(one.func).endswith("Library")]
     for one in made:
         if one.args and ast.unparse(one.args[0]) == repr(library):

@@ -1,5 +1,6 @@
 """Annotations and defaults as code, with the imports that they need."""
 
+import builtins
 import json
 import sys
 import types
@@ -39,9 +40,10 @@ class Imports:
             return " | ".join(self.code_of(one) for one in args)
         if origin is typing.Annotated:
             return self.code_of(args[0])
-        if origin is Callable:
-            *taken, returned = args
-            inner = "..." if taken == [...] else f"[{', '.join(map(self.code_of, taken[0]))}]"
+        if origin is Callable and args:
+            taken, returned = args
+            listed = isinstance(taken, list)
+            inner = f"[{', '.join(map(self.code_of, taken))}]" if listed else "..."
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
@@ -65,10 +67,10 @@ class Imports:
         return "..."
 
     def _class(self, cls: type) -> str:
-        if "<" in cls.__qualname__ or cls.__module__ == "__main__":
-            return self.add("typing", "Any")
-        if cls.__module__ == "builtins":
+        if cls.__module__ == "builtins" and hasattr(builtins, cls.__qualname__):
             return cls.__qualname__
+        if "<" in cls.__qualname__ or cls.__module__ in ("__main__", "builtins"):
+            return self.add("typing", "Any")
         if cls.__module__.partition(".")[0] in ("promptdsl", "datetime", "typing"):
             import promptdsl
 

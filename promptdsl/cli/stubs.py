@@ -4,6 +4,7 @@ import argparse
 import ast
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
@@ -195,9 +196,8 @@ def _docstring(doc: str) -> Iterable[str]:
     """Return the lines of a docstring in a method, whatever is in it."""
     if not doc:
         return
-    escaped = doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    escaped = _QUOTES.sub(lambda it: it[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
     escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in escaped)
-    escaped = escaped[:-1] + '\\"' if escaped.endswith('"') else escaped
     first, *others = escaped.split("\n")
     closing = '"""' if not others else ""
     yield f'        """{first}{closing}'
@@ -205,3 +205,7 @@ def _docstring(doc: str) -> Iterable[str]:
         yield f"        {line}".rstrip()
     if others:
         yield '        """'
+
+
+_QUOTES = re.compile(r'"{3,}|"+\Z')
+"""Quotes that would end a docstring."""

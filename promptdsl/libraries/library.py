@@ -104,8 +104,7 @@ class Library(LibraryBase):
                 fix='a letter, then letters, digits and _ . -: Library("support")',
             )
         self.name = name
-        self._module = str(frame.f_globals.get("__name__", ""))
-        self._version = cache(partial(version_of, name, self._module))
+        self._set_module(str(frame.f_globals.get("__name__", "")))
         if requires is not None:
             _check_version(name, requires)
         self._folder = _folder(name, templates, os.path.dirname(frame.f_code.co_filename))
@@ -119,6 +118,11 @@ class Library(LibraryBase):
         for section, made in self._functions.items():
             self._join(section, made)
         MADE.add(self)
+
+    def _set_module(self, module: str) -> None:
+        """Note the module that makes the library, by which the version of its package is found."""
+        self._module = module
+        self._version = cache(partial(version_of, self.name, module))
 
     def _join(self, section: str, made: SectionFunction) -> None:
         """Let a component be a section of this library."""
@@ -139,6 +143,10 @@ class Library(LibraryBase):
         Raises :class:`LibraryError` for one that is unknown, left out, broken, or brought by two
         packages.
         """
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise LibraryError(
+                f"{name!r:.60} is no name of a library", fix='write Library.load("support")'
+            )
         return cast("Library", load_library(name))  # Library is its only subclass
 
     @staticmethod
@@ -208,6 +216,7 @@ class Library(LibraryBase):
     def _has(self, file: str) -> bool:
         """Return whether a file is directly in the folder of templates."""
         folder = self._folder
+        # It may be gone: a package can be removed while it is used.
         return folder is not None and os.path.isdir(folder) and file in os.listdir(folder)
 
     def _names(self) -> list[str]:

@@ -110,11 +110,14 @@ class _Written(str):
         return str(self)
 
 
-def _plain(value: object) -> object:
-    """Return an input as it is checked: a volatile one is its value, in a list too."""
+def _plain(value: object, depth: int = 3) -> object:
+    """Return an input as it is checked: a volatile one is its value, in a list too.
+
+    No type has lists below ``depth``: what is there is left as it is.
+    """
     if isinstance(value, VolatileNode):
         return labelled(value.plain, value.label or "")
-    return [_plain(item) for item in value] if is_list(value) else value
+    return [_plain(item, depth - 1) for item in value] if depth and is_list(value) else value
 
 
 def template_component(

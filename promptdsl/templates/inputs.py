@@ -276,14 +276,14 @@ def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
     """Return the error for a value that does not fit a type."""
     match value:
         case str():
-            shown = repr(str.__str__(value[:60]))
+            shown = repr(str.__str__(value)[:60])
         case None | bool():
             shown = repr(value)
         case _:
             shown = type(value).__name__
     fix = "give a value of that type"
     if isinstance(kind, tuple) and isinstance(value, str):
-        fix = nearest(value, kind)
+        fix = nearest(str.__str__(value), kind)
     elif value is None:
         fix = "give a value, or leave it out if it has a default"
     elif kind is date and isinstance(value, datetime):

@@ -201,7 +201,7 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
     try:
         found: object = reduce(getattr, path.strip().split("."), import_module(module.strip()))
     except (Exception, SystemExit) as error:
-        cause, problem = error, f"{type(error).__name__}: {error}"
+        cause, problem = error, f"{type(error).__name__}{_message(error)}"
     else:
         if isinstance(found, LibraryBase) and found.name == library.name:
             return found
@@ -214,3 +214,11 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
         f"the library {library} cannot be loaded: {problem}",
         fix=fix,
     ) from cause
+
+
+def _message(error: BaseException) -> str:
+    """Return what an exception says after its type, as far as it can say it."""
+    try:
+        return f": {error}"[:2_000]
+    except Exception:
+        return ""

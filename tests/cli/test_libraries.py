@@ -1,18 +1,24 @@
 """The commands for section libraries: list, show, new, stubs, eject."""
 
+import ast
 import json
 import os
-from collections.abc import Iterator, Mapping
+import runpy
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import ParamSpec
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 
-from promptdsl import Library, System, Template, User, render
+from promptdsl import Library, System, Template, User, component, render
+from promptdsl.cli.stubs import stub_text
 from tests.cli.conftest import Command
 from tests.cli.project import installed_project
 from tests.libraries.packages import installed, package
 from tests.renders import ruled
 
+P = ParamSpec("P")
 SECTIONS = """\
 desk:scope(topics, other='decline')
     Scope: What the assistant helps with, and what it does with other
@@ -65,6 +71,10 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
         ["show", "desk:scope", "-p", "topics=orders"],
         "promptdsl show: error: -p topics=orders: input 'topics' takes list[str], not 'orders': "
         "give a value of that type; a list is JSON: -p 'topics=[\"...\"]'",
+    ),
+    "a device": (
+        ["new", "section", "con"],
+        "promptdsl new: error: 'con' cannot be the name of a file on Windows",
     ),
     "a keyword": (
         ["new", "section", "class"],
@@ -346,3 +356,137 @@ def test_an_ejected_function_has_its_imports(cli: Command, prompts: Path) -> Non
         'with override({"desk:tone": tone}):\n    ...  # the prompt is written here\n',
         "copies/tone.py is written: the code above uses it instead of desk:tone\n",
     ) == (text.split("\n")[2], done.out, done.err)
+
+
+def test_what_was_put_in_place_is_taken_away_again(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file cannot be put in its place, the new ones before it are removed."""
+    cli("new", "library", "support")
+    monkeypatch.chdir(prompts / "promptdsl-support")
+    before = sorted(Path().rglob("*"))
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr(os, "replace", Mock(wraps=os.replace, side_effect=[DEFAULT, full]))
+    done = cli("new", "section", "role")
+    file = prompts / "promptdsl-support/promptdsl_support/templates/role.md.j2"
+    error = f"promptdsl new: error: cannot write {file}: No space left on device\n"
+    assert (2, error, before) == (done.code, done.err, sorted(Path().rglob("*")))
+
+
+def test_a_changed_file_keeps_its_mode_its_line_ends_and_its_link(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new function changes the file behind a link, and nothing about it but the text."""
+    cli("new", "library", "support")
+    monkeypatch.chdir(prompts / "promptdsl-support")
+    library, real = Path("promptdsl_support", "library.py"), prompts / "real.py"
+    real.write_bytes(library.read_bytes().replace(b"\n", b"\r\n"))
+    real.chmod(0o640)
+    library.unlink()
+    library.symlink_to(real)
+    assert 0 == cli("new", "section", "role", "--function").code
+    lines = real.read_bytes().split(b"\r\n")
+    assert (True, 0o640) == (library.is_symlink(), real.stat().st_mode & 0o777)
+    assert b'support = Library("support", sections=[sections.tone, sections.role], ' in lines[5]
+
+
+@pytest.mark.usefixtures("prompts")
+@pytest.mark.parametrize(
+    ("call", "options", "expected"),
+    [
+        ('"desk", sections=()', ["--function"], '"desk", sections=(role,)'),
+        ('"desk", templates=None', ["--function"], '"desk", templates=None, sections=[role]'),
+        ('"desk", templates=None', [], '"desk", templates=None)'),
+    ],
+)
+def test_a_section_is_added_to_any_call(
+    cli: Command, call: str, options: list[str], expected: str
+) -> None:
+    """A tuple stays a tuple, and a library without templates gets none."""
+    Path("pyproject.toml").write_text(
+        '[project.entry-points."promptdsl.sections"]\ndesk = "house:desk"\n', "utf-8"
+    )
+    Path("house.py").write_text(f"from promptdsl import Library\ndesk = Library({call})\n", "utf-8")
+    cli("new", "section", "role", *options)
+    assert expected in Path("house.py").read_text("utf-8")
+    assert not Path("None").exists()
+
+
+ODD = '''\
+"""Sections whose copies are hard to make."""
+import sys
+
+from promptdsl import Library, Section, component
+
+try:
+    import no_such_module as fast
+except ImportError:
+    import json as fast
+
+__version__ = "2"
+
+
+@component(name="odd-json")
+def json(word: str = "a"):
+    """Quotes: \\"\\"\\"a\\"\\"\\" and \\"\\"\\""""
+    return Section("odd", f"{word} {__version__} {fast.dumps(word)}")
+
+
+odd = Library("odd", sections=[json])
+'''
+
+
+@pytest.fixture
+def odd(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder where the library ``odd`` is installed."""
+    package(
+        prompts,
+        "odd",
+        ODD,
+        points="odd = acme_odd:odd",
+        templates={"late.md.j2": "\n  {% if true %}\nLate {{ 1 }}\n  {% endif %}\n"},
+    )
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", "odd")
+    with installed(prompts):
+        yield prompts
+
+
+def test_the_copy_of_a_function_runs(cli: Command, odd: Path) -> None:
+    """A copy has what it needs, and its file is called as the function is, but not as a module."""
+    done = cli("eject", "odd:odd-json")
+    assert "from json_section import json\n" in done.out
+    copy = runpy.run_path(str(odd / "json_section.py"))["json"]
+    expected, found = System(Library.load("odd")["odd-json"]()), System(copy())
+    assert 'a 2 "a"' == render(expected).messages[0].text == render(found).messages[0].text
+
+
+def test_the_copy_of_a_template_keeps_its_first_lines(cli: Command, odd: Path) -> None:
+    """The comment in a copy is followed by what the template begins with, blanks too."""
+    cli("eject", "odd:late", "--to", "copies/")
+    expected = System(Library.load("odd")["late"]())
+    found = System(Template(odd / "copies" / "late.md.j2"))
+    assert "\nLate 1\n" == render(expected).messages[0].text == render(found).messages[0].text
+
+
+@pytest.mark.parametrize("doc", ['"""', 'a""""', '\\"', '""" \\"""', '"', 'a\n"""', "\\"])
+def test_any_docstring_is_in_a_stub(doc: str) -> None:
+    """Quotes and backslashes of a docstring are the same in the stub."""
+
+    def tone() -> object: ...
+
+    tone.__doc__ = doc
+    library = Library("desk", sections=[component(tone)], templates=None)
+    stub = ast.parse(stub_text(library, "m:desk"))
+    methods = [it for it in ast.walk(stub) if isinstance(it, ast.FunctionDef)]
+    assert [doc] == [ast.get_docstring(it) for it in methods]
+
+
+def test_a_callable_without_types_is_in_a_stub() -> None:
+    """A bare ``Callable``, and one with a variable for its parameters, have their types."""
+
+    def tone(one: Callable, other: Callable[P, int]) -> object: ...  # type: ignore[type-arg]
+
+    library = Library("desk", sections=[component(tone)], templates=None)
+    assert "def tone(one: collections.abc.Callable, other: Callable[..., int])" in stub_text(
+        library, "m:desk"
+    )

@@ -1,5 +1,6 @@
 """The installed libraries: listed without an import, loaded alone, and one error for each fault."""
 
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -176,3 +177,25 @@ def test_threads_that_load_at_once() -> None:
         loaded = [*threads.map(lambda _: Library.load("surgery"), range(8))]
         made = [*threads.map(lambda it: it.refunds, loaded)]
     assert (1, 1) == (len({*map(id, loaded)}), len({*map(id, made)}))
+
+
+def test_an_exception_without_a_text(site: Path) -> None:
+    """An exception that cannot be shown, or is very long, is told by its type and beginning."""
+    silent = (
+        "class Silent(Exception):\n    def __str__(self):\n        return 1 // 0\nraise Silent\n"
+    )
+    package(site, "silent", silent)
+    package(site, "loud", "raise ValueError(100_000 * 'x')\n")
+    silence = raised(LibraryError, lambda: Library.load("silent")).what
+    assert "the library silent 1.0 of acme-silent cannot be loaded: Silent" == silence
+    assert 2_500 > len(raised(LibraryError, lambda: Library.load("loud")).what)
+
+
+def test_a_package_that_is_gone(site: Path) -> None:
+    """Where the files of a library are gone, its templates are unknown to it."""
+    library = Library.load("surgery")
+    shutil.rmtree(site / "acme_surgery")
+    assert (
+        "the library 'surgery' has no section 'refunds'"
+        == raised(LibraryError, lambda: library.refunds).what
+    )

@@ -27,6 +27,7 @@ from promptdsl import (
     render,
     trusted,
 )
+from tests.any_data import deep_list
 from tests.errors import lines_of, raised
 
 pytestmark = pytest.mark.usefixtures("site")
@@ -417,3 +418,31 @@ def test_a_function_and_a_template_of_one_name(tmp_path: Path) -> None:
 def test_versions_that_fit(requires: str) -> None:
     """A library that requires a version that fits is made."""
     assert "house" == Library("house", requires=requires).name
+
+
+def test_a_list_in_itself() -> None:
+    """A list that holds itself, and one that is very deep, are no inputs: no other error comes."""
+    library = Library.load("surgery")
+    endless: list[object] = []
+    endless.append(endless)
+    problem = "template 'surgery:refunds': item 0 of input 'tags' takes str, not list"
+    assert (problem, problem) == (
+        raised(TemplateError, lambda: library.refunds(region="EU", tags=endless)).what,
+        raised(TemplateError, lambda: library.refunds(region="EU", tags=deep_list(2_000))).what,
+    )
+
+
+def test_a_text_of_a_class_of_its_own_in_an_error() -> None:
+    """An error shows the characters of a text, whatever its class says."""
+
+    class Odd(str):
+        def __getitem__(self, index: object) -> str:
+            return "odd"
+
+        def __str__(self) -> str:
+            return "odd"
+
+    library = Library.load("surgery")
+    error = raised(TemplateError, lambda: library.refunds(region=Odd("EUR")))
+    takes = "input 'region' takes one of EU, US, not 'EUR'"
+    assert (f"template 'surgery:refunds': {takes}", "did you mean 'EU'?") == (error.what, error.fix)
