@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, Literal, Union, get_args, get_origin
 
+from promptdsl.foundation.frozen import is_list
+
 
 class Imports:
     """The imports of a file that is written, and what is written with them."""
@@ -42,8 +44,7 @@ class Imports:
             return self.code_of(args[0])
         if origin is Callable and args:
             taken, returned = args
-            listed = isinstance(taken, list)
-            inner = f"[{', '.join(map(self.code_of, taken))}]" if listed else "..."
+            inner = f"[{', '.join(map(self.code_of, taken))}]" if is_list(taken) else "..."
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):

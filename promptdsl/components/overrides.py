@@ -3,7 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from inspect import Parameter, unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Never, TypeAlias, TypeGuard, cast
@@ -174,8 +174,8 @@ def _section_called(name: str) -> Function:
         return section_at(name)
     except LibraryError:
         library, _, section = name.partition(":")
-        for made in MADE:
-            if made.name == library:
+        for made in [made for made in MADE if made.name == library]:
+            with suppress(LibraryError):
                 return made[section]
         raise
 

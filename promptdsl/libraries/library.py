@@ -143,10 +143,6 @@ class Library(LibraryBase):
         Raises :class:`LibraryError` for one that is unknown, left out, broken, or brought by two
         packages.
         """
-        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise LibraryError(
-                f"{name!r:.60} is no name of a library", fix='write Library.load("support")'
-            )
         return cast("Library", load_library(name))  # Library is its only subclass
 
     @staticmethod
