@@ -42,8 +42,9 @@ class Imports:
             return self.code_of(args[0])
         if origin is Callable and args:
             taken, returned = args
-            listed = isinstance(taken, list)
-            inner = f"[{', '.join(map(self.code_of, taken))}]" if listed else "..."
+            # A variable for the parameters is no list of them.
+            listed: list[Any] | None = taken if isinstance(taken, list) else None  # Any: types
+            inner = "..." if listed is None else f"[{', '.join(map(self.code_of, listed))}]"
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
