@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 
 class Imports:
@@ -43,8 +43,9 @@ class Imports:
         if origin is Callable and args:
             taken, returned = args
             # A variable for the parameters is no list of them.
-            listed: list[Any] | None = taken if isinstance(taken, list) else None  # Any: types
-            inner = "..." if listed is None else f"[{', '.join(map(self.code_of, listed))}]"
+            inner = "..."
+            if isinstance(taken, list):
+                inner = f"[{', '.join(map(self.code_of, cast('list[Any]', taken)))}]"  # Any: types
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
