@@ -43,9 +43,8 @@ class Imports:
         if origin is Callable and args:
             taken, returned = args
             # A variable for the parameters is no list of them.
-            inner = "..."
-            if isinstance(taken, list):
-                inner = f"[{', '.join(map(self.code_of, cast('list[Any]', taken)))}]"  # Any: types
+            is_listed = type(taken).__name__ == "list"
+            inner = f"[{', '.join(map(self.code_of, taken))}]" if is_listed else "..."
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
