@@ -11,6 +11,7 @@ from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, visible
+from promptdsl.cli.stubs import stub_text
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
 from promptdsl.components.type_schemas import type_schema
@@ -469,6 +470,7 @@ __all__ = [
     "split",
     "stem_of",
     "stems_in",
+    "stub_text",
     "suffix_of",
     "table_text",
     "tag_names",

@@ -33,6 +33,8 @@ LIBRARY_FILES = {
 }
 """Where the files of ``scaffold/library`` go in a project. Their word ``sample`` is its name."""
 RESERVED = ("library", "promptdsl", "sections", "starter", "templates", "tests")
+TYPES = ("bool", "component", "date", "float", "int", "list", "object", "staticmethod", "str")
+"""What a stub is written with: a section of such a name would hide it there."""
 LIBRARY_DESCRIPTION = """\
 Begin a section library: an ordinary Python package with a function, a template, their tests, and
 types for editors. It builds, and its tests pass."""
@@ -165,9 +167,11 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _check_name(name: str, given: str, what: str) -> None:
-    """Raise :class:`UsageError` for what is no plain name of Python, and for a device."""
+    """Raise :class:`UsageError` for what is no plain name of Python, a device or a type."""
     if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
         raise UsageError(f"{given!r} cannot be the name of a file on Windows")
+    if given in TYPES:
+        raise UsageError(f"{given!r} is the name of a type, and no name of a {what}")
     if re.fullmatch("[a-z][a-z0-9_]{0,60}", name) and not keyword.iskeyword(name):
         return
     better = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_0123456789")

@@ -7,9 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, Literal, Union, get_args, get_origin
-
-from promptdsl.foundation.frozen import is_list
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 
 class Imports:
@@ -44,7 +42,9 @@ class Imports:
             return self.code_of(args[0])
         if origin is Callable and args:
             taken, returned = args
-            inner = f"[{', '.join(map(self.code_of, taken))}]" if is_list(taken) else "..."
+            inner = "..."  # for a variable in the place of the list, too
+            if isinstance(taken, list):
+                inner = f"[{', '.join(map(self.code_of, cast('list[object]', taken)))}]"
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):

@@ -12,9 +12,9 @@ from unittest.mock import DEFAULT, Mock
 import pytest
 
 from promptdsl import Library, System, Template, User, component, render
-from promptdsl.cli.stubs import stub_text
 from tests.cli.conftest import Command
 from tests.cli.project import installed_project
+from tests.internals import stub_text
 from tests.libraries.packages import installed, package
 from tests.renders import ruled
 
@@ -75,6 +75,10 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     "a device": (
         ["new", "section", "con"],
         "promptdsl new: error: 'con' cannot be the name of a file on Windows",
+    ),
+    "a type": (
+        ["new", "section", "str"],
+        "promptdsl new: error: 'str' is the name of a type, and no name of a section",
     ),
     "a keyword": (
         ["new", "section", "class"],
