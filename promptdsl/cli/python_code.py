@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 
 class Imports:
