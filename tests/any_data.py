@@ -106,11 +106,15 @@ calls = st.builds(
     ToolUseBlock, texts, texts, texts | mappings.map(json.dumps) | json_values.map(json.dumps),
     caches, extras,
 )  # fmt: skip
-flat = st.one_of(
+spoken = st.one_of(
     st.builds(TextBlock, texts, caches, extras),
     media,
     calls,
     st.builds(ReasoningBlock, texts, some, some, some, extras),
+)
+"""Blocks that a turn of a conversation is sent with as they are."""
+flat = st.one_of(
+    spoken,
     st.builds(UserActionBlock, words, json_values, json_values, mappings, extras),
     st.builds(StateChangeBlock, words, trigger=json_values, details=mappings, extra=extras),
     st.builds(StateChangeBlock, words, json_values, json_values, json_values, mappings, extras),

@@ -48,7 +48,7 @@ from promptdsl import (
     include,
     render,
 )
-from tests.any_data import blocks, flat
+from tests.any_data import blocks, spoken
 from tests.components.holders import HOLDERS, every_holder
 from tests.errors import lines_of, raised, with_article
 from tests.renders import comes_to
@@ -359,10 +359,7 @@ def test_a_path_in_a_block_is_data(tmp_path: Path) -> None:
 # Any block.
 
 
-SPOKEN = flat.filter(lambda block: block.type not in ("unknown", "json", "code", *EVENTS))
-
-
-@given(st.lists(SPOKEN, min_size=1, max_size=4, unique_by=lambda it: getattr(it, "id", id(it))))
+@given(st.lists(spoken, min_size=1, max_size=4, unique_by=lambda it: getattr(it, "id", id(it))))
 @examples(200, fast=6)
 def test_any_block_is_sent_as_if_it_were_recorded(given_blocks: list[Any]) -> None:
     """The blocks of a turn are those of the recorded message; only empty texts are left out."""
