@@ -23,6 +23,7 @@ I was charged twice.
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
+    from promptdsl.comparing.prompt_diff import PromptDiff, diff
     from promptdsl.components.any_turn import Turn
     from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
     from promptdsl.components.custom import component
@@ -123,6 +124,7 @@ else:
         globals(),
         {
             "budget.dropped": "Dropped",
+            "comparing.prompt_diff": "PromptDiff diff",
             "components.any_turn": "Turn",
             "components.budget": "CacheBreakpoint FirstFit Group Limit Reserve",
             "components.custom": "component",
@@ -245,6 +247,7 @@ __all__ = [
     "PlacementError",
     "PrefixReport",
     "Prompt",
+    "PromptDiff",
     "PromptError",
     "Quote",
     "Reasoning",
@@ -296,6 +299,7 @@ __all__ = [
     "decode",
     "dedent",
     "detached",
+    "diff",
     "include",
     "override",
     "prefix_report",

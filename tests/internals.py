@@ -12,6 +12,21 @@ from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, visible
 from promptdsl.cli.stubs import stub_text
+from promptdsl.comparing.canonical import prompt_file
+from promptdsl.comparing.changes import changes
+from promptdsl.comparing.escapes import NAMES, alias, ended, shown
+from promptdsl.comparing.matrix import BASE_LINE, applied, difference
+from promptdsl.comparing.schemas import schema_text
+from promptdsl.comparing.snapshot_file import (
+    FileEntry,
+    FilePart,
+    PromptFile,
+    SnapshotFormatError,
+    is_same_snapshot,
+    parse,
+    serialise,
+)
+from promptdsl.comparing.text import failure_text
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
 from promptdsl.components.type_schemas import type_schema
@@ -171,23 +186,8 @@ from promptdsl.templates.names import check_name
 from promptdsl.templates.pieces import Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
-from promptdsl.testing.canonical import prompt_file
-from promptdsl.testing.changes import failure_text
-from promptdsl.testing.differ import changes
-from promptdsl.testing.escapes import NAMES, alias, ended, shown
 from promptdsl.testing.injection_place import skeleton
-from promptdsl.testing.matrix import BASE_LINE, applied, difference
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
-from promptdsl.testing.prompt_file import (
-    FileEntry,
-    FilePart,
-    PromptFile,
-    SnapshotFormatError,
-    is_same_snapshot,
-    parse,
-    serialise,
-)
-from promptdsl.testing.schemas import schema_text
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels

@@ -2,6 +2,7 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from promptdsl.comparing.snapshot_file import SnapshotFormatError
     from promptdsl.testing.assertions import (
         assert_fits,
         assert_no_losses,
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     )
     from promptdsl.testing.hostile import HOSTILE, HostileText
     from promptdsl.testing.injection import assert_injection_safe
-    from promptdsl.testing.prompt_file import SnapshotFormatError
     from promptdsl.testing.snapshot import ComparedPrompt, PromptSnapshot
 else:
     from promptdsl.foundation.lazy_names import lazy_names

@@ -17,11 +17,11 @@ from promptdsl import (
     decode,
     prefix_report,
 )
+from promptdsl.comparing.canonical import prompt_file
+from promptdsl.comparing.text import failure_text
 from promptdsl.foundation.errors import nearest, with_article
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import on_one_line, visible
-from promptdsl.testing.canonical import prompt_file
-from promptdsl.testing.changes import failure_text
 
 LARGEST = 5
 """How many parts, or losses, a failure names."""

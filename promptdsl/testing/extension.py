@@ -9,8 +9,8 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from syrupy.location import PyTestLocation
 from syrupy.types import SerializableData, SnapshotIndex
 
+from promptdsl.comparing.snapshot_file import is_same_snapshot
 from promptdsl.testing.names import name_of, stem_of, stems_in
-from promptdsl.testing.prompt_file import is_same_snapshot
 from promptdsl.testing.run import run_of
 
 

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any, Protocol, TypeAlias, cast
 
 from promptdsl import Rendered
-from promptdsl.testing.canonical import Scrubber
-from promptdsl.testing.escapes import alias
+from promptdsl.comparing.canonical import Scrubber
+from promptdsl.comparing.escapes import alias
 
 Path: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
 

@@ -24,14 +24,9 @@ except ModuleNotFoundError as error:
         f"{error.name} is not installed", fix="pip install 'promptdsl[testing]'"
     ) from None
 
-from promptdsl.testing.canonical import Scrubber, prompt_file
-from promptdsl.testing.changes import failure_text
-from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
-from promptdsl.testing.matrix import applied, difference
-from promptdsl.testing.models import models_of, refuse_rendered
-from promptdsl.testing.names import model_suffix, suffix_of
-from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.prompt_file import (
+from promptdsl.comparing.canonical import Scrubber, prompt_file
+from promptdsl.comparing.matrix import applied, difference
+from promptdsl.comparing.snapshot_file import (
     PromptFile,
     SnapshotFormatError,
     is_same_snapshot,
@@ -39,6 +34,11 @@ from promptdsl.testing.prompt_file import (
     parse,
     serialise,
 )
+from promptdsl.comparing.text import failure_text
+from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
+from promptdsl.testing.models import models_of, refuse_rendered
+from promptdsl.testing.names import model_suffix, suffix_of
+from promptdsl.testing.payload import Matcher, payload_text
 from promptdsl.testing.run import run_of
 
 __tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author

@@ -4,9 +4,9 @@ import re
 
 import attrs
 
+from promptdsl.comparing.escapes import GOES_ON
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import Source
-from promptdsl.testing.escapes import GOES_ON
 
 VERSION = "promptdsl-snapshot: 1"
 """The first line of the header: what the file is, and the version of its form."""
@@ -15,7 +15,7 @@ VERSION = "promptdsl-snapshot: 1"
 class SnapshotFormatError(PromptError):
     """A text that is not a snapshot; the message tells the line.
 
-    >>> from promptdsl.testing.prompt_file import SnapshotFormatError, parse
+    >>> from promptdsl.comparing.snapshot_file import SnapshotFormatError, parse
     >>> try:
     ...     parse("Hello")
     ... except SnapshotFormatError as error:

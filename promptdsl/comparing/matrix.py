@@ -7,9 +7,9 @@ roles of sending. After ``─=`` is the name of a message or a part of the base 
 from collections import Counter
 from typing import NamedTuple
 
-from promptdsl.testing.alignment import aligned
-from promptdsl.testing.differ import kind_of, name_of, numbered
-from promptdsl.testing.prompt_file import FileEntry, FilePart, PromptFile, SnapshotFormatError
+from promptdsl.comparing.alignment import aligned
+from promptdsl.comparing.changes import kind_of, name_of, numbered
+from promptdsl.comparing.snapshot_file import FileEntry, FilePart, PromptFile, SnapshotFormatError
 
 AS_THERE = "─= "
 BASE_LINE = ("base", "the snapshot without a model; ─= names a text that is there")

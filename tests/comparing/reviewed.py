@@ -1,4 +1,4 @@
-"""Three prompts for a reviewer; ``python -m tests.testing.reviewed`` writes their files."""
+"""Three prompts for a reviewer; ``python -m tests.comparing.reviewed`` writes their files."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,20 +1,32 @@
-"""What changed between two prompts: values first, then the text that a failing test prints."""
+"""What changed between two prompts: a list of changes, each with its place on both sides."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
+from promptdsl.comparing.alignment import Step, aligned, by_occurrence
+from promptdsl.comparing.snapshot_file import (
+    TITLE,
+    WITHIN,
+    FileEntry,
+    FilePart,
+    PromptFile,
+    serialise,
+)
 from promptdsl.foundation.source import Source
-from promptdsl.testing.alignment import Step, aligned, by_occurrence
-from promptdsl.testing.prompt_file import TITLE, WITHIN, FileEntry, FilePart, PromptFile, serialise
 
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
 Place: TypeAlias = tuple[str, ...]
-Kept: TypeAlias = dict[tuple[int, int], tuple[int, int]]
-"""By the number of an entry and a part in the second file (-1 for its start) those in the first."""
+Position: TypeAlias = tuple[int, ...]
+"""The number of a line of the header or of an entry; with a second number, an item of the entry."""
+Kept: TypeAlias = dict[tuple[int, int], tuple[tuple[int, int], bool]]
+"""By the number of an entry and a part in the second file (-1 for its start) those in the first.
+
+With them, whether the part moved.
+"""
 
 HEADER = "header"
 LISTED = ("hint", "loss", "dropped")
@@ -33,7 +45,10 @@ class Change:
 
     ``place`` is the path to it: the message and the section, or the header and the name of a line.
     ``before`` and ``after`` are its lines in the files, ``None`` where there are none. ``was`` and
-    ``now`` are its place, name or role before and after.
+    ``now`` are its place, name or role before and after. ``before_at`` and ``after_at`` are its
+    position in each prompt: the number of the line of the header, or of the message, then of the
+    item in it. ``minor`` changes only follow from others, such as an empty line at the end of a
+    section after which another one was added: they are not told.
     """
 
     kind: ChangeKind
@@ -42,31 +57,41 @@ class Change:
     after: str | None = None
     was: str = ""
     now: str = ""
+    before_at: Position | None = None
+    after_at: Position | None = None
+    minor: bool = False
 
 
 @attrs.frozen
 class CacheMark:
-    """A cache mark of a message, and the part of the message before it."""
+    """A cache mark of a message, the part of the message before it, and its number as an item."""
 
     mark: str
     text: str
     after: int
+    item: int
 
 
 class NamedEntry:
-    """An entry with names for it and its parts; cache marks are no parts of it."""
+    """An entry with names for it and its parts; cache marks are no parts of it.
 
-    def __init__(self, entry: FileEntry, name: str) -> None:
-        self.title, self.name = entry.title, name
+    Its items are its parts and its cache marks, in order.
+    """
+
+    def __init__(self, entry: FileEntry, name: str, number: int) -> None:
+        self.title, self.name, self.number = entry.title, name, number
         self.kind = kind_of(entry.title)
         self.word = re.split("[ ,]", self.kind)[0]
         sent = entry.title[len(self.kind) :]
         self.role = sent.removeprefix(" as ") if sent.startswith(" as ") else self.word + sent
         self.parts: list[FilePart] = []
+        self.items: list[int] = []
+        """The number of each part as an item."""
         self.cache: list[CacheMark] = []
         for part in entry.parts:
+            item = len(self.parts) + len(self.cache)
             if part.mark.startswith(CACHE):
-                self.cache.append(CacheMark(part.mark, part.text, len(self.parts) - 1))
+                self.cache.append(CacheMark(part.mark, part.text, len(self.parts) - 1, item))
             elif self.parts and entry.title == "tools" and not part.mark.startswith(TOOL):
                 # What a tool takes belongs to it.
                 tool = self.parts[-1]
@@ -74,6 +99,7 @@ class NamedEntry:
                 self.parts[-1] = FilePart(tool.mark, text)
             else:
                 self.parts.append(part)
+                self.items.append(item)
         self.names = numbered([*map(name_of, self.parts)])
         self.content = entry.parts
         self.text = "\n".join(part.text for part in entry.parts)
@@ -81,6 +107,10 @@ class NamedEntry:
     def place(self, part: int) -> Place:
         """Return the place of a part, or of the entry where the part has no name."""
         return (self.name, self.names[part]) if part >= 0 and self.names[part] else (self.name,)
+
+    def at(self, part: int) -> Position:
+        """Return the position of a part."""
+        return self.number, self.items[part]
 
     def lines(self) -> str:
         """Return the entry as in the file."""
@@ -91,7 +121,7 @@ def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
     """Return all differences: those of the header, of the messages in order, of the cache marks."""
     found = [*_header_changes(expected.header, actual.header)]
     if expected.entries != actual.entries:
-        found += _entry_changes(_named(expected), _named(actual))
+        found += _entry_changes(named(expected), named(actual))
     if not found and expected != actual:
         # Only the marks differ, and in a way that has no name.
         found.append(Change("changed", ("file",), serialise(expected), serialise(actual)))
@@ -101,7 +131,7 @@ def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
 def sources(file: PromptFile) -> dict[Place, Source]:
     """Return the lines that wrote the messages and sections of a file, where it knows them."""
     found: dict[Place, Source] = {}
-    for entry in _named(file):
+    for entry in named(file):
         for index, part in enumerate(entry.parts):
             if part.source is not None:
                 found.setdefault((entry.name,), part.source)
@@ -128,13 +158,15 @@ def _header_changes(
         old = None if step.before is None else before[step.before]
         new = None if step.after is None else after[step.after]
         place = HEADER, (new or old or ("",))[0]
+        at = old and (step.before or 0,), new and (step.after or 0,)
         if old != new:
             kind: ChangeKind = "changed" if old and new else "added" if new else "removed"
-            yield Change(kind, place, old and ": ".join(old), new and ": ".join(new))
-        elif step.moved:
+            lines = old and ": ".join(old), new and ": ".join(new)
+            yield Change(kind, place, *lines, "", "", *at)
+        if step.moved:
             was = _neighbour([name for name, _ in before], step.before)
             now = _neighbour([name for name, _ in after], step.after)
-            yield Change("moved", place, was=was, now=now)
+            yield Change("moved", place, None, None, was, now, *at, minor=old != new)
 
 
 def kind_of(title: str) -> str:
@@ -146,9 +178,10 @@ def kind_of(title: str) -> str:
     return _ON_THE_WIRE.sub("", title)
 
 
-def _named(file: PromptFile) -> list[NamedEntry]:
+def named(file: PromptFile) -> list[NamedEntry]:
+    """Return the messages of a file, each with a name and its number."""
     names = numbered([kind_of(entry.title) for entry in file.entries])
-    return [*map(NamedEntry, file.entries, names)]
+    return [*map(NamedEntry, file.entries, names, range(len(names)))]
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -204,55 +237,48 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
         group=lambda entry: entry.word,
         text=lambda entry: entry.text,
     )
+    names, new_names = ([entry.name for entry in side] for side in (before, after))
     found: list[Change] = []
     kept: Kept = {}
     for step in steps:
-        found += _of_step(before, after, step, kept)
+        old = None if step.before is None else before[step.before]
+        new = None if step.after is None else after[step.after]
+        was, now = _neighbour(names, step.before), _neighbour(new_names, step.after)
+        if old and new:
+            if step.moved:
+                at = (old.number,), (new.number,)
+                found.append(Change("moved", (new.name,), None, None, was, now, *at))
+            found += _of_message(old, new, kept)
+        elif old:
+            found.append(Change("removed", (old.name,), old.lines(), None, was, "", (old.number,)))
+        elif new:
+            lines, place = new.lines(), (new.number,)
+            found.append(Change("added", (new.name,), None, lines, "", now, None, place))
     yield from _moved_between(found)
     yield from _cache_changes(before, after, kept)
 
 
-def _of_step(
-    before: list[NamedEntry],
-    after: list[NamedEntry],
-    step: Step,
-    kept: Kept,
-) -> Iterator[Change]:
-    """Yield the changes of one message: its own, then those of its parts."""
-    if step.before is None or step.after is None:
-        is_new = step.before is None
-        side, index = (after, step.after) if is_new else (before, step.before)
-        assert index is not None
-        entry, place = side[index], _neighbour([it.name for it in side], index)
-        if is_new:
-            yield Change("added", (entry.name,), after=entry.lines(), now=place)
-        else:
-            yield Change("removed", (entry.name,), entry.lines(), was=place)
-        return
-    old, new = before[step.before], after[step.after]
-    if step.moved:
-        was = _neighbour([it.name for it in before], step.before)
-        now = _neighbour([it.name for it in after], step.after)
-        yield Change("moved", (new.name,), was=was, now=now)
+def _of_message(old: NamedEntry, new: NamedEntry, kept: Kept) -> Iterator[Change]:
+    """Yield the changes of a message that is in both: those of its title, then of its parts."""
     if old.title != new.title:
         is_role = old.kind == new.kind
         names = (old.role, new.role) if is_role else (old.name, new.name)
         titles = TITLE + old.title, TITLE + new.title
-        yield Change("role" if is_role else "renamed", (new.name,), *titles, *names)
+        at = (old.number,), (new.number,)
+        yield Change("role" if is_role else "renamed", (new.name,), *titles, *names, *at)
     if old.content == new.content:
         rows = [Step(index, index) for index in range(len(new.parts))]
     else:
         rows = _aligned_parts(old.parts, new.parts)
     for row in (*rows, Step(-1, -1)):
         if row.before is not None and row.after is not None:
-            kept[step.after, row.after] = step.before, row.before
+            kept[new.number, row.after] = (old.number, row.before), row.moved
     # Where parts come, go or move, others get or lose the empty lines at their end.
     is_same_order = [it.after for it in old.cache] == [it.after for it in new.cache] and not any(
         row.moved or row.before is None or row.after is None for row in rows
     )
-    text: Callable[[FilePart], str] = (lambda it: it.text) if is_same_order else _stripped
     for row in rows:
-        yield from _of_part(old, new, row, text)
+        yield from _of_part(old, new, row, is_same_order=is_same_order)
 
 
 def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> list[Step]:
@@ -273,32 +299,33 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
 
 
 def _of_part(
-    old: NamedEntry, new: NamedEntry, row: Step, text: Callable[[FilePart], str]
+    old: NamedEntry, new: NamedEntry, row: Step, *, is_same_order: bool
 ) -> Iterator[Change]:
     """Yield the changes of a section or a block."""
+    if row.after is None and row.before is not None:
+        path = new.name, *old.place(row.before)[1:]
+        where, at = _neighbour(old.names, row.before), old.at(row.before)
+        yield Change("removed", path, _lines(old.parts[row.before]), None, where, "", at)
+    elif row.before is None and row.after is not None:
+        where, at = _neighbour(new.names, row.after), new.at(row.after)
+        lines = _lines(new.parts[row.after])
+        yield Change("added", new.place(row.after), None, lines, "", where, None, at)
     if row.before is None or row.after is None:
-        is_new = row.before is None
-        entry, index = (new, row.after) if is_new else (old, row.before)
-        assert index is not None
-        lines = _lines(entry.parts[index])
-        path, where = (new.name, *entry.place(index)[1:]), _neighbour(entry.names, index)
-        if is_new:
-            yield Change("added", path, after=lines, now=where)
-        else:
-            yield Change("removed", path, lines, was=where)
         return
     was, now, place = old.parts[row.before], new.parts[row.after], new.place(row.after)
+    sides = old.at(row.before), new.at(row.after)
     if row.moved:
         places = _neighbour(old.names, row.before), _neighbour(new.names, row.after)
-        yield Change("moved", place, None, None, *places)
+        yield Change("moved", place, None, None, *places, *sides)
     if was.mark != now.mark and now.mark.startswith(WITHIN):
         names = old.names[row.before], new.names[row.after]
-        yield Change("renamed", place, was.mark, now.mark, *names)
+        yield Change("renamed", place, was.mark, now.mark, *names, *sides)
     elif was.mark != now.mark:
-        yield Change("changed", place, _lines(was), _lines(now))
+        yield Change("changed", place, _lines(was), _lines(now), "", "", *sides)
         return
-    if text(was) != text(now):
-        yield Change("changed", place, text(was), text(now))
+    if was.text != now.text:
+        minor = not is_same_order and _stripped(was) == _stripped(now)
+        yield Change("changed", place, was.text, now.text, "", "", *sides, minor=minor)
 
 
 def _moved_between(found: Sequence[Change]) -> Iterator[Change]:
@@ -310,11 +337,16 @@ def _moved_between(found: Sequence[Change]) -> Iterator[Change]:
         [(it.after or "").rstrip("\n") for it in come],
     )
     left = {id(gone[one]) for one, _ in pairs}
-    moved = {id(come[other]): gone[one] for one, other in pairs}
+    origins = {id(come[other]): gone[one] for one, other in pairs}
     for change in found:
-        if id(change) in moved:
-            places = (f"in `{it.place[0]}`" for it in (moved[id(change)], change))
-            yield Change("moved", change.place, None, None, *places)
+        origin = origins.get(id(change))
+        if origin:
+            places = f"in `{origin.place[0]}`", f"in `{change.place[0]}`"
+            sides = origin.before_at, change.after_at
+            yield Change("moved", change.place, None, None, *places, *sides)
+            if origin.before != change.after:
+                texts = origin.before, change.after
+                yield Change("changed", change.place, *texts, "", "", *sides, minor=True)
         elif id(change) not in left:
             yield change
 
@@ -339,27 +371,29 @@ def _cache_changes(
         new = None if step.after is None else news[step.after]
         one = new or old
         assert one is not None
-        if not (old and new) or (old.anchor, old.mark) != (new.anchor, new.mark):
-            yield Change(
-                "cache",
-                one.place,
-                old and old.mark,
-                new and new.mark,
-                old.place[-1] if old else "",
-                new.place[-1] if new else "",
-            )
-        texts = [it.text if it else "" for it in (old, new)]
+        sides = old and old.at, new and new.at
+        is_same = bool(old and new and (old.anchor, old.mark) == (new.anchor, new.mark))
+        if not is_same or one.follows:
+            marks = old and old.mark, new and new.mark
+            names = old.place[-1] if old else "", new.place[-1] if new else ""
+            yield Change("cache", one.place, *marks, *names, *sides, minor=is_same)
+        texts = old.text if old else "", new.text if new else ""
         if texts[0] != texts[1]:
-            yield Change("changed", one.place, *texts)
+            yield Change("changed", one.place, *texts, "", "", *sides)
 
 
 class PlacedMark(NamedTuple):
-    """A cache mark: what it is after, in terms of the first file, and the name of that."""
+    """A cache mark: what it is after, in terms of the first file, and the name of that.
+
+    ``follows`` is whether it moved with what it is after.
+    """
 
     anchor: tuple[object, ...]
     mark: str
     text: str
     place: Place
+    at: Position
+    follows: bool
 
 
 def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> list[PlacedMark]:
@@ -367,9 +401,11 @@ def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> lis
     for number, entry in enumerate(entries):
         for index, mark in enumerate(entry.cache):
             anchor: tuple[object, ...] = number, mark.after
+            follows = False
             if kept is not None:
-                anchor = kept.get((number, mark.after), ("new", *anchor))
+                anchor, follows = kept.get((number, mark.after), (("new", *anchor), False))
             # Two marks after one part differ in their number.
             anchor = *anchor, sum(it.after == mark.after for it in entry.cache[:index])
-            marks.append(PlacedMark(anchor, mark.mark, mark.text, entry.place(mark.after)))
+            place, at = entry.place(mark.after), (number, mark.item)
+            marks.append(PlacedMark(anchor, mark.mark, mark.text, place, at, follows))
     return marks

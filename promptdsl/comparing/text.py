@@ -5,18 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from promptdsl.testing.alignment import Hunk, hunks, increasing, most_alike
-from promptdsl.testing.differ import HEADER, Change, changes, sources
-from promptdsl.testing.prompt_file import PromptFile
+from promptdsl.comparing.changes import HEADER, Change, changes, sources
+from promptdsl.comparing.lines import AROUND, WordHunk, hunks_of, rows_of
+from promptdsl.comparing.snapshot_file import PromptFile
 
-CONTEXT = 2
-"""The equal lines that are shown around a change."""
 LONG = 60
 """The characters from which on a changed line is followed by its changed words."""
-AROUND = 24
-"""The equal characters that are shown around a changed word."""
-MANY = 200_000
-"""The characters up to which the words of two lines are compared."""
 ABOVE, NOT_SENT = ", in the message above", ", not sent"
 """The ends of the title of a message that is sent in one with that above it, or not at all."""
 NOUNS = {
@@ -30,8 +24,6 @@ SHORT = 60
 """The characters of a changed line of the header that the first sentence tells whole."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
 """The sign of a value that changes."""
-ALIKE = 0.3
-"""The share of words from which on two lines are one line that changed."""
 
 
 def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None = None) -> str:
@@ -43,7 +35,7 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     A place is followed by the line that wrote it, where ``actual`` knows it. ``exact`` is the
     token count of ``actual``, which its header has rounded.
 
-    >>> from promptdsl.testing.prompt_file import FileEntry, FilePart
+    >>> from promptdsl.comparing.snapshot_file import FileEntry, FilePart
     >>> before, after = (
     ...     PromptFile((), (FileEntry("user", (FilePart("", text),)),)) for text in ("Hi", "Hello")
     ... )
@@ -54,10 +46,10 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     - Hi
     + Hello
     """
-    found = changes(expected, actual)
+    found = [change for change in changes(expected, actual) if not change.minor]
     if not found:
         return ""
-    lines, written_at = ["; ".join(_summary(found, exact))], sources(actual)
+    lines, written_at = [sentence(found, exact)], sources(actual)
 
     def heading(change: Change) -> str:
         if change.place[0] == HEADER:
@@ -72,6 +64,11 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
         for change in group:
             lines += _body(change)
     return "\n".join(lines)
+
+
+def sentence(found: Sequence[Change], exact: int | None = None) -> str:
+    """Return all changes in one sentence; empty for none."""
+    return "; ".join(_summary([change for change in found if not change.minor], exact))
 
 
 def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
@@ -115,7 +112,7 @@ def _names(some: Sequence[Change]) -> str:
 
 
 def _count(some: Iterable[Change]) -> str:
-    all_hunks = (hunk for change in some for hunk in _hunks(change))
+    all_hunks = (hunk for change in some for hunk in hunks_of(change))
     count = sum(max(len(hunk.removed), len(hunk.added)) for hunk in all_hunks)
     return f": {count} line{'s' if count != 1 else ''}"
 
@@ -176,74 +173,29 @@ def _body(change: Change) -> Iterator[str]:
         yield from _diff(change)
 
 
-def _hunks(change: Change) -> list[Hunk]:
-    """Return the equal, removed and added lines of a change."""
-    texts = (text.split("\n") if text else [] for text in (change.before, change.after))
-    return [*hunks(*texts)]
-
-
 def _diff(change: Change) -> list[str]:
     """Return the lines of a change, each after its sign, with few of the equal lines."""
-    found = _hunks(change)
     lines: list[str] = []
-    for number, (equal, removed, added) in enumerate(found):
-        is_last = not (removed or added)
-        lines += _equal([f"  {line}" for line in equal], is_first=not number, is_last=is_last)
-        lines += _replaced(removed, added)
+    for row in rows_of(change):
+        if row.kind == "equal":
+            lines.append(f"  {row.before}")
+        elif row.kind == "skipped":
+            lines.append(f"… {row.size} equal lines")
+        if row.kind in ("removed", "changed"):
+            lines.append(f"- {row.before}")
+        if row.kind in ("added", "changed"):
+            lines.append(f"+ {row.after}")
+        if row.words and max(len(row.before), len(row.after)) >= LONG:
+            lines.append(f"~ {_marked(row.words)}")
     while lines[-1:] == ["  "]:
         lines.pop()
     return lines
 
 
-def _equal(lines: list[str], *, is_first: bool, is_last: bool = False) -> list[str]:
-    """Return the equal lines beside changes; those farther away are counted."""
-    head = [] if is_first else lines[:CONTEXT]
-    rest = lines[len(head) :]
-    tail = [] if is_last else rest[-CONTEXT:]
-    left = len(rest) - len(tail)
-    if left == 1:
-        return lines
-    return [*head, f"… {left} equal lines", *tail] if left else lines
-
-
-def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """Yield the removed and the added lines, each next to the one that it became."""
-    start = other = 0
-    pairs = increasing(most_alike(old, new, least=ALIKE))
-    for left, right in [*pairs, (len(old), len(new))]:
-        yield from (f"- {line}" for line in old[start:left])
-        yield from (f"+ {line}" for line in new[other:right])
-        if left < len(old):
-            yield f"- {old[left]}"
-            yield f"+ {new[right]}"
-            if max(len(old[left]), len(new[right])) >= LONG:
-                words = _words(old[left], new[right])
-                if words:
-                    yield f"~ {words}"
-        start, other = left + 1, right + 1
-
-
-def _words(old: str, new: str) -> str:
-    """Return a line with its changed words as ``[-old-]{+new+}``; empty if few are equal."""
-    different = (
-        number for number, pair in enumerate(zip(old, new, strict=False)) if len({*pair}) > 1
-    )
-    same = max(next(different, min(len(old), len(new))) - AROUND, 0)
-    if len(old) + len(new) - 2 * same > MANY:
-        return ""
-    first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[same:]) for line in (old, new))
-    found: list[tuple[str, str, str]] = []
-    for hunk in hunks(first, second):
-        equal, removed, added = map("".join, hunk)
-        if found and equal.isspace() and (removed or added):
-            # Changed words with a blank between them are one change.
-            begin, out, into = found.pop()
-            equal, removed, added = begin, out + equal + removed, into + equal + added
-        found.append((equal, removed, added))
-    if sum(len(it[0]) for it in found) < ALIKE * (max(len(old), len(new)) - same):
-        return ""
-    text = "…" if same else ""
-    for number, (equal, removed, added) in enumerate(found):
+def _marked(words: Sequence[WordHunk]) -> str:
+    """Return a line with its changed words as ``[-old-]{+new+}``, and few of the equal ones."""
+    text = ""
+    for number, (equal, removed, added) in enumerate(words):
         head = equal[:AROUND] if number else ""
         tail = equal[-AROUND:] if removed or added else ""
         is_short = len(equal) <= len(head) + len(tail) + 1

@@ -24,6 +24,7 @@ from promptdsl import (
     register_model,
     render,
 )
+from tests.comparing.any_file import pairs
 from tests.errors import raised
 from tests.internals import (
     BASE_LINE,
@@ -39,7 +40,6 @@ from tests.internals import (
 )
 from tests.providers.prompts import ANY_PROMPTS
 from tests.searching import examples
-from tests.testing.any_file import pairs
 
 MODELS = ("gpt-5", "claude-opus-5-5", "claude-sonnet-4-5")
 

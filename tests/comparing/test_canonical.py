@@ -39,6 +39,8 @@ from promptdsl import (
     Volatile,
     render,
 )
+from tests.comparing.reviewed import FOLDER, files
+from tests.comparing.texts import TEXTS
 from tests.hostile import HOSTILE
 from tests.internals import (
     NAMES,
@@ -55,8 +57,6 @@ from tests.internals import (
 )
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.searching import examples, with_each
-from tests.testing.reviewed import FOLDER, files
-from tests.testing.texts import TEXTS
 
 TARGETS: tuple[dict[str, Any], ...] = (
     {},

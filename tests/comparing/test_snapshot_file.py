@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.comparing.texts import ANY_TEXT, MARKS, TEXTS
 from tests.internals import (
     FileEntry,
     FilePart,
@@ -15,7 +16,6 @@ from tests.internals import (
     shown,
 )
 from tests.searching import examples
-from tests.testing.texts import ANY_TEXT, MARKS, TEXTS
 
 SHOWN = TEXTS.map(lambda text: ended(shown(text)))
 LINES = TEXTS.map(lambda text: ended(shown(text, one_line=True)))

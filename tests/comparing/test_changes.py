@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from promptdsl import Section, Source, System, Text, render
+from tests.comparing.any_file import files, lines_in_file, pairs
 from tests.internals import (
     FileEntry,
     FilePart,
@@ -20,7 +21,6 @@ from tests.internals import (
     prompt_file,
 )
 from tests.searching import examples
-from tests.testing.any_file import files, lines_in_file, pairs
 
 HERE = Path(__file__).parent
 BEFORE = (HERE / "changes.prompt.txt").read_text("utf-8")

@@ -28,11 +28,11 @@ from promptdsl import (
     VideoBlock,
     decode,
 )
+from promptdsl.comparing.escapes import alias, ended, shown
+from promptdsl.comparing.schemas import json_text, schema_text
+from promptdsl.comparing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
+from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.foundation.unicode import is_blank
-from promptdsl.testing.escapes import alias, ended, shown
-from promptdsl.testing.prompt_file import WITHIN, FileEntry, FilePart, PromptFile
-from promptdsl.testing.schemas import json_text, schema_text
-from promptdsl.testing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
 
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
@@ -52,7 +52,7 @@ def prompt_file(
     function that returns the values in a text. Equal values get equal signs, such as ``⟦uuid-1⟧``.
 
     >>> from promptdsl import Section, System, render
-    >>> from promptdsl.testing.prompt_file import serialise
+    >>> from promptdsl.comparing.snapshot_file import serialise
     >>> rendered = render(System(Section("role", "Ticket T-4711: be brief.")))
     >>> print(serialise(prompt_file(rendered, scrubbers={"ticket": r"T-[0-9]+"})))
     ---

@@ -1,0 +1,104 @@
+"""The lines of a change: equal, removed and added ones, and the words that changed in a line."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from promptdsl.comparing.alignment import Hunk, hunks, increasing, most_alike
+from promptdsl.comparing.changes import Change
+
+CONTEXT = 2
+"""The equal lines that are shown around a change."""
+MANY = 200_000
+"""The characters up to which the words of two lines are compared."""
+AROUND = 24
+"""The equal characters that are kept before the first changed word."""
+ALIKE = 0.3
+"""The share of words from which on two lines are one line that changed."""
+
+
+class Row(NamedTuple):
+    """A row of a change: the line before, the line after, or both.
+
+    A ``skipped`` row stands for ``size`` equal lines that are not shown. A ``changed`` row has both
+    lines; ``words`` are theirs, empty where few of them are equal.
+    """
+
+    kind: Literal["equal", "changed", "removed", "added", "skipped"]
+    before: str = ""
+    after: str = ""
+    words: "tuple[WordHunk, ...]" = ()
+    size: int = 0
+
+
+class WordHunk(NamedTuple):
+    """Equal text of two lines, then what is only in the first and only in the second."""
+
+    equal: str
+    removed: str
+    added: str
+
+
+def hunks_of(change: Change) -> list[Hunk]:
+    """Return the equal, removed and added lines of a change."""
+    before, after = (text.split("\n") if text else [] for text in (change.before, change.after))
+    return [*hunks(before, after)]
+
+
+def rows_of(change: Change) -> Iterator[Row]:
+    """Yield the rows of a change, with few of the equal lines."""
+    found = hunks_of(change)
+    for number, (equal, removed, added) in enumerate(found):
+        is_last = not (removed or added)
+        yield from _equal(equal, is_first=not number, is_last=is_last)
+        yield from _replaced(removed, added)
+
+
+def _equal(equal: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Row]:
+    """Yield the equal lines beside changes; those farther away are counted."""
+    lines = [*equal]
+    head = lines[: 0 if is_first else CONTEXT]
+    rest = lines[len(head) :]
+    tail = rest[len(rest) if is_last else -CONTEXT :]
+    left = len(rest) - len(tail)
+    if left == 1:
+        head, left = lines[: len(head) + 1], 0
+    yield from (Row("equal", line, line) for line in head)
+    if left:
+        yield Row("skipped", size=left)
+    yield from (Row("equal", line, line) for line in tail)
+
+
+def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
+    """Yield the removed and the added lines, each next to the one that it became."""
+    start = other = 0
+    pairs = increasing(most_alike(old, new, least=ALIKE))
+    for left, right in [*pairs, (len(old), len(new))]:
+        yield from (Row("removed", before=line) for line in old[start:left])
+        yield from (Row("added", after=line) for line in new[other:right])
+        if left < len(old):
+            yield Row("changed", old[left], new[right], changed_words(old[left], new[right]))
+        start, other = left + 1, right + 1
+
+
+def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
+    """Return the words of two lines that are equal, removed and added; empty if few are equal."""
+    different = (
+        number for number, pair in enumerate(zip(old, new, strict=False)) if len({*pair}) > 1
+    )
+    same = max(next(different, min(len(old), len(new))) - AROUND, 0)
+    if len(old) + len(new) - 2 * same > MANY:
+        return ()
+    first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[same:]) for line in (old, new))
+    found: list[WordHunk] = []
+    for hunk in hunks(first, second):
+        equal, removed, added = map("".join, hunk)
+        if found and equal.isspace() and (removed or added):
+            # Changed words with a blank between them are one change.
+            begin, out, into = found.pop()
+            equal, removed, added = begin, out + equal + removed, into + equal + added
+        found.append(WordHunk(equal, removed, added))
+    if sum(len(it.equal) for it in found) < ALIKE * (max(len(old), len(new)) - same):
+        return ()
+    first_equal = WordHunk(old[:same] + found[0].equal, *found[0][1:])
+    return first_equal, *found[1:]

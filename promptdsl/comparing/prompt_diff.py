@@ -1,0 +1,113 @@
+"""The diff of two prompts: what changed, what it costs in tokens, and what a cache still serves."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from promptdsl import Rendered, render
+from promptdsl.comparing.canonical import prompt_file
+from promptdsl.comparing.changes import Change, changes
+from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
+from promptdsl.comparing.snapshot_file import PromptFile
+from promptdsl.comparing.text import failure_text, sentence
+from promptdsl.comparing.tokens import TokenShift, counter_of, tokens_of, tokens_of_change
+
+
+@attrs.frozen
+class LibraryShift:
+    """A section library whose version or content is another one in the second prompt.
+
+    ``before`` and ``after`` are versions; ``None`` for a library that is in one prompt alone.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@attrs.frozen(slots=False)
+class PromptDiff:
+    """What changed from one prompt to another; it is false when nothing did.
+
+    ``before`` and ``after`` are the prompts as snapshots keep them. ``changes`` are those of the
+    header, of the tools and messages in order, and of the cache marks; ``tokens`` are the totals,
+    and how they were counted. ``prefix`` is the beginning that a prompt cache can serve; ``None``
+    for two models, which share no cache. ``libraries`` are those of another version, known for
+    rendered prompts alone.
+
+    >>> from promptdsl import Section, System, diff
+    >>> change = diff(System(Section("role", "Be brief.")), System(Section("role", "Be kind.")))
+    >>> change.sentence
+    '`role` changed: 1 line'
+    """
+
+    before: PromptFile
+    after: PromptFile
+    changes: tuple[Change, ...]
+    tokens: TokenShift
+    prefix: SharedPrefix | None = None
+    libraries: tuple[LibraryShift, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes or self.libraries)
+
+    @cached_property
+    def sentence(self) -> str:
+        """All that changed in one sentence; empty for equal prompts."""
+        return sentence(self.changes)
+
+    @cached_property
+    def _count(self) -> Callable[[str], int] | None:
+        return counter_of(self.after)
+
+    def tokens_of(self, change: Change) -> int | None:
+        """Return the tokens that a change adds, below 0 for those it removes.
+
+        They are counted as those of the second prompt are; ``None`` where that is not known.
+        """
+        return None if self._count is None else tokens_of_change(change, self._count)
+
+    def __str__(self) -> str:
+        return failure_text(self.before, self.after)
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data
+        """Return the diff as JSON data: applied to the first prompt, it gives the second."""
+        return {
+            "sentence": self.sentence,
+            "tokens": attrs.asdict(self.tokens),
+            "prefix": self.prefix and self.prefix.to_dict(),
+            "libraries": [attrs.asdict(library) for library in self.libraries],
+            "changes": [
+                {**attrs.asdict(change), "tokens": self.tokens_of(change)}
+                for change in self.changes
+            ],
+        }
+
+
+def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
+    """Return what changed from one prompt to another.
+
+    Each is a prompt, what :func:`render` returned, or a :class:`PromptFile` that was read from a
+    snapshot. A prompt is rendered for no model. Raises what ``render()`` raises.
+    """
+    old, new = _rendered(before), _rendered(after)
+    first, second = (it if isinstance(it, PromptFile) else prompt_file(it) for it in (old, new))
+    found = tuple(changes(first, second))
+    if isinstance(old, Rendered) and isinstance(new, Rendered):
+        prefix = prefix_of_requests(old, new)
+        libraries = _library_shifts(old, new)
+    else:
+        prefix, libraries = prefix_of_files(first, second, found), ()
+    return PromptDiff(first, second, found, tokens_of(old, new), prefix, libraries)
+
+
+def _rendered(prompt: Any) -> Rendered | PromptFile:  # Any: whatever render() takes
+    return prompt if isinstance(prompt, Rendered | PromptFile) else render(prompt)
+
+
+def _library_shifts(before: Rendered, after: Rendered) -> tuple[LibraryShift, ...]:
+    old, new = ({it.library: it.version for it in side.libraries} for side in (before, after))
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return tuple(LibraryShift(name, old.get(name), new.get(name)) for name in names)
