@@ -26,8 +26,7 @@ else:
             ),
             "hostile": "HOSTILE HostileText",
             "injection": "assert_injection_safe",
-            "prompt_file": "SnapshotFormatError",
-            "snapshot": "ComparedPrompt PromptSnapshot",
+            "snapshot": "ComparedPrompt PromptSnapshot SnapshotFormatError",
         },
     )
 
