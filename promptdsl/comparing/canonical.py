@@ -58,7 +58,7 @@ def prompt_file(
     ---
     promptdsl-snapshot: 1
     model: none
-    tokens: ~15 (o200k_base)
+    tokens: ~16 (o200k_base)
     cache: no mark
     ---
     <BLANKLINE>
