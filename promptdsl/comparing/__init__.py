@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from promptdsl.comparing.payloads import payload_file
     from promptdsl.comparing.prefix import SharedPrefix
     from promptdsl.comparing.prompt_diff import PromptDiff, diff
-    from promptdsl.comparing.report import DiffReport, PromptComparison
+    from promptdsl.comparing.report import DiffReport, PromptComparison, Status
     from promptdsl.comparing.snapshot_file import PromptFile, SnapshotFormatError, parse, serialise
 else:
     from promptdsl.foundation.lazy_names import lazy_names
@@ -25,7 +25,7 @@ else:
             "payloads": "payload_file",
             "prefix": "SharedPrefix",
             "snapshot_file": "PromptFile SnapshotFormatError parse serialise",
-            "report": "DiffReport PromptComparison",
+            "report": "DiffReport PromptComparison Status",
         },
     )
 
@@ -38,6 +38,7 @@ __all__ = [
     "PromptFile",
     "SharedPrefix",
     "SnapshotFormatError",
+    "Status",
     "applied",
     "diff",
     "parse",

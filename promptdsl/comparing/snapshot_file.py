@@ -61,7 +61,7 @@ class PromptFile:
     header: tuple[tuple[str, str], ...]
     entries: tuple[FileEntry, ...]
     total: int | None = attrs.field(default=None, eq=False, repr=False)
-    libraries: tuple[tuple[str, str], ...] = attrs.field(default=(), eq=False, repr=False)
+    libraries: tuple[tuple[str, str | None], ...] = attrs.field(default=(), eq=False, repr=False)
 
 
 TITLE = "──▶ "
