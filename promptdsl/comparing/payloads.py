@@ -1,9 +1,9 @@
 """The payload of any provider as a snapshot would keep its prompt."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeGuard
 
 import attrs
 
@@ -63,7 +63,7 @@ def _model_of(payload: object) -> str | None:
 
 def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     """Return the only provider whose reader knows the most of a payload, and the prompt."""
-    if not is_mapping(payload) and not isinstance(payload, list | tuple):
+    if not (is_mapping(payload) or is_list(payload)):
         what = f"a payload is a dictionary or a list of messages, not {type(payload).__name__}"
         raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
     prompts: dict[str, Prompt] = {}
@@ -86,6 +86,11 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     first, *others = likely or TOLD_APART
     fix = f'name its provider: provider="{first}", or --for {first}; or {", ".join(others)}'
     raise DataError(_why_unknown(payload, likely), fix=fix, at=(author(),))
+
+
+def is_list(data: object) -> TypeGuard[Sequence[object]]:
+    """Return whether data is a list or a tuple."""
+    return isinstance(data, list | tuple)
 
 
 def _why_unknown(payload: object, likely: list[str]) -> str:

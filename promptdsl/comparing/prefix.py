@@ -172,8 +172,9 @@ def _prefix_of_texts(
 
     def tokens(offset: Offset) -> int:
         number, length = offset
-        tokens = sum(counts[:number]) + (count(after[number].text[:length]) if length else 0)
-        return total * min(tokens, whole) // whole if whole else total
+        counted = sum(counts[:number]) + (count(after[number].text[:length]) if length else 0)
+        # What is not text, such as a preface to tools, is mostly before the texts.
+        return max(total - max(whole - counted, 0), 0) if counted else 0
 
     end = _end_of_shared(before, after)
     if end is None:
