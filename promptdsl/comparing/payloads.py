@@ -10,12 +10,14 @@ import attrs
 from promptdsl import (
     DataError,
     Prompt,
+    PromptError,
     ToolResultBlock,
     UnknownBlock,
     read_payload,
     render,
 )
 from promptdsl.comparing.canonical import prompt_file
+from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import author, door
@@ -68,7 +70,7 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
         raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
     prompts: dict[str, Prompt] = {}
     for name in TOLD_APART:
-        with suppress(DataError):
+        with suppress(PromptError):
             prompts[name] = read_payload(payload, name)
     if is_mapping(payload) and "prompt" in payload and "chat_template" in prompts:
         # The text that the template wrote.
@@ -99,7 +101,7 @@ def _why_unknown(payload: object, likely: list[str]) -> str:
         return f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
     if not is_mapping(payload):
         return "no provider has such messages"
-    keys = [str(key)[:40] for key in payload]
+    keys = [shown(str(key)[:40], one_line=True) for key in payload]
     more = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
     return f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{more}"
 

@@ -10,7 +10,7 @@ import attrs
 from promptdsl import Rendered, prefix_report
 from promptdsl.comparing.alignment import equal_start
 from promptdsl.comparing.canonical import FileWriter, ShownTexts
-from promptdsl.comparing.changes import NamedEntry, Place, named
+from promptdsl.comparing.changes import CacheMark, NamedEntry, Place, named
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
 from promptdsl.comparing.tokens import as_json, total_of
@@ -138,7 +138,10 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
     text = SentText(
         f"{entry.role} {entry.kind if is_named else entry.kind.partition(' named ')[2]}"
     )
-    gap, place = "", entry.place(-1)
+    marks: dict[int, list[CacheMark]] = {}
+    for mark in entry.cache:
+        marks.setdefault(mark.after, []).append(mark)
+    gap, place, length = "", entry.place(-1), 0
     for number in range(-1, len(entry.parts)):
         if number >= 0:
             part, place = entry.parts[number], entry.place(number)
@@ -147,17 +150,19 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
             elif part.mark and not part.mark.startswith(WITHIN):
                 if number:
                     yield text
-                    text, gap = SentText(""), ""
+                    text, gap, length = SentText(""), "", 0
                 text.key += part.mark
             text.pieces.append((place, gap + part.text))
+            length += len(gap + part.text)
             gap = ""
-        for mark in entry.cache:
-            if mark.after == number:
-                if ", not sent" not in mark.mark:
-                    text.marks.append((place, len(text.text)))
-                # The text after a mark is in another block.
-                text.pieces.append((place, GAP + mark.text if mark.text else ""))
-                gap = "" if mark.text else GAP
+        for mark in marks.get(number, ()):
+            if ", not sent" not in mark.mark:
+                text.marks.append((place, length))
+            # The text after a mark is in another block.
+            if mark.text:
+                text.pieces.append((place, GAP + mark.text))
+                length += len(GAP + mark.text)
+            gap = "" if mark.text else GAP
     text.pieces = text.pieces or [(place, "")]
     yield text
 
