@@ -59,7 +59,7 @@ class SnapshotFiles:
         self.test: pytest.Item = request.node
         self._run = run_of(request.config)
         self._run.uses(self.test)
-        self._report: "RunReport | None" = request.config.pluginmanager.get_plugin(REPORT)
+        self._report: RunReport | None = request.config.pluginmanager.get_plugin(REPORT)
         self._root = request.config.rootpath
         self._called_from = request.config.invocation_params.dir
         # Not the fixture `snapshot`: pytest-insta has one of that name.
