@@ -188,20 +188,19 @@ def _prompt(
     if prompt.was:
         facts += f"<p>It was <code>{_line(prompt.was)}</code>.</p>"
     badge = f"<span class=model>{model}</span> " if model != NO_MODEL else ""
-    links = [
-        f'<li data-section="{_line(_section(group.change))}" data-kind="{group.change.kind}">'
-        f'<a href="#g{index}">{_place(group.change)}</a> {group.change.kind} alike in '
-        f"{len({*group.prompts}):,} prompts</li>"
+    links = (
+        f'<details class=shared data-group="g{index}" data-kind="{group.change.kind}" '
+        f'data-section="{_line(_section(group.change))}"><summary>{_place(group.change)} '
+        f"{group.change.kind} alike in {len({*group.prompts}):,} prompts</summary>"
+        f'<p><a href="#g{index}">The change and its prompts</a></p></details>\n'
         for index, group in shared
-    ]
-    if links:
-        facts += f"<ul class=shared>{''.join(links)}</ul>"
+    )
     changes = (_change(f"p{number}-{index}", group) for index, group in enumerate(alone))
     return (
         f'<details open class=prompt id="p{number}" data-model="{model}"><summary>'
         f"<h3>{_name(prompt.name)}</h3> {badge}"
         f"<span class={prompt.status}>{prompt.status}</span> {_totals(prompt)}</summary>\n"
-        f"{facts}{''.join(changes)}</details>\n"
+        f"{facts}{''.join(links)}{''.join(changes)}</details>\n"
     )
 
 

@@ -123,6 +123,15 @@ def test_keys(page: Browser) -> None:
     assert "j" == page.run("document.getElementById('q').value")
 
 
+def test_a_shared_change_in_its_prompts(page: Browser) -> None:
+    """Where a prompt names a change that it shares, the lines open in their place."""
+    page.run("document.querySelector('#p3 .shared').open = true")
+    page.run("new Promise(requestAnimationFrame)")
+    assert page.run("document.querySelector('#g0 td').textContent") == page.run(
+        "document.querySelector('#p3 .shared td').textContent"
+    )
+
+
 def test_an_address_that_was_sent(browser: Browser, tmp_path: Path) -> None:
     """The hash restores the filters, the place and what is folded."""
     browser.look()
