@@ -4,7 +4,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from promptdsl.comparing.canonical import prompt_file
     from promptdsl.comparing.changes import Change
-    from promptdsl.comparing.comparison import PromptComparison
+    from promptdsl.comparing.comparison import PromptComparison, Status
     from promptdsl.comparing.groups import ChangeGroup
     from promptdsl.comparing.matrix import applied
     from promptdsl.comparing.payloads import payload_file
@@ -20,7 +20,7 @@ else:
         {
             "canonical": "prompt_file",
             "changes": "Change",
-            "comparison": "PromptComparison",
+            "comparison": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
             "groups": "ChangeGroup",
             "matrix": "applied",
@@ -40,6 +40,7 @@ __all__ = [
     "PromptFile",
     "SharedPrefix",
     "SnapshotFormatError",
+    "Status",
     "applied",
     "diff",
     "parse",

@@ -19,13 +19,13 @@ class ChangeGroup:
 
     ``edits`` are the removed and the added lines of each hunk, without the equal lines around them.
     ``prompts`` are the numbers of the prompts in the report, ``tokens`` what each of them gains by
-    the change (``None`` where that is not known).
+    the change.
     """
 
     change: Change
     edits: Edits
     prompts: tuple[int, ...]
-    tokens: tuple[int | None, ...]
+    tokens: tuple[int, ...]
 
 
 def groups_of(diffs: Sequence[PromptDiff | None]) -> tuple[ChangeGroup, ...]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from promptdsl.comparing.alignment import Hunk, hunks, increasing, most_alike
+from promptdsl.comparing.alignment import Hunk, equal_start, hunks, increasing, most_alike
 from promptdsl.comparing.changes import Change
 
 CONTEXT = 2
@@ -83,10 +83,7 @@ def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
 
 def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
     """Return the words of two lines that are equal, removed and added; empty if few are equal."""
-    different = (
-        number for number, pair in enumerate(zip(old, new, strict=False)) if len({*pair}) > 1
-    )
-    same = max(next(different, min(len(old), len(new))) - AROUND, 0)
+    same = max(equal_start(old, new) - AROUND, 0)
     if len(old) + len(new) - 2 * same > MANY:
         return ()
     first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[same:]) for line in (old, new))

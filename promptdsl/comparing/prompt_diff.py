@@ -32,10 +32,8 @@ class PromptDiff:
     """What changed from one prompt to another; it is false when nothing did.
 
     ``before`` and ``after`` are the prompts as snapshots keep them. ``changes`` are those of the
-    header, of the tools and messages in order, and of the cache marks; ``tokens`` are the totals,
-    and how they were counted. ``prefix`` is the beginning that a prompt cache can serve; ``None``
-    for two models, which share no cache. ``libraries`` are those of another version, known for
-    rendered prompts alone.
+    header, of the tools and messages in order, and of the cache marks. ``libraries`` are those of
+    another version, which are known for rendered prompts alone.
 
     >>> from promptdsl import Section, System, diff
     >>> change = diff(System(Section("role", "Be brief.")), System(Section("role", "Be kind.")))
@@ -46,9 +44,8 @@ class PromptDiff:
     before: PromptFile
     after: PromptFile
     changes: tuple[Change, ...]
-    tokens: TokenShift
-    prefix: SharedPrefix | None = None
     libraries: tuple[LibraryShift, ...] = ()
+    _requests: tuple[Rendered, Rendered] | None = attrs.field(default=None, eq=False, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.changes or self.libraries)
@@ -59,15 +56,33 @@ class PromptDiff:
         return sentence(self.changes)
 
     @cached_property
-    def _count(self) -> Callable[[str], int] | None:
+    def tokens(self) -> TokenShift:
+        """The totals of both prompts, and how they were counted; those of snapshots are rounded."""
+        return tokens_of(*(self._requests or (self.before, self.after)))
+
+    @cached_property
+    def prefix(self) -> SharedPrefix | None:
+        """The beginning that a prompt cache can serve; ``None`` for two models, as none is shared.
+
+        Of two snapshots it is an estimate.
+        """
+        if self._requests is None:
+            return prefix_of_files(self.before, self.after, self._count)
+        old, new = (side.facts for side in self._requests)
+        if (old.provider, old.model) != (new.provider, new.model):
+            return None
+        return prefix_of_requests(*self._requests, (self.before, self.after))
+
+    @cached_property
+    def _count(self) -> Callable[[str], int]:
         return counter_of(self.after)
 
-    def tokens_of(self, change: Change) -> int | None:
+    def tokens_of(self, change: Change) -> int:
         """Return the tokens that a change adds, below 0 for those it removes.
 
-        They are counted as those of the second prompt are; ``None`` where that is not known.
+        They are counted as those of the second prompt are.
         """
-        return None if self._count is None else tokens_of_change(change, self._count)
+        return tokens_of_change(change, self._count)
 
     def __str__(self) -> str:
         return failure_text(self.before, self.after)
@@ -91,16 +106,21 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
 
     Each is a prompt, what :func:`render` returned, or a :class:`PromptFile` that was read from a
     snapshot. A prompt is rendered for no model. Raises what ``render()`` raises.
+
+    >>> from promptdsl import Section, System, diff, render
+    >>> one, two = (render(System(Section("role", text))) for text in ("Be brief.", "Be kind."))
+    >>> found = diff(one, two)
+    >>> [(change.kind, change.place, change.after) for change in found.changes]
+    [('changed', ('system', 'role'), 'Be kind.')]
+    >>> found.tokens.before, found.tokens.after
+    (10, 10)
     """
     old, new = _rendered(before), _rendered(after)
     first, second = (it if isinstance(it, PromptFile) else prompt_file(it) for it in (old, new))
     found = tuple(changes(first, second))
     if isinstance(old, Rendered) and isinstance(new, Rendered):
-        prefix = prefix_of_requests(old, new)
-        libraries = _library_shifts(old, new)
-    else:
-        prefix, libraries = prefix_of_files(first, second, found), ()
-    return PromptDiff(first, second, found, tokens_of(old, new), prefix, libraries)
+        return PromptDiff(first, second, found, _library_shifts(old, new), (old, new))
+    return PromptDiff(first, second, found)
 
 
 def _rendered(prompt: Any) -> Rendered | PromptFile:  # Any: whatever render() takes

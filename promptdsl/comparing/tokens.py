@@ -35,18 +35,11 @@ def tokens_of(before: Rendered | PromptFile, after: Rendered | PromptFile) -> To
     return TokenShift(old, new, label, is_exact)
 
 
-def counter_of(file: PromptFile) -> Callable[[str], int] | None:
-    """Return what counts texts as the total of a snapshot was counted.
-
-    ``None`` where the snapshot has no total, or its model is counted in another way here.
-    """
-    header = dict(file.header)
-    total = _TOTAL.fullmatch(header.get("tokens", ""))
-    model = _MODEL.fullmatch(header.get("model", ""))
-    if total is None or model is None:
-        return None
-    tokens = counter(model[1] if model[1] not in ("", "none") else None)
-    return tokens.of if tokens.method == total[3] else None
+def counter_of(file: PromptFile) -> Callable[[str], int]:
+    """Return what counts texts for the model of a snapshot."""
+    model = _MODEL.fullmatch(dict(file.header).get("model", ""))
+    name = model[1] if model else "none"
+    return counter(None if name == "none" else name or None).of
 
 
 def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:
