@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(getattr(arguments, "failed", WRONG))
     code = _print_text(sys.stdout, data)
     _print_text(sys.stderr, "\n".join(notes))
-    return max(code, *codes, OK)
+    return code or next(iter(codes), OK)
 
 
 def _no_command(word: str, known: Iterable[str]) -> str:

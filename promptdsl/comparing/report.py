@@ -1,30 +1,12 @@
 """The report on many prompts: which differ, and which changes they have in common."""
 
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import attrs
 
+from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.groups import ChangeGroup, groups_of
-from promptdsl.comparing.prompt_diff import PromptDiff
-
-Status: TypeAlias = Literal["same", "changed", "added", "removed", "renamed", "unreadable"]
-
-
-@attrs.frozen
-class PromptComparison:
-    """One prompt of a report, by its name: the path of its snapshot, or its target.
-
-    ``diff`` is ``None`` for a prompt that is on one side alone, or cannot be read: ``problem`` says
-    why. ``was`` is the name before, of a snapshot whose file has another name now.
-    """
-
-    name: str
-    status: Status
-    diff: PromptDiff | None = None
-    was: str = ""
-    problem: str = ""
-    model: str = ""
 
 
 @attrs.frozen(slots=False)
@@ -54,7 +36,9 @@ class DiffReport:
     @property
     def html(self) -> str:
         """The report as one page that loads nothing."""
-        raise NotImplementedError
+        from promptdsl.comparing.page import page
+
+        return page(self.prompts, self.groups)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the report as JSON data."""
