@@ -60,7 +60,7 @@ def test_hostile_prompts_run_nothing(
     browser.look(width, scheme)
     there = address(hostile(), tmp_path)
     browser.open(there)
-    assert "5 of 5 prompts differ" == browser.run("document.title")
+    assert "6 of 6 prompts differ" == browser.run("document.title")
     assert [there] == browser.loaded()
     assert [] == browser.complaints()
     assert 0 == browser.run(
