@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import attrs
+
 from promptdsl import (
     DataError,
     Prompt,
@@ -49,7 +51,8 @@ def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # An
         prompt = read_payload(payload, provider)
     file = prompt_file(render(prompt, provider=provider, model=model))
     # Parsed again, it has no source lines: nobody wrote a recorded text there.
-    return parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
+    read = parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
+    return attrs.evolve(read, total=file.total)
 
 
 def _model_of(payload: object) -> str | None:
