@@ -58,6 +58,8 @@ PAGE = """\
 """
 LONGEST = 60
 """The most characters of a choice of a filter."""
+ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt is gone.</p>"}
+"""What is said of a prompt that is on one side alone."""
 NO_MODEL = "none"
 """The model of a prompt that was rendered for none, as in the header of its snapshot."""
 _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
@@ -182,9 +184,9 @@ def _prompt(
     alone: Sequence[ChangeGroup],
 ) -> str:
     """Return a prompt with its own changes, and links to those that it shares with others."""
-    model, facts = _line(_model(prompt)), ""
+    model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
     if prompt.diff is not None:
-        facts = f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
+        facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
         if prompt.diff.prefix is not None and prompt.diff.prefix.broken_by:
             facts += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
     if prompt.problem:
