@@ -6,8 +6,10 @@ Debian's package ``chromium`` is all it needs.
 import base64
 import json
 import os
+import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,8 @@ class Browser:
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._in], [], [], 60)
+            assert ready, "the browser does not answer"
             more = os.read(self._in.fileno(), 1 << 20)
             assert more, "the browser ended"
             self._rest += more
@@ -81,10 +85,9 @@ class Browser:
         self.events.clear()
         self.ask("Page.navigate", url="about:blank")
         self.ask("Page.navigate", url=address)
-        while self.run("document.readyState + location.href.slice(0, 5)") not in (
-            f"complete{address[:5]}",
-        ):
-            pass
+        here = "document.readyState + location.protocol"
+        while self.run(here) != f"complete{address.partition(':')[0]}:":
+            time.sleep(0.01)
 
     def run(self, script: str) -> Any:
         """Return what a script gives, run by the debugger and not by the page."""

@@ -55,7 +55,7 @@ function writeHash() {
   if (current) state.set("at", current.id)
   const folded = changes.filter(it => !it.open).map(it => it.id)
   if (folded.length) state.set("folded", folded.join(" "))
-  const hash = state.size ? `#${state}` : ""
+  const hash = String(state) && `#${state}`
   if (hash !== location.hash) history.replaceState(null, "", location.href.split("#")[0] + hash)
 }
 
@@ -67,7 +67,7 @@ function restore() {
   const folded = new Set((state.get("folded") || "").split(" "))
   if (hash.includes("=")) for (const it of changes) it.open = !folded.has(it.id)
   filter()
-  const target = state.get("at") && document.getElementById(state.get("at"))
+  const target = [...changes, ...prompts].find(it => it.id === state.get("at"))
   if (target) go(target)
 }
 

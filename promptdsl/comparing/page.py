@@ -5,11 +5,11 @@ All is in the page without its script, which adds filters and keys.
 
 import re
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from textwrap import shorten
 
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.comparison import PromptComparison
@@ -56,6 +56,10 @@ PAGE = """\
 </body>
 </html>
 """
+LONGEST = 60
+"""The most characters of a choice of a filter."""
+ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt is gone.</p>"}
+"""What is said of a prompt that is on one side alone."""
 NO_MODEL = "none"
 """The model of a prompt that was rendered for none, as in the header of its snapshot."""
 _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
@@ -67,8 +71,8 @@ def page(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> 
     style, script = map(_own_text, ("page.css", "page.js"))
     differ = [number for number, prompt in enumerate(prompts) if prompt.status != "same"]
     alike = [group for group in groups if len({*group.prompts}) > 1]
-    shared: dict[int, list[tuple[int, ChangeGroup]]] = {number: [] for number in differ}
-    alone: dict[int, list[ChangeGroup]] = {number: [] for number in differ}
+    shared = defaultdict[int, list[tuple[int, ChangeGroup]]](list)
+    alone = defaultdict[int, list[ChangeGroup]](list)
     for index, group in enumerate(alike):
         for number in dict.fromkeys(group.prompts):
             shared[number].append((index, group))
@@ -137,7 +141,9 @@ def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup])
 
 def _choice(id: str, label: str, every: str, values: Iterable[str]) -> str:
     options = "".join(
-        f'<option value="{_line(value)}">{_line(shorten(value, 60))}</option>' for value in values
+        f'<option value="{_line(value)}">{_line(value[:LONGEST])}{"…" * (len(value) > LONGEST)}'
+        "</option>"
+        for value in values
     )
     first = f'<option value="">{every}</option>'
     return f'<label>{label} <select id="{id}">{first}{options}</select></label>'
@@ -178,9 +184,9 @@ def _prompt(
     alone: Sequence[ChangeGroup],
 ) -> str:
     """Return a prompt with its own changes, and links to those that it shares with others."""
-    model, facts = _line(_model(prompt)), ""
+    model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
     if prompt.diff is not None:
-        facts = f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
+        facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
         if prompt.diff.prefix is not None and prompt.diff.prefix.broken_by:
             facts += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
     if prompt.problem:

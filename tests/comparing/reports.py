@@ -15,7 +15,8 @@ from promptdsl import (
     render,
 )
 from promptdsl.comparing import DiffReport, PromptComparison, parse, prompt_file, serialise
-from tests.internals import PromptFile
+from promptdsl.testing import HOSTILE
+from tests.internals import FileEntry, FilePart, PromptFile
 from tests.views.hostile_prompt import hostile_prompt
 
 RULES = "Answer in the language of the user.\nKeep every answer under {} words."
@@ -58,6 +59,13 @@ def _of_friday(teams: int) -> Iterator[PromptComparison]:
     yield PromptComparison("tests/test_bad.prompt.txt", "unreadable", problem=problem)
 
 
+def raw_texts(more: str = "") -> PromptFile:
+    """Return a file with hostile titles, marks and texts, with no sign for any character."""
+    texts = [attack.text.encode("utf-8", "replace").decode() for attack in HOSTILE]
+    entries = [FileEntry(text, (FilePart(f"─▷ {text}", text + more),)) for text in texts]
+    return PromptFile((), tuple(entries))
+
+
 def hostile(address: str = "http://evil.example") -> DiffReport:
     """Return a report in which prompts, names and problems try to leave the page."""
     attack = "</script></style><script>document.title='RAN'</script>\" onload=\"alert(1)"
@@ -68,6 +76,7 @@ def hostile(address: str = "http://evil.example") -> DiffReport:
             PromptComparison(attack, "changed", diff(before, after), model=attack),
             PromptComparison(f"{attack}2", "changed", diff(before, after), model=attack),
             PromptComparison(f"{attack}3", "changed", diff(after, before)),
+            PromptComparison("d", "changed", diff(raw_texts(), raw_texts(" more"))),
             PromptComparison("b", "unreadable", problem=attack),
             PromptComparison("c", "renamed", was=attack),
         )

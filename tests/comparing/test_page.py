@@ -10,10 +10,9 @@ from hypothesis import given
 
 from promptdsl import diff
 from promptdsl.comparing import DiffReport, PromptComparison
-from promptdsl.testing import HOSTILE
 from tests.comparing.any_file import pairs
 from tests.comparing.reports import friday, hostile
-from tests.internals import FileEntry, FilePart, PromptFile, all_visible, rows_of
+from tests.internals import PromptFile, all_visible, rows_of
 from tests.searching import examples
 
 
@@ -70,14 +69,8 @@ def test_all_lines_of_all_changes_are_on_the_page(pair: tuple[PromptFile, Prompt
 
 def test_hostile_prompts_are_text() -> None:
     """No prompt, name, model or problem adds a tag or an attribute to those of a calm page."""
-    texts = [attack.text.encode("utf-8", "replace").decode() for attack in HOSTILE]
-    before, after = (
-        PromptFile((), tuple(FileEntry(it, (FilePart(f"─▷ {it}", it + more),)) for it in texts))
-        for more in ("", " more")
-    )
     calm = Seen(friday().html).tags | {("ins",), ("del",), ("i",), ("td", "colspan")}
     assert set() == Seen(hostile().html).tags - calm
-    assert set() == Seen(one(before, after).html).tags - calm
 
 
 def test_the_policy_allows_the_style_and_the_script_of_the_page() -> None:
@@ -100,6 +93,7 @@ def test_equal_changes_come_once_with_their_prompts() -> None:
     page = friday().html
     assert 1 == page.count("<td>Keep every answer under <del>120</del> words.")
     assert 6 == page.count("system <i>&rsaquo;</i> rules changed alike in 6 prompts")
+    assert 1 == page.count("<span class=many>3 lose the cached prefix</span>")
     assert [*"012345"] == re.findall(r'<a href="#p(\d)">', page)
 
 

@@ -52,6 +52,14 @@ def chosen(page: Browser, id: str, value: str) -> list[str]:
     return shown
 
 
+def spoken(page: Browser, role: str) -> list[str]:
+    """Return what a reader of screens says for all parts of a role."""
+    page.ask("Accessibility.enable")
+    nodes = page.ask("Accessibility.getFullAXTree")["nodes"]
+    of_role = (it for it in nodes if it.get("role", {}).get("value") == role)
+    return sorted(it["name"]["value"] for it in of_role)
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 def test_hostile_prompts_run_nothing(
     browser: Browser, tmp_path: Path, width: int, scheme: str
@@ -60,7 +68,7 @@ def test_hostile_prompts_run_nothing(
     browser.look(width, scheme)
     there = address(hostile(), tmp_path)
     browser.open(there)
-    assert "5 of 5 prompts differ" == browser.run("document.title")
+    assert "6 of 6 prompts differ" == browser.run("document.title")
     assert [there] == browser.loaded()
     assert [] == browser.complaints()
     assert 0 == browser.run(
@@ -130,6 +138,17 @@ def test_a_shared_change_in_its_prompts(page: Browser) -> None:
     assert page.run("document.querySelector('#g0 td').textContent") == page.run(
         "document.querySelector('#p3 .shared td').textContent"
     )
+
+
+def test_names_that_are_read_aloud(page: Browser) -> None:
+    """Each control has a name for a reader of screens."""
+    expected = {
+        "button": ["Clear", "Keys", "↑ Previous", "↓ Next"],
+        "combobox": ["Kind", "Model", "Section"],
+        "search": ["Filter the changes"],
+        "searchbox": ["Search"],
+    }
+    assert expected == {role: spoken(page, role) for role in expected}
 
 
 def test_an_address_that_was_sent(browser: Browser, tmp_path: Path) -> None:
