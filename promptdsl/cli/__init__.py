@@ -17,7 +17,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     0: done. 1: the prompt is wrong, or the code that makes it failed. 2: the command was called
-    wrongly. ``argv`` are the arguments without the name of the command.
+    wrongly. A diff has 1 for different prompts, and 2 for all that is wrong. ``argv`` are the
+    arguments without the name of the command.
     """
     parser = argparse.ArgumentParser(
         prog="promptdsl",
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return USAGE
     try:
-        data, notes = arguments.run(arguments)
+        data, notes, *codes = arguments.run(arguments)
     except UsageError as error:
         _print_text(sys.stderr, f"promptdsl {arguments.command}: error: {error}")
         return error.code
@@ -53,10 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Exception, SystemExit) as error:
         message = error_text(error, target=arguments.target, frames=arguments.traceback)
         _print_text(sys.stderr, message)
-        return WRONG
+        return int(getattr(arguments, "failed", WRONG))
     code = _print_text(sys.stdout, data)
     _print_text(sys.stderr, "\n".join(notes))
-    return code
+    return code or next(iter(codes), OK)
 
 
 def _no_command(word: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 COMMANDS = {
     "render": ("render", "render a prompt"),
     "tokens": ("tokens", "count the tokens of a prompt, part by part"),
-    "diff": ("diff", "compare two requests as a prompt cache does"),
+    "diff": ("diff", "show what changed between two prompts"),
     "list": ("list", "list the section libraries, or the sections of one"),
     "show": ("library_show", "show a section of a library"),
     "new": ("new", "begin a section library, or add a section to it"),

@@ -1,23 +1,25 @@
-"""``promptdsl diff``: where two requests differ first, for a provider's prompt cache."""
+"""``promptdsl diff``: what changed between two prompts, or in all snapshots of a project."""
 
 import argparse
+from functools import partial
 
 import promptdsl
 from promptdsl import Rendered
-from promptdsl.cli.arguments import read_arguments
-from promptdsl.cli.commands import AddParser, add_command, add_target
+from promptdsl.cli.arguments import Arguments, read_arguments
+from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.options import (
-    add_request,
-    model_notes,
-    rendered_target,
-)
+from promptdsl.cli.options import add_request, model_notes, whole_number
 from promptdsl.cli.show import as_json, as_row, relative, visible
+from promptdsl.cli.sides import side
+from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, Status, diff
 
 DESCRIPTION = """\
-Compare the requests of two prompts as a provider's prompt cache does: the tokens that they share at
-their beginning, the first part that differs, and the cost of the second request. A single TARGET is
-rendered twice: with other arguments, or to see whether both requests are the same."""
+Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
+(*.prompt.txt), payloads (*.json), or one of these at a revision: git:REV:TARGET. A alone is
+rendered twice. --base compares all snapshots of the project with those that it had when it left a
+branch."""
+FORMATS = ("text", "json", "markdown", "html")
+DIFFERENT = 1
 
 
 def add_diff(add_parser: AddParser) -> None:
@@ -25,24 +27,18 @@ def add_diff(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "diff",
-        takes="--cache TARGET [TARGET]",
+        takes="A [B] | --base REV [PATH ...]",
         description=DESCRIPTION,
     )
-    add_target(parser)
-    parser.add_argument(
-        "other",
-        metavar="TARGET",
-        nargs="?",
-        help="the second prompt; without it the first again",
-    )
-    parser.add_argument(
+    parser.add_argument("sides", nargs="*", metavar="A B", help="the prompts; with --base, folders")
+    group = parser.add_argument_group("differences")
+    group.add_argument("--base", metavar="REV", help="compare all snapshots with those of a branch")
+    group.add_argument(
         "--cache",
         dest="is_cache_diff",
         action="store_true",
-        help="compare the tokens that a prompt cache can reuse; required",
+        help="tell only the tokens that a prompt cache can reuse",
     )
-    add_request(parser, marks=False, texts=False)
-    group = parser.add_argument_group("differences")
     for name, which in (("before", "first"), ("after", "second")):
         group.add_argument(
             f"--{name}",
@@ -51,27 +47,73 @@ def add_diff(add_parser: AddParser) -> None:
             metavar="KEY=VALUE",
             help=f"as -p, for the {which} prompt only; may be repeated",
         )
+    group.add_argument(
+        "--timeout",
+        type=partial(whole_number, unit="seconds"),
+        default=60,
+        metavar="SECONDS",
+        help="the time for a prompt at a revision (60)",
+    )
+    add_request(parser, marks=False, texts=False)
     group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="print the same as JSON")
-    parser.set_defaults(run=run, cache=None)
+    group.add_argument("--format", choices=FORMATS, default="text", help="text by default")
+    group.add_argument(
+        "--json", dest="format", action="store_const", const="json", help="as --format json"
+    )
+    parser.set_defaults(run=run, cache=None, target="", failed=UsageError.code)
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command.
+def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the data, the notes and the exit code of the command.
 
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompts raise.
     """
-    if not arguments.is_cache_diff:
-        raise UsageError("it compares what a prompt cache can reuse: write promptdsl diff --cache")
-    other = arguments.other or arguments.target
-    before = _rendered(arguments.target, arguments, "--before", arguments.before)
-    # An error from here on names the second prompt.
-    arguments.target = other
-    after = _rendered(other, arguments, "--after", arguments.after)
+    if arguments.base is not None:
+        from promptdsl.cli.checkout_diff import checkout_report
+
+        report, notes = checkout_report(arguments.base, arguments.sides), list[str]()
+    else:
+        if len(arguments.sides) not in (1, 2):
+            raise UsageError("name one prompt or two, or --base REV")
+        first, second = arguments.sides[0], arguments.sides[-1]
+        arguments.target = first
+        before = side(first, _props(arguments, "before"), arguments)
+        # An error from here on names the second prompt.
+        arguments.target = second
+        after = side(second, _props(arguments, "after"), arguments)
+        notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
+        if arguments.is_cache_diff:
+            return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
+        found = diff(before, after)
+        status: Status = "changed" if found else "same"
+        report = DiffReport((PromptComparison(second, status, found),))
+    data = {
+        "text": lambda: visible(relative(report.text)),
+        "json": lambda: as_json(report.to_dict()),
+        "markdown": lambda: report.markdown,
+        "html": lambda: report.html,
+    }[arguments.format]()
+    if any(prompt.status == "unreadable" for prompt in report.prompts):
+        return data, notes, UsageError.code
+    return data, notes, DIFFERENT if report else 0
+
+
+def _props(arguments: argparse.Namespace, side: str) -> Arguments:
+    """Return the arguments of the function on one side."""
+    props = read_arguments(arguments.pairs, arguments.props)
+    return props | read_arguments(getattr(arguments, side), None, option=f"--{side}")
+
+
+def _cache_diff(
+    before: Rendered | PromptFile, after: Rendered | PromptFile, *, as_data: bool, notes: list[str]
+) -> tuple[str, list[str], int]:
+    """Return the tokens that two requests share, which a prompt cache can serve."""
+    if not isinstance(before, Rendered) or not isinstance(after, Rendered):
+        raise UsageError("--cache compares two targets")
     report = promptdsl.prefix_report(before, after)
-    notes = model_notes(after, arguments)
-    if not arguments.json:
-        return visible(relative(str(report))), notes
+    code = DIFFERENT if report.first else 0
+    if not as_data:
+        return visible(relative(str(report))), notes, code
     data = {
         "shared": report.shared,
         "before": report.before,
@@ -82,13 +124,4 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         "extends": report.extends,
         "first": report.first and as_row(report.first),
     }
-    return as_json(data), notes
-
-
-def _rendered(
-    target: str, arguments: argparse.Namespace, option: str, pairs: list[str]
-) -> Rendered:
-    props = read_arguments(arguments.pairs, arguments.props)
-    props |= read_arguments(pairs, None, option=option)
-    with rendered_target(target, props, arguments) as rendered:
-        return rendered
+    return as_json(data), notes, code

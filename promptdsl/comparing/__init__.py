@@ -4,12 +4,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from promptdsl.comparing.canonical import prompt_file
     from promptdsl.comparing.changes import Change
+    from promptdsl.comparing.comparison import PromptComparison, Status
     from promptdsl.comparing.groups import ChangeGroup
     from promptdsl.comparing.matrix import applied
     from promptdsl.comparing.payloads import payload_file
     from promptdsl.comparing.prefix import SharedPrefix
     from promptdsl.comparing.prompt_diff import PromptDiff, diff
-    from promptdsl.comparing.report import DiffReport, PromptComparison
+    from promptdsl.comparing.report import DiffReport
     from promptdsl.comparing.snapshot_file import PromptFile, SnapshotFormatError, parse, serialise
 else:
     from promptdsl.foundation.lazy_names import lazy_names
@@ -19,13 +20,14 @@ else:
         {
             "canonical": "prompt_file",
             "changes": "Change",
+            "comparison": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
             "groups": "ChangeGroup",
             "matrix": "applied",
             "payloads": "payload_file",
             "prefix": "SharedPrefix",
             "snapshot_file": "PromptFile SnapshotFormatError parse serialise",
-            "report": "DiffReport PromptComparison",
+            "report": "DiffReport",
         },
     )
 
@@ -38,6 +40,7 @@ __all__ = [
     "PromptFile",
     "SharedPrefix",
     "SnapshotFormatError",
+    "Status",
     "applied",
     "diff",
     "parse",

@@ -176,7 +176,9 @@ class FileWriter:
         """Return the whole file."""
         sent = sent_prompt(self.rendered)
         entries = (*self.equipment(sent), *self.messages(sent))
-        return PromptFile(tuple(self.header()), entries)
+        versions = {it.library: it.version for it in self.rendered.libraries}
+        total = self.rendered.tokens.total
+        return PromptFile(tuple(self.header()), entries, total, tuple(versions.items()))
 
     # The header.
 

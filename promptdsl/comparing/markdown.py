@@ -20,7 +20,8 @@ from promptdsl.comparing.report_text import (
 from promptdsl.comparing.text import change_lines
 
 if TYPE_CHECKING:
-    from promptdsl.comparing.report import DiffReport, PromptComparison
+    from promptdsl.comparing.comparison import PromptComparison
+    from promptdsl.comparing.report import DiffReport
 
 LIMIT = 65_000
 """The characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""

@@ -1,14 +1,117 @@
 """The payload of any provider as a snapshot would keep its prompt."""
 
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeGuard
 
-from promptdsl.comparing.snapshot_file import PromptFile
+import attrs
+
+from promptdsl import (
+    DataError,
+    Prompt,
+    PromptError,
+    ToolResultBlock,
+    UnknownBlock,
+    read_payload,
+    render,
+)
+from promptdsl.comparing.canonical import prompt_file
+from promptdsl.comparing.escapes import shown
+from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.source import author, door
+
+TOLD_APART = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
+"""The providers that are told from a payload; one of ``openai_compatible`` looks like OpenAI's."""
+_SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.)*"(?:-[0-9]+)?)⟧)')
+"""The sign of a value that changes, shown as a text that has a literal bracket."""
 
 
+@door
 def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # Any: JSON data
-    """Return what a snapshot keeps of the prompt of a payload.
+    """Return what a snapshot keeps of the prompt of a payload, for its provider and model.
 
-    Without a ``provider`` it is told from the keys of the payload. Raises :class:`DataError` for a
-    payload that cannot be read, and for one of which the provider cannot be told.
+    A payload is a dictionary, or a list of messages. Its messages, tools, choice of a tool, form of
+    the answer and model are kept; other keys, such as ``temperature``, are left out. Without a
+    ``provider`` it is told from the payload. Signs in the payload of a snapshot, such as
+    ``⟦date⟧``, stay signs.
+
+    >>> from promptdsl.comparing import payload_file
+    >>> messages = [{"role": "user", "content": "Hi"}]
+    >>> file = payload_file({"system": "Be brief.", "messages": messages})
+    >>> dict(file.header)["model"], [entry.title for entry in file.entries]
+    ('(anthropic)', ['system', 'user'])
+
+    Raises :class:`DataError` for a payload that cannot be read, and for one whose provider cannot
+    be told; :class:`TargetError` for an unknown provider.
     """
-    raise NotImplementedError
+    model = _model_of(payload)
+    if provider is None:
+        provider, prompt = _told(payload, model)
+    else:
+        prompt = read_payload(payload, provider)
+    file = prompt_file(render(prompt, provider=provider, model=model))
+    # Parsed again, it has no source lines: nobody wrote a recorded text there.
+    read = parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
+    return attrs.evolve(read, total=file.total)
+
+
+def _model_of(payload: object) -> str | None:
+    """Return the model that a payload names."""
+    names = [payload.get("model"), payload.get("modelId")] if is_mapping(payload) else []
+    return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
+    """Return the only provider whose reader knows the most of a payload, and the prompt."""
+    if not (is_mapping(payload) or is_list(payload)):
+        what = f"a payload is a dictionary or a list of messages, not {type(payload).__name__}"
+        raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
+    prompts: dict[str, Prompt] = {}
+    for name in TOLD_APART:
+        with suppress(PromptError):
+            prompts[name] = read_payload(payload, name)
+    if is_mapping(payload) and "prompt" in payload and "chat_template" in prompts:
+        # The text that the template wrote.
+        return "chat_template", prompts["chat_template"]
+    if len(prompts) > 1:
+        # Its reader takes messages in the form of others, too.
+        prompts.pop("chat_template", None)
+    strange = {name: sum(_strange_parts(prompt)) for name, prompt in prompts.items()}
+    likely = [name for name, count in strange.items() if count == min(strange.values())]
+    if len(likely) > 1 and model is not None:
+        of_model = render(Prompt(), model=model).facts.provider
+        likely = [name for name in likely if name == of_model] or likely
+    if len(likely) == 1:
+        return likely[0], prompts[likely[0]]
+    first, *others = likely or TOLD_APART
+    fix = f'name its provider: provider="{first}", or --for {first}; or {", ".join(others)}'
+    raise DataError(_why_unknown(payload, likely), fix=fix, at=(author(),))
+
+
+def is_list(data: object) -> TypeGuard[Sequence[object]]:
+    """Return whether data is a list or a tuple."""
+    return isinstance(data, list | tuple)
+
+
+def _why_unknown(payload: object, likely: list[str]) -> str:
+    """Return why the provider of a payload cannot be told."""
+    if likely:
+        return f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
+    if not is_mapping(payload):
+        return "no provider has such messages"
+    keys = [shown(str(key)[:40], one_line=True) for key in payload]
+    more = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
+    return f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{more}"
+
+
+def _strange_parts(prompt: Prompt) -> Iterator[bool]:
+    """Yield for each part whether its reader did not know it, and kept it as it came."""
+    # Only OpenAI's messages begin with system text.
+    yield any(message.kind == "recorded_system" for message in prompt.messages[:1])
+    yield from (tool.raw is not None for tool in prompt.tools)
+    for message in prompt.messages:
+        for block in message.content:
+            inner = block.content if isinstance(block, ToolResultBlock) else ()
+            yield from (isinstance(it, UnknownBlock) for it in (block, *inner))

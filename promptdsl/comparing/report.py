@@ -2,39 +2,16 @@
 
 from collections import Counter
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import attrs
 
 from promptdsl.comparing.changes import Change
+from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.groups import ChangeGroup, groups_of, key_of, own_changes
 from promptdsl.comparing.markdown import report_markdown
-from promptdsl.comparing.prompt_diff import PromptDiff
 from promptdsl.comparing.report_text import report_text, tokens_text
 from promptdsl.comparing.tokens import TokenShift
-
-Status: TypeAlias = Literal["same", "changed", "added", "removed", "renamed", "unreadable"]
-
-
-@attrs.frozen
-class PromptComparison:
-    """One prompt of a report, by its name: the path of its snapshot, or its target.
-
-    ``diff`` is ``None`` for a prompt that is on one side alone, or cannot be read: ``problem`` says
-    why. ``was`` is the name before, of a snapshot whose file has another name now.
-    """
-
-    name: str
-    status: Status
-    diff: PromptDiff | None = None
-    was: str = ""
-    problem: str = ""
-    model: str = ""
-
-    def to_dict(self) -> dict[str, Any]:  # Any: JSON data
-        """Return the prompt as JSON data."""
-        fields = attrs.asdict(self, filter=lambda field, _: field.name != "diff")
-        return {**fields, "diff": self.diff.to_dict() if self.diff else None}
 
 
 @attrs.frozen(slots=False)
@@ -129,7 +106,9 @@ class DiffReport:
     @property
     def html(self) -> str:
         """The report as one page that loads nothing."""
-        raise NotImplementedError
+        from promptdsl.comparing.page import page
+
+        return page(self.prompts, self.groups)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the report as JSON data; groups have the numbers of their prompts."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptdsl.comparing.changes import Change, sources
+from promptdsl.comparing.changes import sources
 from promptdsl.comparing.escapes import printable, shown
 from promptdsl.comparing.groups import ChangeGroup, own_changes
 from promptdsl.comparing.prompt_diff import PromptDiff
@@ -11,7 +11,8 @@ from promptdsl.comparing.text import change_lines, sentence
 from promptdsl.comparing.tokens import TokenShift
 
 if TYPE_CHECKING:
-    from promptdsl.comparing.report import DiffReport, PromptComparison
+    from promptdsl.comparing.comparison import PromptComparison
+    from promptdsl.comparing.report import DiffReport
 
 
 def report_text(report: "DiffReport") -> str:
@@ -27,9 +28,9 @@ def report_text(report: "DiffReport") -> str:
 
 
 def name_of_prompt(prompt: "PromptComparison") -> str:
-    """Return the name of a prompt in one line, with its model."""
-    name = shown(prompt.name, one_line=True)
-    return f"{name} ({shown(prompt.model, one_line=True)})" if prompt.model else name
+    """Return the name of a prompt in one line, with its model where the name has it not."""
+    name, model = (shown(text, one_line=True) for text in (prompt.name, prompt.model))
+    return name if model in name else f"{name} ({model})"
 
 
 def what_changed(prompt: "PromptComparison") -> str:
@@ -45,19 +46,8 @@ def what_changed(prompt: "PromptComparison") -> str:
 
 
 def tokens_text(tokens: TokenShift) -> str:
-    """Return the totals of a diff; empty where none is known.
-
-    >>> tokens_text(TokenShift(340, 347, "o200k_base", True))
-    '340 -> 347 tokens (o200k_base)'
-    """
-    before, after = (
-        "?" if total is None else f"{'' if tokens.is_exact else '~'}{total:,}"
-        for total in (tokens.before, tokens.after)
-    )
-    if (before, after) == ("?", "?"):
-        return ""
-    label = f" ({tokens.label})" if tokens.label else ""
-    return f"{before} -> {after} tokens{label}" if before != after else f"{after} tokens{label}"
+    """Return the totals of a diff; empty where none is known."""
+    return "" if (tokens.before, tokens.after) == (None, None) else str(tokens)
 
 
 def costs_of(diff: PromptDiff) -> list[str]:
@@ -79,25 +69,18 @@ def _of_group(group: ChangeGroup, report: "DiffReport") -> Iterator[str]:
 
 def _alone(number: int, prompt: "PromptComparison", report: "DiffReport") -> Iterator[str]:
     """Yield what a prompt shares with no other; nothing if there is none."""
-    diff, name = prompt.diff, name_of_prompt(prompt)
-    if prompt.status not in ("same", "changed") or (prompt.status == "changed" and not diff):
-        yield from ("", f"{name} {what_changed(prompt)}" if not diff else f"{name}")
-        if not diff:
-            return
-    if diff is None:
+    diff = prompt.diff
+    if prompt.status == "same":
         return
     own = report.alone(number)
-    above = sum(1 for _ in own_changes(diff)) - len(own)
-    if own or (diff and not above):
-        yield from ("", f"{name}: {_own_sentence(prompt, own, above)}")
+    above = sum(1 for _ in own_changes(diff)) - len(own) if diff else 0
+    if above and not own and prompt.status == "changed":
+        return
+    told = f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
+    yield from ("", f"{name_of_prompt(prompt)}: {told}")
+    if diff:
         yield from [*change_lines(own, sources(diff.after))][1:]
         yield from costs_of(diff)
-
-
-def _own_sentence(prompt: "PromptComparison", own: list[Change], above: int) -> str:
-    if not above:
-        return what_changed(prompt)
-    return f"{sentence(own)}; {above} change{'s' if above > 1 else ''} told above"
 
 
 def _after(lines: list[str]) -> list[str]:

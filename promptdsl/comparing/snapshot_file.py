@@ -53,11 +53,15 @@ class PromptFile:
     """A prompt as a snapshot keeps it.
 
     ``header`` has pairs of a name and a line of text, in order; a name such as ``hint`` may be
-    there more than once.
+    there more than once. ``total``, the exact tokens, and ``libraries``, the name and version of
+    each, are known of a prompt that was rendered; they are not in the file, and do not count when
+    files are compared.
     """
 
     header: tuple[tuple[str, str], ...]
     entries: tuple[FileEntry, ...]
+    total: int | None = attrs.field(default=None, eq=False, repr=False)
+    libraries: tuple[tuple[str, str | None], ...] = attrs.field(default=(), eq=False, repr=False)
 
 
 TITLE = "──▶ "

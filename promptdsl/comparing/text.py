@@ -166,21 +166,31 @@ def _shift(change: Change, now: str = "") -> str:
 
 
 def _body(change: Change) -> Iterator[str]:
+    note = note_of(change)
+    if note:
+        yield f"({note})"
+    if not _is_moved_mark(change) and (change.before, change.after) != (None, None):
+        yield from _diff(change)
+
+
+def note_of(change: Change) -> str:
+    """Return where an item was and is, for one that came, went or moved; empty for others."""
     match change.kind:
         case "moved":
             name = f"{change.place[1]}: " if change.place[0] == HEADER else ""
-            yield f"({name}moved: it was {change.was}, now it is {change.now})"
+            return f"{name}moved: it was {change.was}, now it is {change.now}"
         case "added" if change.now:
-            yield f"(added {change.now})"
+            return f"added {change.now}"
         case "removed" if change.was:
-            yield f"(removed, it was {change.was})"
-        case "cache" if change.before == change.after:
-            yield f"(the cache mark moved here: it was after `{change.was}`)"
-            return
+            return f"removed, it was {change.was}"
+        case "cache" if _is_moved_mark(change):
+            return f"the cache mark moved here: it was after `{change.was}`"
         case _:
-            pass
-    if change.before is not None or change.after is not None:
-        yield from _diff(change)
+            return ""
+
+
+def _is_moved_mark(change: Change) -> bool:
+    return change.kind == "cache" and change.before == change.after
 
 
 def _diff(change: Change) -> list[str]:

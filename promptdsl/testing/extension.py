@@ -1,5 +1,6 @@
 """How syrupy stores snapshots of prompts: a file for each, named after its test."""
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -12,6 +13,9 @@ from syrupy.types import SerializableData, SnapshotIndex
 from promptdsl.comparing.snapshot_file import is_same_snapshot
 from promptdsl.testing.names import name_of, stem_of, stems_in
 from promptdsl.testing.run import run_of
+
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+"""A line that git writes where two branches changed the same."""
 
 
 class PromptLocation(PyTestLocation):

@@ -1,7 +1,9 @@
 """The names of snapshot files: safe on every system, and different for different tests."""
 
+import os
 import re
 from hashlib import sha256
+from pathlib import Path
 
 LONGEST = 110
 """The most characters of the name of a test in the name of a file, the hash included."""
@@ -69,6 +71,14 @@ def stems_in(file_stem: str) -> list[str]:
     """Return the stems of tests that a file may belong to: it, and what is before each suffix."""
     cuts = [match.start() for match in re.finditer(r"[.\[]", file_stem)]
     return [file_stem, *(file_stem[:cut] for cut in reversed(cuts))]
+
+
+def path_from(folder: Path, path: Path) -> str:
+    """Return a path as messages name it, from a folder."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive of Windows
+        return path.as_posix()
 
 
 def _hashed(slug: str, whole: str, longest: int) -> str:

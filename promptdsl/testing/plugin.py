@@ -21,8 +21,18 @@ NO_SYRUPY = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for the report of a run."""
+    what = "write a page on the prompts whose snapshots differ, and on what changed in them"
+    parser.getgroup("promptdsl").addoption("--prompt-report", metavar="FILE", help=what)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Add the mark of the matrix, and syrupy's fixture under a name that nobody shadows."""
+    if config.option.prompt_report is not None:
+        from promptdsl.testing.report import RunReport
+
+        config.pluginmanager.register(RunReport(config), "promptdsl-report")
     config.addinivalue_line("markers", MODELS)
     syrupy = config.pluginmanager.get_plugin("syrupy")
     if syrupy is not None:

@@ -10,6 +10,8 @@ from promptdsl.testing.names import name_of, stem_of, stems_in
 
 RUN = "promptdsl-run"
 """The name of the plug-in below, and of what a worker of xdist tells its controller."""
+REPORT = "promptdsl-report"
+"""The same for the report of the run."""
 
 
 class PromptRun:
@@ -69,6 +71,16 @@ class PromptRun:
         test = self._test_of(path)
         return test is not None and self.has_passed(test)
 
+    def unused(self) -> list[Path]:
+        """Return the snapshots of prompts that may be unused, at the end of the run."""
+        files = (path for path in self._files() if path.name.endswith(".prompt.txt"))
+        return [path for path in files if self._at_end and self.may_be_unused(path)]
+
+    def _files(self) -> list[Path]:
+        name = self._config.option.snapshot_dirname
+        folders = {it.parent / name for it in (*self._tests, *self._not_collected)}
+        return [path for folder in folders for path in folder.glob("*/*.*")]
+
     def has_passed(self, nodeid: str) -> bool:
         """Tell whether a test passed, each time that it ran."""
         return nodeid in self._passed and nodeid not in self._failed
@@ -96,10 +108,7 @@ class PromptRun:
         self._at_end = True
         getattr(self._config, "workeroutput", {})[RUN] = True
         name_unused(self._config)
-        name = self._config.option.snapshot_dirname
-        folders = {it.parent / name for it in (*self._tests, *self._not_collected)}
-        files = [path for folder in folders for path in folder.glob("*/*.*")]
-        needed = [path for path in files if not self.may_be_unused(path)]
+        needed = [path for path in self._files() if not self.may_be_unused(path)]
         self._config.option.ignore_file_extensions += {path.suffix[1:] for path in needed}
         return (yield)
 

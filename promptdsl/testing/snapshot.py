@@ -3,14 +3,13 @@
 import dataclasses
 import difflib
 import inspect
-import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from promptdsl import Rendered, render
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
@@ -35,17 +34,22 @@ from promptdsl.comparing.snapshot_file import (
     serialise,
 )
 from promptdsl.comparing.text import failure_text
-from promptdsl.testing.extension import PayloadExtension, PromptExtension, PromptLocation, lines_of
+from promptdsl.testing.extension import (
+    CONFLICT,
+    PayloadExtension,
+    PromptExtension,
+    PromptLocation,
+    lines_of,
+)
 from promptdsl.testing.models import models_of, refuse_rendered
-from promptdsl.testing.names import model_suffix, suffix_of
+from promptdsl.testing.names import model_suffix, path_from, suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
-from promptdsl.testing.run import run_of
+from promptdsl.testing.run import REPORT, run_of
+
+if TYPE_CHECKING:
+    from promptdsl.testing.report import RunReport
 
 __tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
-
-
-CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
-"""A line that git writes where two branches changed the same."""
 
 
 class SnapshotFiles:
@@ -55,6 +59,7 @@ class SnapshotFiles:
         self.test: pytest.Item = request.node
         self._run = run_of(request.config)
         self._run.uses(self.test)
+        self._report: RunReport | None = request.config.pluginmanager.get_plugin(REPORT)
         self._root = request.config.rootpath
         self._called_from = request.config.invocation_params.dir
         # Not the fixture `snapshot`: pytest-insta has one of that name.
@@ -63,13 +68,18 @@ class SnapshotFiles:
             any_snapshot, extension_class=PromptExtension, test_location=PromptLocation(self.test)
         )
 
+    def note(self, prompts: "Sequence[ComparedPrompt]") -> None:
+        """Note a prompt, and those for models, for the report of the run, if there is one."""
+        if self._report is not None:
+            files = [(self._path(PromptExtension, it.suffix), it.file) for it in prompts]
+            self._report.note(self.test.nodeid, files, self.orphans)
+
     def differs(
         self, extension: type[PromptExtension], text: str, suffix: str
     ) -> "Mismatch | None":
         """Return how a text differs from its file; write it if snapshots are being updated."""
         assertion = dataclasses.replace(self._syrupy, extension_class=extension)
-        index = suffix or 0
-        path = Path(extension.get_location(test_location=assertion.test_location, index=index))
+        path = self._path(extension, suffix)
         content = text.encode()
         self._refuse_another(path, content)
         with suppress(OSError):  # there is none yet; what else is wrong, syrupy meets too
@@ -77,7 +87,7 @@ class SnapshotFiles:
                 problem = f"{self.shown(path)} is of a newer promptdsl, and would be lost"
                 fix = "install that one, or delete the file"
                 raise SnapshotFormatError(problem, fix=fix, at=(author(),))
-        if assertion(name=index) == content:
+        if assertion(name=suffix or 0) == content:
             return None
         (result,) = assertion.executions.values()
         if isinstance(result.exception, OSError):
@@ -88,15 +98,19 @@ class SnapshotFiles:
         stored = result.recalled_data
         return Mismatch(path, text, None if stored is None else lines_of(stored))
 
+    def _path(self, extension: type[PromptExtension], suffix: str) -> Path:
+        location = self._syrupy.test_location
+        return Path(extension.get_location(test_location=location, index=suffix or 0))
+
     def shown(self, path: Path) -> str:
         """Return a path as messages name it: from the root of the project."""
-        return _from(self._root, path)
+        return path_from(self._root, path)
 
     @property
     def update(self) -> str:
         """The command that writes the snapshots of this test."""
         _, *names = self.test.nodeid.split("::")
-        test = "::".join([_from(self._called_from, self.test.path), *names])
+        test = "::".join([path_from(self._called_from, self.test.path), *names])
         return f"pytest {shlex.quote(test)} --snapshot-update"
 
     def message(self, found: "Sequence[Mismatch]") -> str:
@@ -220,6 +234,7 @@ class PromptSnapshot:
             )
             for it in models
         ]
+        self._files.note((base, *for_models))
         found = [*filter(None, (it.mismatch() for it in (base, *for_models)))]
         if found:
             raise AssertionError(self._files.message(found))
@@ -250,7 +265,7 @@ class ComparedPrompt:
 
     _files: SnapshotFiles
     rendered: Rendered
-    _suffix: str
+    suffix: str
     _scrubbers: Mapping[str, Scrubber]
     _base: PromptFile | None = None
 
@@ -262,7 +277,7 @@ class ComparedPrompt:
     def mismatch(self) -> Mismatch | None:
         """Return how the prompt differs from its file, ``None`` if it does not."""
         actual = self.file if self._base is None else difference(self._base, self.file)
-        found = self._files.differs(PromptExtension, serialise(actual), self._suffix)
+        found = self._files.differs(PromptExtension, serialise(actual), self.suffix)
         if found is None or found.stored is None:
             return found
         return dataclasses.replace(found, changes=self._changes(found.stored, actual))
@@ -294,7 +309,7 @@ class ComparedPrompt:
         if provider not in (None, rendered.facts.provider):
             rendered = rendered.for_target(provider)
         text = payload_text(rendered, self._scrubbers, matcher)
-        suffix = f"{self._suffix}.{provider}" if provider else self._suffix
+        suffix = f"{self.suffix}.{provider}" if provider else self.suffix
         found = self._files.differs(PayloadExtension, text, suffix)
         if found is None:
             return
@@ -365,10 +380,3 @@ def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
             fix = "let it match a value: + instead of *"
             raise OptionError(problem, fix=fix, at=(author(),))
     return compiled
-
-
-def _from(folder: Path, path: Path) -> str:
-    try:
-        return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # another drive of Windows
-        return path.as_posix()

@@ -1,0 +1,131 @@
+"""The render of a TARGET as it was at a revision: in a clean checkout, in a process of its own."""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from promptdsl.cli.arguments import Arguments
+from promptdsl.cli.errors import UsageError, error_text
+from promptdsl.cli.git import Repository
+from promptdsl.cli.options import rendered_target
+from promptdsl.comparing import PromptFile, parse, prompt_file, serialise
+
+CHILD = "from promptdsl.cli.at_revision import child; child()"
+
+
+class RevisionError(UsageError):
+    """A prompt failed at another revision; the message is that of its own process."""
+
+
+def rendered_at(
+    revision: str, target: str, props: Arguments, arguments: argparse.Namespace
+) -> PromptFile:
+    """Return the render of a TARGET at a revision as a snapshot would keep it.
+
+    What the prompt prints goes to standard error. Raises :class:`UsageError` for an unknown
+    revision, and when the prompt fails or takes longer than ``--timeout``.
+    """
+    repository = Repository()
+    with repository.checkout(repository.commit(revision)) as files:
+        here = files / repository.inside
+        if not here.is_dir():
+            raise UsageError(f"{revision} has no folder {repository.inside}")
+        answer = files.parent / "answer.json"
+        task = {
+            "target": target,
+            "props": props,
+            "arguments": {key: value for key, value in vars(arguments).items() if key != "run"},
+            "working_tree": str(repository.root.resolve()),
+            "checkout": str(files),
+            "answer": str(answer),
+        }
+        _run(json.dumps(task), here, arguments.timeout, f"git:{revision}:{target}")
+        if not answer.is_file():
+            raise RevisionError(f"git:{revision}:{target}: its process ended without an answer")
+        told: dict[str, Any] = json.loads(answer.read_text("utf-8"))  # Any: JSON data
+    if "error" in told:
+        raise RevisionError(f"git:{revision}:{target}: {told['error']}")
+    libraries = tuple((name, version) for name, version in told["libraries"])
+    return attrs.evolve(parse(told["snapshot"]), total=told["total"], libraries=libraries)
+
+
+def _run(task: str, here: Path, seconds: float, name: str) -> None:
+    """Run the process; after the time limit it ends, with all that it started."""
+    # A folder named like this package in the checkout must not be imported in its place.
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", CHILD],
+        stdin=subprocess.PIPE,
+        stdout=2,
+        cwd=here,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    try:
+        process.communicate(task, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise RevisionError(f"{name}: it was not rendered in {seconds:g} seconds") from None
+    finally:
+        _end(process)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def child() -> None:
+    """Render the TARGET of a task that comes by standard input, and write the answer to a file."""
+    task: dict[str, Any] = json.load(sys.stdin)  # Any: JSON data
+    tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
+    sys.path[:] = _moved(sys.path, tree, checkout)
+    arguments = argparse.Namespace(**task["arguments"])
+    try:
+        with rendered_target(task["target"], task["props"], arguments) as rendered:
+            _refuse_modules_of(tree)
+            file = prompt_file(rendered)
+        answer = {"snapshot": serialise(file), "total": file.total, "libraries": file.libraries}
+    except UsageError as error:
+        answer = {"error": str(error)}
+    except (Exception, SystemExit) as error:
+        text = error_text(error, target=task["target"], frames=arguments.traceback)
+        answer = {"error": text.replace(f"{checkout}{os.sep}", "")}
+    Path(task["answer"]).write_text(json.dumps(answer), "utf-8")
+
+
+def _moved(paths: Iterable[str], tree: Path, checkout: Path) -> list[str]:
+    """Return paths to import from, those in the working tree as those of the checkout."""
+    moved: list[str] = []
+    for path in paths:
+        full = Path(path).resolve()
+        is_installed = full.is_relative_to(Path(sys.prefix).resolve())
+        inside = full.is_relative_to(tree) and not is_installed
+        moved.append(str(checkout / full.relative_to(tree)) if inside else path)
+    return moved
+
+
+def _refuse_modules_of(tree: Path) -> None:
+    """Raise an error when a module of the project came from the working tree."""
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not file or name.partition(".")[0] == "promptdsl":
+            continue
+        full = Path(file).resolve()
+        if full.is_relative_to(tree) and not full.is_relative_to(Path(sys.prefix).resolve()):
+            raise UsageError(
+                f"module {name!r} was imported from the working tree, not from the revision: "
+                "install the project in a way that can be moved, such as pip install -e with src"
+            )

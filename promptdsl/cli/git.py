@@ -1,0 +1,109 @@
+"""What git knows of a project: files at a revision, and a clean checkout of one in a new folder."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from promptdsl.cli.errors import UsageError, near
+
+
+class Repository:
+    """The repository around the current folder; it is only read.
+
+    Raises :class:`UsageError` where there is none, and where git is not installed.
+    """
+
+    def __init__(self) -> None:
+        self.here = Path.cwd()
+        self.root = Path(os.fsdecode(self.run("rev-parse", "--show-toplevel").rstrip(b"\n")))
+        """The folder of the working tree."""
+
+    @property
+    def inside(self) -> Path:
+        """The current folder, from the root."""
+        return self.here.resolve().relative_to(self.root.resolve())
+
+    def run(
+        self, *arguments: str, given: bytes = b"", environment: dict[str, str] | None = None
+    ) -> bytes:
+        """Return what a command of git prints; what it tells of an error is raised."""
+        # Nothing that a repository configures is run.
+        command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+        try:
+            done = subprocess.run(
+                [*command, *arguments],
+                input=given,
+                capture_output=True,
+                check=True,
+                cwd=self.here,
+                env={**os.environ, "LC_ALL": "C", **(environment or {})},
+            )
+        except FileNotFoundError:
+            raise UsageError("git is not installed") from None
+        except subprocess.CalledProcessError as error:
+            told = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+            raise UsageError(f"git: {told.splitlines()[0] if told else 'failed'}") from None
+        return done.stdout
+
+    def commit(self, revision: str) -> str:
+        """Return the id of a commit; :class:`UsageError` with the nearest names for an unknown."""
+        name = f"{revision}^{{commit}}"
+        try:
+            found = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        except UsageError:
+            refs = self.run("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace")
+            raise UsageError(
+                f"no such revision: {revision}{near(revision, refs.split())}"
+            ) from None
+        return found.decode().strip()
+
+    def merge_base(self, revision: str) -> str:
+        """Return the commit where the current branch left another one, or that one's own."""
+        commit = self.commit(revision)
+        try:
+            return self.run("merge-base", commit, "HEAD").decode().split()[0]
+        except (UsageError, IndexError):
+            return commit
+
+    def blobs(self, commit: str, folders: Sequence[str] = ()) -> dict[str, str]:
+        """Return the ids of the files of a commit by their paths from the root."""
+        listed = self.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *folders)
+        found: dict[str, str] = {}
+        for row in listed.split(b"\0")[:-1]:
+            facts, _, path = row.partition(b"\t")
+            _, kind, blob = facts.decode().split(" ")
+            if kind == "blob":
+                found[os.fsdecode(path)] = blob
+        return found
+
+    def contents(self, blobs: Sequence[str]) -> list[bytes]:
+        """Return the content of blobs, all read by one process."""
+        if not blobs:
+            return []
+        answer = self.run("cat-file", "--batch", given="".join(f"{it}\n" for it in blobs).encode())
+        found: list[bytes] = []
+        start = 0
+        for _ in blobs:
+            end = answer.index(b"\n", start)
+            size = int(answer[start:end].rpartition(b" ")[2])
+            found.append(answer[end + 1 : end + 1 + size])
+            start = end + size + 2
+        return found
+
+    @contextmanager
+    def checkout(self, commit: str) -> Generator[Path]:
+        """Give a new folder with the files of a commit; it is removed at the end.
+
+        An index of its own is used: neither the working tree nor the repository is changed.
+        """
+        with tempfile.TemporaryDirectory(prefix="promptdsl-") as folder:
+            files = Path(folder).resolve() / "files"
+            index = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+            self.run("read-tree", commit, environment=index)
+            prefix = f"--prefix={files}{os.sep}"
+            self.run("-C", str(self.root), "checkout-index", "-a", "-q", prefix, environment=index)
+            files.mkdir(exist_ok=True)
+            yield files

@@ -1,0 +1,102 @@
+"""What a diff compares: a target, a snapshot, a payload, or one of these at a revision."""
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import PurePath
+
+from promptdsl import PromptError, Rendered
+from promptdsl.cli.arguments import Arguments
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.git import Repository
+from promptdsl.cli.options import PROVIDERS, rendered_target
+from promptdsl.comparing import PromptFile, SnapshotFormatError, applied, parse, payload_file
+
+SNAPSHOT = ".prompt.txt"
+GIT = "git:"
+Read = Callable[[str], bytes | None]
+"""What returns the content of a file by its path, ``None`` for a file that is not there."""
+
+
+def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Rendered | PromptFile:
+    """Return the prompt that an argument of the command names."""
+    if name.startswith(GIT):
+        revision, colon, path = name.removeprefix(GIT).partition(":")
+        if not revision or not colon or not path:
+            raise UsageError(f"{name} is not git:REVISION:TARGET")
+        if not _is_file(path):
+            from promptdsl.cli.at_revision import rendered_at
+
+            return rendered_at(revision, path, props, arguments)
+        return file_side(path, _reader_at(revision), arguments)
+    if _is_file(name):
+        return file_side(name, _read, arguments)
+    with rendered_target(name, props, arguments) as rendered:
+        return rendered
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith((SNAPSHOT, ".json"))
+
+
+def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFile:
+    """Return the prompt of a snapshot or a payload file."""
+    content = read(path)
+    if content is None:
+        raise UsageError(f"no such file: {path}")
+    if path.endswith(SNAPSHOT):
+        return snapshot_side(path, content, read)
+    provider = arguments.form if arguments.form in PROVIDERS else None
+    try:
+        return payload_file(json.loads(content), provider)
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}") from None
+    except PromptError as error:
+        raise UsageError(f"{path}: {error.what}\n  {error.fix}") from None
+
+
+def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:
+    """Return the prompt of a snapshot; that of a model is read with its base."""
+    try:
+        found = parse(content.decode("utf-8", "replace"))
+        if "base" not in dict(found.header):
+            return found
+        base = base_of(path, read)
+        if base is None:
+            raise UsageError(f"{path}: the snapshot without a model is not beside it")
+        return applied(parse(base.decode("utf-8", "replace")), found)
+    except SnapshotFormatError as error:
+        raise UsageError(f"{path}: {error.what}") from None
+
+
+def base_of(path: str, read: Read) -> bytes | None:
+    """Return the snapshot without a model: that of a model has its name before the ending."""
+    stem = path.removesuffix(SNAPSHOT)
+    for match in reversed([*re.finditer(r"\.", stem)]):
+        found = read(f"{stem[: match.start()]}{SNAPSHOT}")
+        if found is not None:
+            return found
+    return None
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _reader_at(revision: str) -> Read:
+    repository = Repository()
+    blobs = repository.blobs(repository.commit(revision))
+
+    def read(path: str) -> bytes | None:
+        full = PurePath(os.path.normpath(repository.inside / path)).as_posix()
+        return repository.contents([blobs[full]])[0] if full in blobs else None
+
+    return read

@@ -1,0 +1,307 @@
+"""A report as one page: it loads nothing, and what prompts say is text in it, never markup.
+
+All is in the page without its script, which adds filters and keys.
+"""
+
+import re
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from promptdsl.comparing.changes import Change
+from promptdsl.comparing.comparison import PromptComparison
+from promptdsl.comparing.groups import ChangeGroup
+from promptdsl.comparing.lines import Row, rows_of
+from promptdsl.comparing.text import note_of
+from promptdsl.foundation.unicode import visible
+
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+{counts}
+</header>
+{filters}
+<main>
+{alike}
+{prompts}
+</main>
+<dialog id="help" aria-labelledby="help-title">
+<h2 id="help-title">Keys</h2>
+<dl>
+<div><dt><kbd>j</kbd></dt><dd>next change</dd></div>
+<div><dt><kbd>k</kbd></dt><dd>previous change</dd></div>
+<div><dt><kbd>/</kbd></dt><dd>search</dd></div>
+<div><dt><kbd>f</kbd></dt><dd>fold this change, or unfold it</dd></div>
+<div><dt><kbd>F</kbd></dt><dd>fold all changes, or unfold them</dd></div>
+<div><dt><kbd>c</kbd></dt><dd>clear the filters</dd></div>
+<div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
+</dl>
+<p>The address of this page keeps the filters and the change you are at: send it on.</p>
+<button type="button" data-does="close">Close</button>
+</dialog>
+<script>{script}</script>
+</body>
+</html>
+"""
+LONGEST = 60
+"""The most characters of a choice of a filter."""
+ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt is gone.</p>"}
+"""What is said of a prompt that is on one side alone."""
+NO_MODEL = "none"
+"""The model of a prompt that was rendered for none, as in the header of its snapshot."""
+_SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
+"""What stands for a character that cannot be seen, or for a value that changes."""
+
+
+def page(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> str:
+    """Return the page of a report."""
+    style, script = map(_own_text, ("page.css", "page.js"))
+    differ = [number for number, prompt in enumerate(prompts) if prompt.status != "same"]
+    alike = [group for group in groups if len({*group.prompts}) > 1]
+    shared = defaultdict[int, list[tuple[int, ChangeGroup]]](list)
+    alone = defaultdict[int, list[ChangeGroup]](list)
+    for index, group in enumerate(alike):
+        for number in dict.fromkeys(group.prompts):
+            shared[number].append((index, group))
+    for group in groups:
+        if len({*group.prompts}) == 1:
+            alone[group.prompts[0]].append(group)
+    cards = [_prompt(it, prompts[it], shared[it], alone[it]) for it in differ]
+    return PAGE.format(
+        policy=escape(_policy(style, script)),
+        title=_title(prompts),
+        style=style,
+        script=script,
+        counts=_counts(prompts),
+        filters=_filters([prompts[it] for it in differ], groups) if differ else "",
+        alike=_titled("Changed alike", [_alike(*it, prompts) for it in enumerate(alike)]),
+        prompts=_titled("Prompts", cards),
+    )
+
+
+def _own_text(name: str) -> str:
+    return "\n" + Path(__file__).with_name(name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the rules for a browser: the style and the script of the page, and nothing else."""
+    digests = (b64encode(sha256(it.encode()).digest()).decode() for it in (style, script))
+    allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'".format(*digests)
+    closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    return f"default-src 'none'; {allowed}; {closed}"
+
+
+def _title(prompts: Sequence[PromptComparison]) -> str:
+    count = sum(prompt.status != "same" for prompt in prompts)
+    verb = "differs" if count == 1 else "differ"
+    total = f"{len(prompts):,} prompt{'s' * (len(prompts) != 1)}"
+    return f"{count:,} of {total} {verb}" if count else f"No difference in {total}"
+
+
+def _counts(prompts: Sequence[PromptComparison]) -> str:
+    """Return how many prompts there are of each status."""
+    names = ("changed", "added", "removed", "renamed", "unreadable", "same")
+    counts = [(name, sum(prompt.status == name for prompt in prompts)) for name in names]
+    items = [f"<li class={name}><b>{count:,}</b> {name}</li>" for name, count in counts if count]
+    return f"<ul class=counts>{''.join(items)}</ul>"
+
+
+def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> str:
+    sections = dict.fromkeys(_section(group.change) for group in groups)
+    kinds = sorted({group.change.kind for group in groups})
+    models = sorted({_model(prompt) for prompt in prompts})
+    return f"""\
+<div id="filters" role="search" aria-label="Filter the changes" hidden>
+<label>Search <input type="search" id="q" placeholder="text, name" autocomplete="off"></label>
+{_choice("section", "Section", "all sections", sections)}
+{_choice("model", "Model", "all models", models)}
+{_choice("kind", "Kind", "all kinds", kinds)}
+<output id="count" aria-live="polite"></output>
+<span class="buttons">
+<button type="button" data-does="previous" title="Previous change (k)">↑ Previous</button>
+<button type="button" data-does="next" title="Next change (j)">↓ Next</button>
+<button type="button" data-does="clear" title="Clear the filters (c)">Clear</button>
+<button type="button" data-does="help" title="Keys (?)" aria-label="Keys">?</button>
+</span>
+</div>"""
+
+
+def _choice(id: str, label: str, every: str, values: Iterable[str]) -> str:
+    options = "".join(
+        f'<option value="{_line(value)}">{_line(value[:LONGEST])}{"…" * (len(value) > LONGEST)}'
+        "</option>"
+        for value in values
+    )
+    first = f'<option value="">{every}</option>'
+    return f'<label>{label} <select id="{id}">{first}{options}</select></label>'
+
+
+def _titled(title: str, items: Sequence[str]) -> str:
+    return f"<section><h2>{title}</h2>\n{''.join(items)}</section>" if items else ""
+
+
+def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) -> str:
+    """Return a change that several prompts have, and their names."""
+    numbers = [*dict.fromkeys(group.prompts)]
+    links = [
+        f'<li data-model="{_line(_model(prompts[number]))}"><a href="#p{number}">'
+        f"{_name(prompts[number].name)}</a></li>"
+        for number in numbers
+    ]
+    names = (
+        f"<details class=where{' open' * (len(links) <= 8)}><summary>In {len(links):,} prompts"
+        f"</summary><ul>{''.join(links)}</ul></details>"
+    )
+    many = [f"{len(links):,} prompts"]
+    lost = sum(_breaks(prompts[number], group.change) for number in numbers)
+    many += [f"{lost:,} lose{'s' * (lost == 1)} the cached prefix"] if lost else []
+    return _change(f"g{index}", group, many, names)
+
+
+def _breaks(prompt: PromptComparison, change: Change) -> bool:
+    """Tell whether a change is what takes a cached prefix from a prompt."""
+    prefix = prompt.diff.prefix if prompt.diff else None
+    return bool(prefix and prefix.lost_marks and prefix.broken_by == _section(change))
+
+
+def _prompt(
+    number: int,
+    prompt: PromptComparison,
+    shared: Sequence[tuple[int, ChangeGroup]],
+    alone: Sequence[ChangeGroup],
+) -> str:
+    """Return a prompt with its own changes, and links to those that it shares with others."""
+    model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
+    if prompt.diff is not None:
+        facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
+        if prompt.diff.prefix is not None and prompt.diff.prefix.broken_by:
+            facts += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
+    if prompt.problem:
+        facts += f"<p class=problem>{_text(prompt.problem)}</p>"
+    if prompt.was:
+        facts += f"<p>It was <code>{_line(prompt.was)}</code>.</p>"
+    badge = f"<span class=model>{model}</span> " if model != NO_MODEL else ""
+    links = (
+        f'<details class=shared data-group="g{index}" data-kind="{group.change.kind}" '
+        f'data-section="{_line(_section(group.change))}"><summary>{_place(group.change)} '
+        f"{group.change.kind} alike in {len({*group.prompts}):,} prompts</summary>"
+        f'<p><a href="#g{index}">The change and its prompts</a></p></details>\n'
+        for index, group in shared
+    )
+    changes = (_change(f"p{number}-{index}", group) for index, group in enumerate(alone))
+    return (
+        f'<details open class=prompt id="p{number}" data-model="{model}"><summary>'
+        f"<h3>{_name(prompt.name)}</h3> {badge}"
+        f"<span class={prompt.status}>{prompt.status}</span> {_totals(prompt)}</summary>\n"
+        f"{facts}{''.join(links)}{''.join(changes)}</details>\n"
+    )
+
+
+def _change(id: str, group: ChangeGroup, many: Sequence[str] = (), names: str = "") -> str:
+    """Return a change that can be folded: its place and kind, its rows, the prompts it is in."""
+    change, note = group.change, _quoted(note_of(group.change))
+    badges = [f"<span class={change.kind}>{change.kind}</span>", _gain(group)]
+    badges += [f"<span class=many>{it}</span>" for it in many]
+    return (
+        f'<details open class=change id="{id}" data-kind="{change.kind}" '
+        f'data-section="{_line(_section(change))}"><summary><h4>{_place(change)}</h4> '
+        f"{' '.join(filter(None, badges))}</summary>\n"
+        f"<p class=note>{note}</p>{_rows(change)}{names}</details>\n"
+    )
+
+
+def _rows(change: Change) -> str:
+    """Return the lines of a change, those before on the left and those after on the right."""
+    if change.before == change.after:
+        return ""
+    side = {(True, False): " class=added", (False, True): " class=removed"}.get(
+        (change.before is None, change.after is None), ""
+    )
+    rows = "".join(map(_row, rows_of(change)))
+    head = "<thead><tr><th scope=col>Before</th><th scope=col>After</th></tr></thead>"
+    return f"<table{side}>{head}<tbody>{rows}</tbody></table>\n"
+
+
+def _row(row: Row) -> str:
+    if row.kind == "skipped":
+        return f"<tr class=skipped><td colspan=2>… {row.size:,} equal lines</td></tr>"
+    before, after = _text(row.before), _text(row.after)
+    if row.words:
+        before = "".join(_text(it.equal) + _marked("del", it.removed) for it in row.words)
+        after = "".join(_text(it.equal) + _marked("ins", it.added) for it in row.words)
+    old = "<td></td>" if row.kind == "added" else f"<td>{before}</td>"
+    new = "<td></td>" if row.kind == "removed" else f"<td>{after}</td>"
+    return f"<tr class={row.kind}>{old}{new}</tr>"
+
+
+def _marked(tag: str, text: str) -> str:
+    return f"<{tag}>{_text(text)}</{tag}>" if text else ""
+
+
+def _gain(group: ChangeGroup) -> str:
+    """Return what a prompt gains in tokens, the least and the most, where that is known."""
+    gains = sorted(gain for gain in group.tokens if gain is not None)
+    if not any(gains):
+        return ""
+    shown = " to ".join(f"{gain:+,}" for gain in dict.fromkeys((gains[0], gains[-1])))
+    return f"<span class=tokens>{shown} token{'s' * ({*gains} not in ({1}, {-1}))}</span>"
+
+
+def _totals(prompt: PromptComparison) -> str:
+    """Return the tokens of a prompt before and after."""
+    if prompt.diff is None or prompt.diff.tokens.before is None or prompt.diff.tokens.after is None:
+        return ""
+    tokens = prompt.diff.tokens
+    about = "" if tokens.is_exact else "~"
+    counts = [f"{about}{it:,}" for it in dict.fromkeys((tokens.before, tokens.after))]
+    title = _line(tokens.label)
+    return f'<span class=tokens title="{title}">{" → ".join(counts)} tokens</span>'
+
+
+def _section(change: Change) -> str:
+    return " > ".join(change.place)
+
+
+def _model(prompt: PromptComparison) -> str:
+    header = dict(prompt.diff.after.header) if prompt.diff else {}
+    return prompt.model or header.get("model", "").partition(" (")[0] or NO_MODEL
+
+
+def _place(change: Change) -> str:
+    return " <i>&rsaquo;</i> ".join(map(_line, change.place))
+
+
+def _name(name: str) -> str:
+    """Return the path of a snapshot, its folders apart from its name; a line may end in it."""
+    folder, slash, last = name.rpartition("/")
+    return f"<small>{_breakable(folder + slash)}</small>{_breakable(last)}"
+
+
+def _breakable(name: str) -> str:
+    return re.sub("(/)|(?=[.])", r"\1<wbr>", _line(name))
+
+
+def _quoted(text: str) -> str:
+    """Return a sentence of ours, the names in it as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", _line(text))
+
+
+def _text(text: str) -> str:
+    return _SIGN.sub(r"<i>\g<0></i>", escape(visible(text)))
+
+
+def _line(text: str) -> str:
+    return escape(visible(text, one_line=True))
