@@ -15,6 +15,7 @@ from promptdsl.cli.stubs import stub_text
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import changes
 from promptdsl.comparing.escapes import NAMES, alias, ended, shown
+from promptdsl.comparing.lines import rows_of
 from promptdsl.comparing.matrix import BASE_LINE, applied, difference
 from promptdsl.comparing.schemas import schema_text
 from promptdsl.comparing.snapshot_file import (
@@ -458,6 +459,7 @@ __all__ = [
     "replace",
     "request",
     "resolve",
+    "rows_of",
     "schema_text",
     "serialise",
     "shared_by",

@@ -30,7 +30,7 @@ function filter() {
   for (const name of document.querySelectorAll(".where li"))
     name.hidden = wanted.model && name.dataset.model !== wanted.model
   for (const prompt of prompts) {
-    const links = [...prompt.querySelectorAll(".shared li")]
+    const links = [...prompt.querySelectorAll(".shared")]
     for (const link of links) link.hidden = !isShown(link, wanted, prompt)
     const parts = [...links, ...prompt.querySelectorAll(".change")]
     const hasShown = parts.length ? parts.some(it => !it.hidden) : isShown(prompt, wanted, prompt)
@@ -55,7 +55,7 @@ function writeHash() {
   if (current) state.set("at", current.id)
   const folded = changes.filter(it => !it.open).map(it => it.id)
   if (folded.length) state.set("folded", folded.join(" "))
-  const hash = state.size ? `#${state}` : ""
+  const hash = String(state) && `#${state}`
   if (hash !== location.hash) history.replaceState(null, "", location.href.split("#")[0] + hash)
 }
 
@@ -67,7 +67,7 @@ function restore() {
   const folded = new Set((state.get("folded") || "").split(" "))
   if (hash.includes("=")) for (const it of changes) it.open = !folded.has(it.id)
   filter()
-  const target = state.get("at") && document.getElementById(state.get("at"))
+  const target = [...changes, ...prompts].find(it => it.id === state.get("at"))
   if (target) go(target)
 }
 
@@ -93,6 +93,13 @@ function step(by) {
   go(shown[Math.min(Math.max(next, 0), shown.length - 1)])
 }
 
+// A change of several prompts is in the page once, and copied where it is wanted.
+function copyChange(shared) {
+  const table = document.querySelector(`#${shared.dataset.group} > table`)
+  if (table && shared.open && !shared.querySelector("table"))
+    shared.querySelector("summary").after(table.cloneNode(true))
+}
+
 const actions = {
   next: () => step(1),
   previous: () => step(-1),
@@ -115,6 +122,8 @@ if (filters) {
   restore()
   for (const it of choices) it.addEventListener("input", () => { filter(); keep() })
   for (const it of changes) it.addEventListener("toggle", keep)
+  for (const it of document.querySelectorAll(".shared"))
+    it.addEventListener("toggle", () => copyChange(it))
   addEventListener("hashchange", restore)
   addEventListener("click", event => {
     const action = event.target.closest("[data-does]")?.dataset.does

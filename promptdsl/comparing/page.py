@@ -5,6 +5,7 @@ All is in the page without its script, which adds filters and keys.
 
 import re
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from html import escape
@@ -55,6 +56,12 @@ PAGE = """\
 </body>
 </html>
 """
+LONGEST = 60
+"""The most characters of a choice of a filter."""
+ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt is gone.</p>"}
+"""What is said of a prompt that is on one side alone."""
+NO_MODEL = "none"
+"""The model of a prompt that was rendered for none, as in the header of its snapshot."""
 _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
 """What stands for a character that cannot be seen, or for a value that changes."""
 
@@ -64,8 +71,8 @@ def page(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> 
     style, script = map(_own_text, ("page.css", "page.js"))
     differ = [number for number, prompt in enumerate(prompts) if prompt.status != "same"]
     alike = [group for group in groups if len({*group.prompts}) > 1]
-    shared: dict[int, list[tuple[int, ChangeGroup]]] = {number: [] for number in differ}
-    alone: dict[int, list[ChangeGroup]] = {number: [] for number in differ}
+    shared = defaultdict[int, list[tuple[int, ChangeGroup]]](list)
+    alone = defaultdict[int, list[ChangeGroup]](list)
     for index, group in enumerate(alike):
         for number in dict.fromkeys(group.prompts):
             shared[number].append((index, group))
@@ -133,7 +140,11 @@ def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup])
 
 
 def _choice(id: str, label: str, every: str, values: Iterable[str]) -> str:
-    options = "".join(f"<option>{_line(value)}</option>" for value in values)
+    options = "".join(
+        f'<option value="{_line(value)}">{_line(value[:LONGEST])}{"…" * (len(value) > LONGEST)}'
+        "</option>"
+        for value in values
+    )
     first = f'<option value="">{every}</option>'
     return f'<label>{label} <select id="{id}">{first}{options}</select></label>'
 
@@ -154,7 +165,16 @@ def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) 
         f"<details class=where{' open' * (len(links) <= 8)}><summary>In {len(links):,} prompts"
         f"</summary><ul>{''.join(links)}</ul></details>"
     )
-    return _change(f"g{index}", group, f"{len(links):,} prompts", names)
+    many = [f"{len(links):,} prompts"]
+    lost = sum(_breaks(prompts[number], group.change) for number in numbers)
+    many += [f"{lost:,} lose{'s' * (lost == 1)} the cached prefix"] if lost else []
+    return _change(f"g{index}", group, many, names)
+
+
+def _breaks(prompt: PromptComparison, change: Change) -> bool:
+    """Tell whether a change is what takes a cached prefix from a prompt."""
+    prefix = prompt.diff.prefix if prompt.diff else None
+    return bool(prefix and prefix.lost_marks and prefix.broken_by == _section(change))
 
 
 def _prompt(
@@ -164,35 +184,37 @@ def _prompt(
     alone: Sequence[ChangeGroup],
 ) -> str:
     """Return a prompt with its own changes, and links to those that it shares with others."""
-    model, facts = _model(prompt), ""
+    model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
     if prompt.diff is not None:
-        facts = f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
+        facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
+        if prompt.diff.prefix is not None and prompt.diff.prefix.broken_by:
+            facts += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
     if prompt.problem:
         facts += f"<p class=problem>{_text(prompt.problem)}</p>"
     if prompt.was:
         facts += f"<p>It was <code>{_line(prompt.was)}</code>.</p>"
-    links = [
-        f'<li data-section="{_line(_section(group.change))}" data-kind="{group.change.kind}">'
-        f'<a href="#g{index}">{_place(group.change)}</a> {group.change.kind} alike in '
-        f"{len({*group.prompts}):,} prompts</li>"
+    badge = f"<span class=model>{model}</span> " if model != NO_MODEL else ""
+    links = (
+        f'<details class=shared data-group="g{index}" data-kind="{group.change.kind}" '
+        f'data-section="{_line(_section(group.change))}"><summary>{_place(group.change)} '
+        f"{group.change.kind} alike in {len({*group.prompts}):,} prompts</summary>"
+        f'<p><a href="#g{index}">The change and its prompts</a></p></details>\n'
         for index, group in shared
-    ]
-    if links:
-        facts += f"<ul class=shared>{''.join(links)}</ul>"
+    )
     changes = (_change(f"p{number}-{index}", group) for index, group in enumerate(alone))
     return (
-        f'<details open class=prompt id="p{number}" data-model="{_line(model)}"><summary>'
-        f"<h3>{_name(prompt.name)}</h3> <span class=model>{_line(model)}</span> "
+        f'<details open class=prompt id="p{number}" data-model="{model}"><summary>'
+        f"<h3>{_name(prompt.name)}</h3> {badge}"
         f"<span class={prompt.status}>{prompt.status}</span> {_totals(prompt)}</summary>\n"
-        f"{facts}{''.join(changes)}</details>\n"
+        f"{facts}{''.join(links)}{''.join(changes)}</details>\n"
     )
 
 
-def _change(id: str, group: ChangeGroup, prompts: str = "", names: str = "") -> str:
+def _change(id: str, group: ChangeGroup, many: Sequence[str] = (), names: str = "") -> str:
     """Return a change that can be folded: its place and kind, its rows, the prompts it is in."""
     change, note = group.change, _quoted(note_of(group.change))
     badges = [f"<span class={change.kind}>{change.kind}</span>", _gain(group)]
-    badges += [f"<span class=many>{prompts}</span>"] if prompts else []
+    badges += [f"<span class=many>{it}</span>" for it in many]
     return (
         f'<details open class=change id="{id}" data-kind="{change.kind}" '
         f'data-section="{_line(_section(change))}"><summary><h4>{_place(change)}</h4> '
@@ -230,11 +252,12 @@ def _marked(tag: str, text: str) -> str:
 
 
 def _gain(group: ChangeGroup) -> str:
-    """Return what each prompt gains in tokens, where all gain the same and it is known."""
-    gains = {*group.tokens}
-    if len(gains) != 1 or not (gain := gains.pop()):
+    """Return what a prompt gains in tokens, the least and the most, where that is known."""
+    gains = sorted(gain for gain in group.tokens if gain is not None)
+    if not any(gains):
         return ""
-    return f"<span class=tokens>{gain:+,} token{'s' * (abs(gain) != 1)}</span>"
+    shown = " to ".join(f"{gain:+,}" for gain in dict.fromkeys((gains[0], gains[-1])))
+    return f"<span class=tokens>{shown} token{'s' * ({*gains} not in ({1}, {-1}))}</span>"
 
 
 def _totals(prompt: PromptComparison) -> str:
@@ -254,17 +277,21 @@ def _section(change: Change) -> str:
 
 def _model(prompt: PromptComparison) -> str:
     header = dict(prompt.diff.after.header) if prompt.diff else {}
-    return prompt.model or header.get("model", "").partition(" (")[0] or "none"
+    return prompt.model or header.get("model", "").partition(" (")[0] or NO_MODEL
 
 
 def _place(change: Change) -> str:
-    return " <i>›</i> ".join(map(_line, change.place))
+    return " <i>&rsaquo;</i> ".join(map(_line, change.place))
 
 
 def _name(name: str) -> str:
-    """Return the path of a snapshot, its folders apart from its name."""
+    """Return the path of a snapshot, its folders apart from its name; a line may end in it."""
     folder, slash, last = name.rpartition("/")
-    return f"<small>{_line(folder + slash)}</small>{_line(last)}"
+    return f"<small>{_breakable(folder + slash)}</small>{_breakable(last)}"
+
+
+def _breakable(name: str) -> str:
+    return re.sub("(/)|(?=[.])", r"\1<wbr>", _line(name))
 
 
 def _quoted(text: str) -> str:

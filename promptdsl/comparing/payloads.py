@@ -1,19 +1,23 @@
 """The payload of any provider as a snapshot would keep its prompt."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeGuard
+
+import attrs
 
 from promptdsl import (
     DataError,
     Prompt,
+    PromptError,
     ToolResultBlock,
     UnknownBlock,
     read_payload,
     render,
 )
 from promptdsl.comparing.canonical import prompt_file
+from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import author, door
@@ -49,7 +53,8 @@ def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # An
         prompt = read_payload(payload, provider)
     file = prompt_file(render(prompt, provider=provider, model=model))
     # Parsed again, it has no source lines: nobody wrote a recorded text there.
-    return parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
+    read = parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
+    return attrs.evolve(read, total=file.total)
 
 
 def _model_of(payload: object) -> str | None:
@@ -60,12 +65,12 @@ def _model_of(payload: object) -> str | None:
 
 def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     """Return the only provider whose reader knows the most of a payload, and the prompt."""
-    if not is_mapping(payload) and not isinstance(payload, list | tuple):
+    if not (is_mapping(payload) or is_list(payload)):
         what = f"a payload is a dictionary or a list of messages, not {type(payload).__name__}"
         raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
     prompts: dict[str, Prompt] = {}
     for name in TOLD_APART:
-        with suppress(DataError):
+        with suppress(PromptError):
             prompts[name] = read_payload(payload, name)
     if is_mapping(payload) and "prompt" in payload and "chat_template" in prompts:
         # The text that the template wrote.
@@ -85,13 +90,18 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     raise DataError(_why_unknown(payload, likely), fix=fix, at=(author(),))
 
 
+def is_list(data: object) -> TypeGuard[Sequence[object]]:
+    """Return whether data is a list or a tuple."""
+    return isinstance(data, list | tuple)
+
+
 def _why_unknown(payload: object, likely: list[str]) -> str:
     """Return why the provider of a payload cannot be told."""
     if likely:
         return f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
     if not is_mapping(payload):
         return "no provider has such messages"
-    keys = [str(key)[:40] for key in payload]
+    keys = [shown(str(key)[:40], one_line=True) for key in payload]
     more = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
     return f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{more}"
 

@@ -1,32 +1,45 @@
 """The shared prefix of two prompts: what a prompt cache can serve, and what ends it."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 import attrs
 
 from promptdsl import Rendered, prefix_report
 from promptdsl.comparing.alignment import equal_start
-from promptdsl.comparing.changes import NamedEntry, named
-from promptdsl.comparing.snapshot_file import PromptFile
+from promptdsl.comparing.canonical import FileWriter, ShownTexts
+from promptdsl.comparing.changes import CacheMark, NamedEntry, Place, named
+from promptdsl.comparing.escapes import shown
+from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
+from promptdsl.comparing.tokens import as_json, total_of
 
 CACHED = 0.1
 """The approximate cost of a token from a cache; a token that is read anew costs 1."""
+GAP = "\n\n"
+"""What stands for the border of two texts, so that a mark between them changes no text."""
+ESTIMATE = "estimate, by the tokens of the texts"
+
+Counting: TypeAlias = Callable[[str], int]
+Offset: TypeAlias = tuple[int, int]
+"""The number of a text, and of a character in it."""
 
 
 @attrs.frozen
 class SharedPrefix:
     """The beginning that two prompts share, in tokens of the second, which a cache can serve.
 
-    ``behind`` are the tokens of the second prompt after it: they are read anew. ``broken_by`` is
-    what ended it, as changes name places; empty for equal prompts. ``lost_marks`` are the places of
-    the cache marks of the first prompt that it does not reach: what they cached is read anew once.
-    ``label`` says how exact the tokens are.
+    ``behind`` are the tokens of the second prompt after it. ``broken_by`` is what ended it, as
+    changes name places; empty where nothing did. ``lost_marks`` are the places of the cache marks
+    of the first prompt that it does not reach. A cache by marks serves what is before the last mark
+    that is not lost: ``anew`` are the tokens from there to the last mark of the second prompt,
+    which are read anew once. ``label`` says how exact the tokens are; ``anew`` is an estimate.
 
     >>> from promptdsl import Section, System, diff
     >>> one, two = (System(Section("role", "You help."), Section("tone", it)) for it in "ab")
     >>> print(diff(one, two).prefix)
-    the shared prefix ends at `system > tone`: 7 of 11 tokens
+    the shared prefix ends at `tone`: 7 of 11 tokens
     """
 
     shared: int
@@ -34,6 +47,7 @@ class SharedPrefix:
     label: str
     broken_by: str = ""
     lost_marks: tuple[str, ...] = ()
+    anew: int = 0
 
     @property
     def cost(self) -> float:
@@ -42,89 +56,160 @@ class SharedPrefix:
 
     def __str__(self) -> str:
         if not self.broken_by:
-            return "the requests are the same"
-        text = f"the shared prefix ends at `{self.broken_by}`: "
+            return "the shared prefix is the whole prompt"
+        text = f"the shared prefix ends at `{_last(self.broken_by)}`: "
         text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
         if self.lost_marks:
-            text += f"; the cached prefix up to `{self.lost_marks[-1]}` is lost, "
-            text += f"{self.behind:,} tokens are read anew once"
+            text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost, "
+            text += f"{self.anew:,} tokens are read anew once"
         return text
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the fields as JSON data."""
-        return {**attrs.asdict(self), "lost_marks": [*self.lost_marks], "cost": self.cost}
+        return {**as_json(self), "cost": self.cost}
 
 
-def prefix_of_requests(
-    before: Rendered, after: Rendered, files: tuple[PromptFile, PromptFile]
-) -> SharedPrefix:
-    """Return what two requests for one target share; their texts tell which marks are lost."""
+def _last(place: str) -> str:
+    return place.rpartition(" > ")[2]
+
+
+def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> SharedPrefix | None:
+    """Return what two requests share, ``None`` for two targets; marks are found in their texts."""
+    files = [FileWriter(side, SentTexts({})).file() for side in (before, after)]
+    found = prefix_of_files(files[0], files[1], count)
+    if found is None or after.facts.provider is None:
+        return found
     report = prefix_report(before, after)
-    ends = _first_difference(*map(_pieces, files))
-    broken_by = "" if report.first is None else ends.place or report.first.what
-    return SharedPrefix(report.shared, report.behind, report.label, broken_by, ends.lost_marks)
+    if report.first is None:
+        return SharedPrefix(report.shared, report.behind, report.label)
+    return attrs.evolve(
+        found,
+        shared=report.shared,
+        behind=report.behind,
+        label=report.label,
+        broken_by=found.broken_by or report.first.path or report.first.what,
+    )
 
 
-def prefix_of_files(
-    before: PromptFile, after: PromptFile, count: Callable[[str], int]
-) -> SharedPrefix | None:
+def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> SharedPrefix | None:
     """Return what two snapshots share, by the tokens of their texts; ``None`` for two models."""
     if dict(before.header).get("model") != dict(after.header).get("model"):
         return None
-    pieces = _pieces(before), _pieces(after)
-    ends = _first_difference(*pieces)
-    texts = [piece.text for piece in pieces[1]]
-    total = sum(map(count, texts))
-    shared = total
-    if ends.place:
-        shared = min(sum(map(count, texts[: ends.number])) + count(ends.text), total)
-    return SharedPrefix(shared, total - shared, "estimate", ends.place, ends.lost_marks)
+    return _prefix_of_texts(sent_texts(before), sent_texts(after), total_of(after), count)
 
 
-class SentPiece(NamedTuple):
-    """A text in the order of a cache: what it belongs to, and whether a cache mark is after it."""
+class SentTexts(ShownTexts):
+    """Texts with the volatile values that are sent."""
 
-    place: str
-    title: str
-    mark: str
-    text: str
-    is_marked: bool
+    def volatile(self, label: str, value: str) -> str:
+        """Return the value."""
+        return shown(value)
 
 
-class PrefixEnd(NamedTuple):
-    """Where two prompts differ first: the number of the piece, its place, and the equal text."""
+@attrs.define
+class SentText:
+    """Neighbouring texts of a prompt as one, and what is sent before it: a role, a call."""
 
-    number: int
-    place: str
-    text: str
-    lost_marks: tuple[str, ...]
+    key: str
+    pieces: list[tuple[Place, str]] = attrs.field(factory=list[tuple[Place, str]])
+    """The texts, each with the place that it belongs to."""
+    marks: list[tuple[Place, int]] = attrs.field(factory=list[tuple[Place, int]])
+    """The cache marks: what each is after, and the number of the characters before it."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join([text for _, text in self.pieces])
+
+    def place_at(self, offset: int) -> Place:
+        """Return the place of a character, that of the last one for any behind it."""
+        ends = [*accumulate(len(text) for _, text in self.pieces)]
+        return self.pieces[min(bisect_right(ends, offset), len(ends) - 1)][0]
 
 
-def _pieces(file: PromptFile) -> list[SentPiece]:
+def sent_texts(file: PromptFile) -> list[SentText]:
     """Return the texts of a prompt in the order of a cache: tools, answer, system, messages."""
-    return [piece for entry in named(file) for piece in _of_entry(entry)]
+    return [text for entry in named(file) for text in _texts_of(entry)]
 
 
-def _of_entry(entry: NamedEntry) -> Iterator[SentPiece]:
-    sent = [mark.after for mark in entry.cache if ", not sent" not in mark.mark]
-    for number, part in enumerate(entry.parts):
-        place = " > ".join(entry.place(number))
-        # A text after a mark is of the part before it.
-        after = [mark.text for mark in entry.cache if mark.after == number]
-        yield SentPiece(place, entry.title, part.mark, "".join([part.text, *after]), number in sent)
+def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
+    # The ids of turns are not sent; those of calls and the names of speakers are.
+    is_named = entry.word in ("tool", "answer")
+    text = SentText(
+        f"{entry.role} {entry.kind if is_named else entry.kind.partition(' named ')[2]}"
+    )
+    marks: dict[int, list[CacheMark]] = {}
+    for mark in entry.cache:
+        marks.setdefault(mark.after, []).append(mark)
+    gap, place, length = "", entry.place(-1), 0
+    for number in range(-1, len(entry.parts)):
+        if number >= 0:
+            part, place = entry.parts[number], entry.place(number)
+            if part.mark == "─■ text":
+                gap = GAP
+            elif part.mark and not part.mark.startswith(WITHIN):
+                if number:
+                    yield text
+                    text, gap, length = SentText(""), "", 0
+                text.key += part.mark
+            text.pieces.append((place, gap + part.text))
+            length += len(gap + part.text)
+            gap = ""
+        for mark in marks.get(number, ()):
+            if ", not sent" not in mark.mark:
+                text.marks.append((place, length))
+            # The text after a mark is in another block.
+            if mark.text:
+                text.pieces.append((place, GAP + mark.text))
+                length += len(GAP + mark.text)
+            gap = "" if mark.text else GAP
+    text.pieces = text.pieces or [(place, "")]
+    yield text
 
 
-def _first_difference(before: list[SentPiece], after: list[SentPiece]) -> PrefixEnd:
-    pairs = zip(before, after, strict=False)
-    # A mark alone changes no text.
-    same = (old[1:4] == new[1:4] for old, new in pairs)
-    index = next((number for number, it in enumerate(same) if not it), min(len(before), len(after)))
-    if index == len(before) == len(after):
-        return PrefixEnd(index, "", "", ())
-    lost = tuple(piece.place for piece in before[index:] if piece.is_marked)
-    if index >= len(after):
-        return PrefixEnd(index, before[index].place, "", lost)
-    new, text = after[index], ""
-    if index < len(before) and before[index][1:3] == new[1:3]:
-        text = new.text[: equal_start(before[index].text, new.text)]
-    return PrefixEnd(index, new.place, text, lost)
+def _prefix_of_texts(
+    before: Sequence[SentText], after: Sequence[SentText], total: int | None, count: Counting
+) -> SharedPrefix:
+    """Return what the texts of two prompts share; the second has ``total`` tokens, if known."""
+    counts = [count(text.key) + count(text.text) for text in after]
+    whole = sum(counts)
+    total = whole if total is None else total
+
+    def tokens(offset: Offset) -> int:
+        number, length = offset
+        counted = sum(counts[:number]) + (count(after[number].text[:length]) if length else 0)
+        # What is not text, such as a preface to tools, is mostly before the texts.
+        return max(total - max(whole - counted, 0), 0) if counted else 0
+
+    end = _end_of_shared(before, after)
+    if end is None:
+        return SharedPrefix(total, 0, ESTIMATE)
+    marks = [(place, (index, at)) for index, it in enumerate(before) for place, at in it.marks]
+    lost = [" > ".join(place) for place, offset in marks if offset > end]
+    served = max([offset for _, offset in marks if offset <= end], default=(0, 0))
+    last = [(index, at) for index, it in enumerate(after) for _, at in it.marks]
+    until = tokens(last[-1]) if last and last[-1] > end else total
+    anew = max(until - tokens(served), 0) if lost else 0
+    shared, broken_by = tokens(end), " > ".join(_breaking_place(before, after, end))
+    return SharedPrefix(shared, total - shared, ESTIMATE, broken_by, tuple(lost), anew)
+
+
+def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Offset | None:
+    """Return where the second prompt differs first from the first one, ``None`` if nowhere."""
+    for number, (old, new) in enumerate(zip(before, after, strict=False)):
+        if old.key != new.key:
+            return number, 0
+        if old.text != new.text:
+            return number, equal_start(old.text, new.text)
+    least = min(len(before), len(after))
+    return None if len(before) == len(after) else (least, 0)
+
+
+def _breaking_place(before: Sequence[SentText], after: Sequence[SentText], end: Offset) -> Place:
+    """Return what is at the end of the shared prefix: what was removed there, or what is there."""
+    number, length = end
+    old, new = (
+        side[number].place_at(length) if number < len(side) else None for side in (before, after)
+    )
+    is_removed = not any(old == place for text in after for place, _ in text.pieces)
+    return (old if new is None or is_removed else None) or new or ()

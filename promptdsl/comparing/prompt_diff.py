@@ -1,6 +1,6 @@
 """The diff of two prompts: what changed, what it costs in tokens, and what a cache still serves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from promptdsl.comparing.changes import Change, changes
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import failure_text, sentence
-from promptdsl.comparing.tokens import TokenShift, counter_of, tokens_of, tokens_of_change
+from promptdsl.comparing.tokens import TokenShift, as_json, counter_of, tokens_of, tokens_of_change
 
 
 @attrs.frozen
@@ -58,7 +58,7 @@ class PromptDiff:
     @cached_property
     def tokens(self) -> TokenShift:
         """The totals of both prompts, and how they were counted; those of snapshots are rounded."""
-        return tokens_of(*(self._requests or (self.before, self.after)))
+        return tokens_of(self.before, self.after)
 
     @cached_property
     def prefix(self) -> SharedPrefix | None:
@@ -68,10 +68,7 @@ class PromptDiff:
         """
         if self._requests is None:
             return prefix_of_files(self.before, self.after, self._count)
-        old, new = (side.facts for side in self._requests)
-        if (old.provider, old.model) != (new.provider, new.model):
-            return None
-        return prefix_of_requests(*self._requests, (self.before, self.after))
+        return prefix_of_requests(*self._requests, self._count)
 
     @cached_property
     def _count(self) -> Callable[[str], int]:
@@ -91,12 +88,11 @@ class PromptDiff:
         """Return the diff as JSON data: applied to the first prompt, it gives the second."""
         return {
             "sentence": self.sentence,
-            "tokens": attrs.asdict(self.tokens),
+            "tokens": as_json(self.tokens),
             "prefix": self.prefix and self.prefix.to_dict(),
-            "libraries": [attrs.asdict(library) for library in self.libraries],
+            "libraries": [as_json(library) for library in self.libraries],
             "changes": [
-                {**attrs.asdict(change), "tokens": self.tokens_of(change)}
-                for change in self.changes
+                {**as_json(change), "tokens": self.tokens_of(change)} for change in self.changes
             ],
         }
 
@@ -117,17 +113,20 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
     """
     old, new = _rendered(before), _rendered(after)
     first, second = (it if isinstance(it, PromptFile) else prompt_file(it) for it in (old, new))
+    both = (old, new) if isinstance(old, Rendered) and isinstance(new, Rendered) else None
     found = tuple(changes(first, second))
-    if isinstance(old, Rendered) and isinstance(new, Rendered):
-        return PromptDiff(first, second, found, _library_shifts(old, new), (old, new))
-    return PromptDiff(first, second, found)
+    return PromptDiff(first, second, found, tuple(_library_shifts(first, second)), both)
 
 
 def _rendered(prompt: Any) -> Rendered | PromptFile:  # Any: whatever render() takes
     return prompt if isinstance(prompt, Rendered | PromptFile) else render(prompt)
 
 
-def _library_shifts(before: Rendered, after: Rendered) -> tuple[LibraryShift, ...]:
-    old, new = ({it.library: it.version for it in side.libraries} for side in (before, after))
-    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    return tuple(LibraryShift(name, old.get(name), new.get(name)) for name in names)
+def _library_shifts(before: PromptFile, after: PromptFile) -> Iterator[LibraryShift]:
+    """Yield the libraries of another version; a snapshot knows no versions."""
+    if before.total is None or after.total is None:
+        return
+    old, new = dict(before.libraries), dict(after.libraries)
+    for name in {**old, **new}:
+        if old.get(name) != new.get(name):
+            yield LibraryShift(name, old.get(name), new.get(name))

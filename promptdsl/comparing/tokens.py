@@ -2,24 +2,32 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 
-from promptdsl import Rendered
-from promptdsl.comparing.changes import Change
+from promptdsl.comparing.changes import HEADER, Change
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.tokens import counter
 
 _TOTAL = re.compile(r"(~?)([\d,]+) \((.+)\)")
-_MODEL = re.compile(r"(.*?) ?(?:\((\w+)\))?")
+_MODEL = re.compile(r"(.*?) ?(?:\(\w+\))?")
+_NOT_SENT = re.compile(r"^(?:──▶ |─▷ |─⚑|─= |─■ (?:image|audio|video|document|text)\b).*\n?", re.M)
+"""A line of a file that is no text: a title, a mark of a section, a cache mark, an attachment."""
+_KIND = re.compile(r"^─■ ?\w*", re.MULTILINE)
+"""The kind of a block, before what is sent of it: the name of a tool, the id of a call."""
 
 
 @attrs.frozen
 class TokenShift:
     """The tokens of two prompts, and how those of the second were counted.
 
-    The total of a snapshot is rounded: ``is_exact`` is false. ``None`` stands for a total that is
-    not known.
+    They are exact for prompts that were rendered; the total of a snapshot is rounded. ``None``
+    stands for a total that is not known.
+
+    >>> from promptdsl import System, diff
+    >>> print(diff(System("Be brief."), System("Be very brief, and kind.")).tokens)
+    8 -> 12 tokens (o200k_base)
     """
 
     before: int | None
@@ -27,30 +35,55 @@ class TokenShift:
     label: str
     is_exact: bool
 
+    def __str__(self) -> str:
+        sign = "" if self.is_exact else "~"
+        totals = ("?" if it is None else f"{sign}{it:,}" for it in (self.before, self.after))
+        return f"{' -> '.join(totals)} tokens" + (f" ({self.label})" if self.label else "")
 
-def tokens_of(before: Rendered | PromptFile, after: Rendered | PromptFile) -> TokenShift:
+
+def tokens_of(before: PromptFile, after: PromptFile) -> TokenShift:
     """Return the totals of two prompts: those of snapshots are rounded."""
-    (old, _), (new, label) = _total(before), _total(after)
-    is_exact = isinstance(before, Rendered) and isinstance(after, Rendered)
-    return TokenShift(old, new, label, is_exact)
+    is_exact = before.total is not None and after.total is not None
+    _, label = _rounded_total(after)
+    return TokenShift(total_of(before), total_of(after), label, is_exact)
+
+
+def total_of(file: PromptFile) -> int | None:
+    """Return the tokens of a prompt, rounded for a snapshot; ``None`` if they are not known."""
+    return _rounded_total(file)[0] if file.total is None else file.total
+
+
+def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
+    """Return the total that the header has, and how it was counted."""
+    total = _TOTAL.fullmatch(dict(file.header).get("tokens", ""))
+    return (int(total[2].replace(",", "")), total[3]) if total else (None, "")
 
 
 def counter_of(file: PromptFile) -> Callable[[str], int]:
     """Return what counts texts for the model of a snapshot."""
     model = _MODEL.fullmatch(dict(file.header).get("model", ""))
-    name = model[1] if model else "none"
-    return counter(None if name == "none" else name or None).of
+    name = model[1] if model else ""
+    return counter(None if name in ("", "none") else name).of
 
 
 def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:
-    """Return the tokens that a change adds, below 0 for those it removes."""
-    if change.place[0] == "header" or change.kind in ("role", "renamed", "cache"):
+    """Return the tokens of the texts that a change adds, below 0 for those it removes.
+
+    Attachments are not counted, nor what a request needs around its messages.
+    """
+    if change.place[0] == HEADER or change.kind in ("role", "renamed", "cache"):
         return 0
-    return count(change.after or "") - count(change.before or "")
+    before, after = (_sent(text or "") for text in (change.before, change.after))
+    return count(after) - count(before)
 
 
-def _total(prompt: Rendered | PromptFile) -> tuple[int | None, str]:
-    if isinstance(prompt, Rendered):
-        return prompt.tokens.total, prompt.tokens.method
-    total = _TOTAL.fullmatch(dict(prompt.header).get("tokens", ""))
-    return (int(total[2].replace(",", "")), total[3]) if total else (None, "")
+def _sent(lines: str) -> str:
+    """Return lines of a file without those that only say what they are."""
+    return _KIND.sub("", _NOT_SENT.sub("", lines)) if "─" in lines else lines
+
+
+def as_json(value: attrs.AttrsInstance) -> dict[str, Any]:  # Any: JSON data
+    """Return the fields of a value as JSON data."""
+    return attrs.asdict(
+        value, value_serializer=lambda _, __, it: [*it] if type(it) is tuple else it
+    )

@@ -5,11 +5,13 @@ It is loaded with the option ``--prompt-report`` alone.
 
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
+import attrs
 import pytest
 
 from promptdsl.comparing import DiffReport, PromptComparison, diff
+from promptdsl.comparing.comparison import Status
 from promptdsl.comparing.matrix import applied, difference
 from promptdsl.comparing.snapshot_file import (
     PromptFile,
@@ -23,19 +25,26 @@ from promptdsl.testing.names import path_from
 from promptdsl.testing.run import REPORT, run_of
 
 
-class NotedPrompt(TypedDict):
-    """What is kept of a prompt until the end of the run, as xdist sends it: texts alone.
+@attrs.frozen
+class NotedPrompt:
+    """What is kept of a prompt until the end of the run, in texts: so xdist can send it.
 
-    ``before`` and ``after`` are whole files of a prompt that changed.
+    ``before`` and ``after`` are the whole files of a prompt that changed.
     """
 
     name: str
-    status: str
-    model: str
-    before: str
-    after: str
-    was: str
-    problem: str
+    status: Status
+    model: str = ""
+    before: str = ""
+    after: str = ""
+    was: str = ""
+    problem: str = ""
+
+    def comparison(self) -> PromptComparison:
+        """Return the prompt as reports have it; what changed is found now."""
+        found = diff(parse(self.before), parse(self.after)) if self.after else None
+        about = {"was": self.was, "problem": self.problem, "model": self.model}
+        return PromptComparison(self.name, self.status, found, **about)
 
 
 class RunReport:
@@ -66,9 +75,9 @@ class RunReport:
         for path, file in prompts:
             now = file if base is None else difference(base[1], file)
             prompt, before = self._compared(path, file, serialise(now), base)
-            if prompt["status"] == "added":
+            if prompt.status == "added":
                 for orphan in orphans(path, serialise(now))[:1]:
-                    prompt.update(status="renamed", was=self._name(orphan))
+                    prompt = attrs.evolve(prompt, status="renamed", was=self._name(orphan))
             noted.append(prompt)
             base = base or (before or file, file)
 
@@ -84,7 +93,7 @@ class RunReport:
         ``base`` is the prompt without a model, as it was stored and as it is.
         """
         model = dict(file.header).get("model", "").partition(" (")[0]
-        prompt = _noted(self._name(path), "same", model="" if model == "none" else model)
+        prompt = NotedPrompt(self._name(path), "same", "" if model == "none" else model)
         try:
             stored = lines_of(path.read_bytes())
             if (base is None or base[0] == base[1]) and is_same_snapshot(stored, now):
@@ -95,13 +104,11 @@ class RunReport:
             if base is not None:
                 before = applied(base[0], before)
         except FileNotFoundError:
-            prompt["status"] = "added"
-            return prompt, None
+            return attrs.evolve(prompt, status="added"), None
         except (OSError, SnapshotFormatError) as error:
-            prompt.update(status="unreadable", problem=str(error))
-            return prompt, None
-        prompt.update(status="changed", before=serialise(before), after=serialise(file))
-        return prompt, before
+            return attrs.evolve(prompt, status="unreadable", problem=str(error)), None
+        texts = {"before": serialise(before), "after": serialise(file)}
+        return attrs.evolve(prompt, status="changed", **texts), before
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -109,12 +116,13 @@ class RunReport:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Hang the prompts of a test on its report: so a worker of xdist sends them."""
         report = yield
-        report.prompts = self._of_tests.pop(item.nodeid, [])
+        noted = self._of_tests.pop(item.nodeid, ())
+        setattr(report, REPORT, [*map(attrs.asdict, noted)])
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the prompts of a test: one that differed in one of its runs does differ."""
-        self._add(getattr(report, "prompts", ()))
+        self._add(getattr(report, REPORT, ()))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # Any: xdist has no types
@@ -124,13 +132,15 @@ class RunReport:
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
         """Write the report, before an update deletes the snapshots that are not used."""
+        unused: list[Path] = []
         if self._config.pluginmanager.hasplugin("syrupy"):
-            unused = map(self._name, run_of(self._config).unused())
-            self._add([_noted(name, "removed") for name in unused if name not in self._prompts])
-        if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput[REPORT] = [
-                it for it in self._prompts.values() if it["status"] == "removed"
-            ]
+            unused = run_of(self._config).unused()
+        names = [name for name in map(self._name, unused) if name not in self._prompts]
+        removed = [attrs.asdict(NotedPrompt(name, "removed")) for name in names]
+        self._add(removed)
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[REPORT] = removed
         elif not self._config.option.collectonly:
             self._write(session)
         return (yield)
@@ -140,16 +150,17 @@ class RunReport:
         if self._told:
             terminalreporter.write_line(self._told)
 
-    def _add(self, prompts: Sequence[NotedPrompt]) -> None:
-        for prompt in prompts:
-            known = self._prompts.setdefault(prompt["name"], prompt)
-            if known["status"] in ("same", "removed"):
-                self._prompts[prompt["name"]] = prompt
+    def _add(self, prompts: Sequence[dict[str, Any]]) -> None:
+        for data in prompts:
+            prompt = NotedPrompt(**data)
+            known = self._prompts.setdefault(prompt.name, prompt)
+            if known.status in ("same", "removed"):
+                self._prompts[prompt.name] = prompt
 
     def _write(self, session: pytest.Session) -> None:
-        renamed = {prompt["was"] for prompt in self._prompts.values()}
+        renamed = {prompt.was for prompt in self._prompts.values()}
         names = sorted(self._prompts.keys() - renamed)
-        report = DiffReport(tuple(_comparison(self._prompts[name]) for name in names))
+        report = DiffReport(tuple(self._prompts[name].comparison() for name in names))
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_bytes(report.html.encode())
@@ -161,24 +172,3 @@ class RunReport:
 
     def _name(self, path: Path) -> str:
         return path_from(self._config.rootpath, path)
-
-
-def _noted(name: str, status: str, *, model: str = "") -> NotedPrompt:
-    return NotedPrompt(
-        name=name, status=status, model=model, before="", after="", was="", problem=""
-    )
-
-
-def _comparison(prompt: NotedPrompt) -> PromptComparison:
-    """Return a prompt of the report; the files of one that changed are compared now."""
-    found = None
-    if prompt["after"]:
-        found = diff(parse(prompt["before"]), parse(prompt["after"]))
-    return PromptComparison(
-        name=prompt["name"],
-        status=prompt["status"],  # type: ignore[arg-type]
-        diff=found,
-        was=prompt["was"],
-        problem=prompt["problem"],
-        model=prompt["model"],
-    )

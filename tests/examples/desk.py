@@ -19,10 +19,11 @@ STEP = re.compile(r"^```(diff|console)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 
 
 def copy_of_desk(folder: Path) -> Path:
-    """Return a copy of the project, with its files in the index of git."""
+    """Return a copy of the project, committed to the branch ``main`` of a repository of its own."""
     desk = folder / "support_desk"
     copytree(DESK, desk, ignore=ignore_patterns("__pycache__", ".*_cache"))
-    run(desk, "git init --quiet && git add --all")
+    run(desk, "git init --quiet --initial-branch main && git add --all")
+    run(desk, "git -c user.name=Ann -c user.email=ann@example.com commit --quiet -m Prompts")
     return desk
 
 

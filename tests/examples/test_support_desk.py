@@ -7,15 +7,20 @@ import pytest
 
 from tests.examples.desk import DESK, PAGE, change, copy_of_desk, page_today, run
 
-WORKFLOW = (DESK / ".github" / "workflows" / "tests.yml").read_text("utf-8")
-STEPS = [
-    "\n".join(line.strip() for line in step.removeprefix("|").strip().splitlines())
-    for step in re.findall(r"^ {8}run: (.*\n(?: {10}.*\n)*)", WORKFLOW, re.MULTILINE)
-]
+WORKFLOWS = DESK / ".github" / "workflows"
+TESTS, PROMPTS = ((WORKFLOWS / f"{name}.yml").read_text("utf-8") for name in ("tests", "prompts"))
 NEW_RULE = """\
 -            Item("If you do not know, say so.")
 +            Item("If you do not know, say so at once.")
 """
+
+
+def steps_of(workflow: str) -> list[str]:
+    """Return the commands of each step of a workflow."""
+    return [
+        "\n".join(line.strip() for line in step.removeprefix("|").strip().splitlines())
+        for step in re.findall(r"^ {8}run: (.*\n(?: {10}.*\n)*)", workflow, re.MULTILINE)
+    ]
 
 
 @pytest.mark.slow
@@ -28,7 +33,7 @@ def test_its_tests_pass(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_workflow_passes(tmp_path: Path) -> None:
     """The steps of the workflow but the one that installs run in a shell; nothing changed."""
-    _, test, show = STEPS
+    _, test, show = steps_of(TESTS)
     desk = copy_of_desk(tmp_path)
     assert (0, 0) == (run(desk, test)[0], run(desk, show)[0])
     assert (0, "") == run(desk, "git diff")
@@ -37,11 +42,32 @@ def test_the_workflow_passes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_workflow_shows_a_change(tmp_path: Path) -> None:
     """Where a snapshot is not up to date a step fails, and the next shows what would change."""
-    _, test, show = STEPS
+    _, test, show = steps_of(TESTS)
     desk = copy_of_desk(tmp_path)
     change(desk, NEW_RULE)
     assert (1, 0) == (run(desk, test)[0], (shown := run(desk, show))[0])
     assert 4 == shown[1].count("+- If you do not know, say so at once.\n")
+
+
+@pytest.mark.slow
+def test_the_workflow_on_prompts_tells_a_change(tmp_path: Path) -> None:
+    """Its step writes the summary of a pull request and the page; other prompts are no failure."""
+    _, tell = steps_of(PROMPTS)
+    here = 'BASE=main GITHUB_STEP_SUMMARY=summary.md'
+    desk = copy_of_desk(tmp_path)
+    assert (0, "") == run(desk, f"export {here}\n{tell}")
+    change(desk, NEW_RULE)
+    run(desk, "pytest -q --snapshot-update")
+    assert (0, "") == run(desk, f"export {here}\n{tell}")
+    summary = (desk / "summary.md").read_text("utf-8")
+    assert "`rules` changed alike in" in summary
+    assert "+- If you do not know, say so at once.\n" in summary
+    assert "<!doctype html>" in (desk / "prompts.html").read_text("utf-8").lower()
+
+
+def test_the_page_has_the_workflow() -> None:
+    """The workflow in the page is that of the project."""
+    assert f"```yaml\n{PROMPTS}```" in PAGE.read_text("utf-8")
 
 
 @pytest.mark.slow

@@ -1,0 +1,232 @@
+"""Where the shared prefix of two prompts ends, what a cache loses by it, and what a diff costs."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    CacheBreakpoint,
+    Event,
+    Rendered,
+    Section,
+    System,
+    Text,
+    Timeline,
+    Tool,
+    User,
+    UserAction,
+    Volatile,
+    diff,
+    render,
+)
+from promptdsl.comparing import PromptDiff, PromptFile, SharedPrefix, parse, serialise
+from tests.comparing.any_file import pairs
+from tests.providers.prompts import ANY_PROMPTS
+from tests.searching import examples
+
+CLAUDE = "claude-sonnet-4-5"
+RULES = " ".join(f"Rule {number}: be kind to everyone." for number in range(60))
+
+
+def support(
+    role: str = "You help.",
+    rules: str = RULES,
+    *,
+    question: str = "Hi",
+    is_role_marked: bool = False,
+    date: str = "2026-01-01",
+) -> Timeline:
+    """Return a prompt with a cache mark after its last section."""
+    with Timeline() as prompt:
+        with System():
+            Section("role", role, cache=is_role_marked)
+            with Section("rules", title="Rules"):
+                Text(rules)
+                Section("tone", "Be brief.", title="Tone", cache=True)
+            Text("Today is ", Volatile(date, label="date"), ".")
+        User(question)
+    return prompt
+
+
+def prefix(before: Any, after: Any, model: str | None = CLAUDE) -> SharedPrefix | None:
+    """Return the shared prefix of two prompts that are rendered for a model."""
+    return diff(render(before, model=model), render(after, model=model)).prefix
+
+
+def stored(rendered: Rendered) -> PromptFile:
+    """Return a prompt as its snapshot has it."""
+    return parse(serialise(diff(rendered, rendered).after))
+
+
+def of_snapshots(before: Any, after: Any) -> SharedPrefix | None:
+    """Return the shared prefix of the snapshots of two prompts."""
+    return diff(*(stored(render(prompt, model=CLAUDE)) for prompt in (before, after))).prefix
+
+
+def test_a_change_before_a_mark_loses_the_cached_prefix() -> None:
+    """One line says where the prefix ends, which mark is lost, and what is read anew once."""
+    assert str(prefix(support(), support(rules=f"{RULES} Never lie."))) == (
+        "the shared prefix ends at `rules`: 740 of 779 tokens; "
+        "the cached prefix up to `rules/tone` is lost, 758 tokens are read anew once"
+    )
+
+
+def test_what_is_before_a_mark_that_is_kept_is_not_read_anew() -> None:
+    """With a mark before the change, less is read anew than without."""
+    changed = f"Zero. {RULES}"
+    one = prefix(support("You help. " * 50), support("You help. " * 50, changed))
+    other = prefix(
+        support("You help. " * 50, is_role_marked=True),
+        support("You help. " * 50, changed, is_role_marked=True),
+    )
+    assert one is not None
+    assert other is not None
+    assert (one.lost_marks, other.lost_marks) == (("system > rules/tone",),) * 2
+    assert 150 < one.anew - other.anew < 250
+
+
+def test_a_change_after_all_marks_loses_none() -> None:
+    """The last question is another one: what is cached stays."""
+    found = prefix(support(), support(question="What is it?"))
+    assert found
+    assert (found.broken_by, found.lost_marks, found.anew) == ("user", (), 0)
+
+
+def test_a_volatile_value_ends_the_prefix_and_is_no_change() -> None:
+    """A clock is another text for a cache, though not for a reviewer."""
+    found = diff(*(render(support(date=day), model=CLAUDE) for day in ("Monday", "Friday")))
+    assert found.prefix
+    assert (found.sentence, found.prefix.broken_by) == ("", "system > (no section)")
+
+
+def test_a_mark_or_an_id_alone_ends_no_prefix() -> None:
+    """Neither is in the text that a cache compares."""
+    marked = prefix(support(), support(is_role_marked=True))
+    one, other = (Timeline(Event(UserAction("left"), id=id), User("Hi")) for id in ("a", "b"))
+    assert str(marked) == str(prefix(one, other)) == "the shared prefix is the whole prompt"
+
+
+def test_a_removed_section_is_named() -> None:
+    """What is not there any more has ended the prefix, not what comes after it."""
+    role, rules, tone = (Section(id, id) for id in ("role", "rules", "tone"))
+    found = prefix(
+        System(role, rules, tone), System(Section("role", "role"), Section("tone", "tone"))
+    )
+    assert found
+    assert found.broken_by == "system > rules"
+
+
+def test_two_models_share_no_prefix() -> None:
+    """Each model has a cache of its own."""
+    sides = [render(support(), model=model) for model in (CLAUDE, "gpt-5")]
+    assert diff(*sides).prefix is None
+    assert diff(*map(stored, sides)).prefix is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        support(rules=f"{RULES} Never lie."),
+        support(rules=f"Zero. {RULES}"),
+        support("You help a lot."),
+        support(question="Hello."),
+        System(Section("role", "You help.")),
+    ],
+)
+def test_snapshots_end_where_their_requests_end(after: Any) -> None:
+    """The estimate from snapshots names the same place and marks, and nearly the same tokens."""
+    exact, estimate = prefix(support(), after), of_snapshots(support(), after)
+    assert exact is not None
+    assert estimate is not None
+    assert (estimate.broken_by, estimate.lost_marks) == (exact.broken_by, exact.lost_marks)
+    assert abs(estimate.behind - exact.behind) < 30
+
+
+def test_tools_come_before_everything() -> None:
+    """The order is that of a cache: tools, system text, messages."""
+    before, after = (
+        Timeline(
+            *support().content,
+            Tool(name="lookup", description=text, input_schema={"type": "object"}),
+        )
+        for text in ("Look.", "Find.")
+    )
+    found = prefix(before, after)
+    assert found
+    assert (found.broken_by, found.lost_marks) == ("tools > tool lookup", ("system > rules/tone",))
+
+
+def test_totals_are_exact_for_prompts_and_rounded_for_snapshots() -> None:
+    """A tilde tells which is which."""
+    before, after = (render(support(question=text), model="gpt-5") for text in ("Hi", "Hi all"))
+    assert str(diff(before, after).tokens) == "574 -> 575 tokens (o200k_base)"
+    assert str(diff(stored(before), stored(after)).tokens) == "~580 -> ~580 tokens (o200k_base)"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        support(rules=f"{RULES} {RULES}"),
+        support(rules="None."),
+        System(Section("role", "You help.")),
+        Timeline(*support().content, User("One more question. " * 20)),
+        Timeline(System(Section("other", RULES, CacheBreakpoint()), Text("All new."))),
+    ],
+)
+def test_the_tokens_of_the_changes_add_up_to_the_difference(after: Any) -> None:
+    """What each change adds is nearly what the totals differ by."""
+    found = diff(render(support(), model="gpt-5"), render(after, model="gpt-5"))
+    shift = (found.tokens.after or 0) - (found.tokens.before or 0)
+    assert abs(sum(map(found.tokens_of, found.changes)) - shift) <= 12
+
+
+def is_plain(found: PromptDiff) -> bool:
+    """Tell whether a diff as JSON data is the same after its way through JSON."""
+    data = found.to_dict()
+    return bool(json.loads(json.dumps(data)) == data)
+
+
+def is_sound(found: SharedPrefix | None) -> bool:
+    """Tell whether the tokens of a prefix are possible."""
+    return found is None or (
+        0 <= found.shared
+        and 0 <= found.behind
+        and 0 <= found.anew <= found.shared + found.behind
+        and bool(found.broken_by) >= bool(found.lost_marks)
+    )
+
+
+@examples(100)
+@given(pairs())
+def test_any_two_snapshots_have_a_plain_diff(files: tuple[PromptFile, PromptFile]) -> None:
+    """Its data is plain JSON, its prefix is possible; equal ones share everything."""
+    found, same = diff(*files), diff(files[0], files[0])
+    assert is_plain(found)
+    assert is_sound(found.prefix)
+    assert same.prefix
+    assert (same.prefix.broken_by, same.prefix.behind) == ("", 0)
+
+
+PROVIDERS = (
+    *(None, "openai", "openai_responses", "openai_compatible", "anthropic", "gemini", "bedrock"),
+    "chat_template",
+)
+
+
+@pytest.mark.slow
+@examples(100)
+@given(ANY_PROMPTS, ANY_PROMPTS, st.sampled_from(PROVIDERS))
+def test_any_two_prompts_have_a_plain_diff(before: Any, after: Any, provider: Any) -> None:
+    """Its data is plain JSON, and its prefix is possible, also with one side from a snapshot."""
+    one, other = (render(prompt, provider=provider) for prompt in (before, after))
+    found, same, mixed = diff(one, other), diff(one, one), diff(stored(one), other)
+    assert is_plain(found)
+    assert is_plain(mixed)
+    assert is_sound(found.prefix)
+    assert is_sound(mixed.prefix)
+    assert not same
+    assert same.prefix
+    assert same.prefix.broken_by == ""

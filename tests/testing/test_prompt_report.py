@@ -1,0 +1,146 @@
+"""The page on the prompts of a run of pytest: ``--prompt-report=FILE``."""
+
+import re
+
+import pytest
+
+from tests.testing.projects import Project
+
+TESTS = """
+RULE = "Be kind."
+
+def support(question):
+    return Timeline(System(Section("rules", RULE)), User(question), Event(UserAction("left")))
+
+def test_one(prompt_snapshot):
+    prompt_snapshot(support("one"))
+
+@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5")
+def test_models(prompt_snapshot):
+    prompt_snapshot(support("two"))
+
+def test_same(prompt_snapshot):
+    prompt_snapshot(User("same"))
+"""
+FOLDER = "__snapshots__/test_a/"
+
+
+@pytest.fixture
+def changed(project: Project) -> Project:
+    """Return a project with a rule that changed after its snapshots were written."""
+    project.write(test_a=TESTS)
+    project.update()
+    project.write(test_a=TESTS.replace("kind", "brief"))
+    return project
+
+
+def counts(project: Project, file: str = "report.html") -> dict[str, int]:
+    """Return how many prompts the page of a run has of each kind."""
+    page = project.folder.joinpath(file).read_text("utf-8")
+    return {it[1]: int(it[0]) for it in re.findall(r"<b>(\d+)</b> (\w+)</li>", page)}
+
+
+def names(project: Project, status: str) -> list[str]:
+    """Return the names of the prompts of one kind."""
+    page = project.folder.joinpath("report.html").read_text("utf-8")
+    cards = re.findall(rf"<h3>(.*?)</h3>[^\n]*<span class={status}>", page)
+    return [re.sub("<.*?>", "", card).removeprefix(FOLDER) for card in cards]
+
+
+def test_a_rule_that_changed(changed: Project) -> None:
+    """It is shown once, with the prompts it is in, those of models too; the run tells the file."""
+    told = changed.run("--prompt-report=report.html")
+    assert f"prompt report: {changed.folder}/report.html" in told
+    assert {"changed": 4, "same": 1} == counts(changed)
+    models = [f"test_models{model}.prompt.txt" for model in (".claude-opus-5-5", ".gpt-5", "")]
+    assert [*models, "test_one.prompt.txt"] == names(changed, "changed")
+    page = changed.folder.joinpath("report.html").read_text("utf-8")
+    assert 1 == page.count("<td>Be <del>kind</del>.</td><td>Be <ins>brief</ins>.</td>")
+
+
+def test_an_update_is_reported(changed: Project) -> None:
+    """The page of an update is that of the failing run before it; then nothing differs."""
+    changed.run("--prompt-report=before.html")
+    changed.update("--prompt-report=report.html")
+    before, update = (
+        changed.folder.joinpath(f"{name}.html").read_bytes() for name in ("before", "report")
+    )
+    assert before == update
+    changed.run("--prompt-report=report.html")
+    assert {"same": 5} == counts(changed)
+
+
+@pytest.mark.slow
+def test_workers_of_xdist(changed: Project) -> None:
+    """With workers the page is the same."""
+    changed.write(test_a=TESTS.replace("kind", "brief").replace("_same", "_new"))
+    changed.run("--prompt-report=alone.html", apart=True)
+    changed.run("--prompt-report=report.html", "-n", "2", apart=True)
+    alone, workers = (
+        changed.folder.joinpath(f"{name}.html").read_bytes() for name in ("alone", "report")
+    )
+    assert {"changed": 4, "renamed": 1} == counts(changed)
+    assert alone == workers
+
+
+def test_prompts_that_come_and_go(project: Project) -> None:
+    """A new prompt, one whose test is gone, one whose test was renamed."""
+    project.write(test_a=TESTS)
+    project.update()
+    new = TESTS.replace("test_one", "test_new").replace('"one"', '"new"')
+    project.write(test_a=new.replace("test_same", "test_other"))
+    project.run("--prompt-report=report.html")
+    assert ["test_new.prompt.txt"] == names(project, "added")
+    assert ["test_one.prompt.txt"] == names(project, "removed")
+    assert ["test_other.prompt.txt"] == names(project, "renamed")
+    assert {"added": 1, "removed": 1, "renamed": 1, "same": 3} == counts(project)
+
+
+def test_snapshots_that_cannot_be_read(changed: Project) -> None:
+    """A file that is none, and one with a merge conflict, are named with the reason."""
+    folder = changed.folder / FOLDER
+    folder.joinpath("test_one.prompt.txt").write_text("no snapshot\n")
+    same = folder / "test_same.prompt.txt"
+    same.write_text(same.read_text().replace("same", "<<<<<<< a\nsame\n>>>>>>> b"))
+    changed.run("--prompt-report=report.html")
+    assert ["test_one.prompt.txt", "test_same.prompt.txt"] == names(changed, "unreadable")
+    page = changed.folder.joinpath("report.html").read_text("utf-8")
+    assert "line 1 of the snapshot is not &#x27;---&#x27;" in page
+    assert "the marks of a merge conflict" in page
+
+
+def test_the_folder_of_the_report_is_made(changed: Project) -> None:
+    """A path with folders that are not there yet is fine."""
+    changed.run("--prompt-report=build/prompts/report.html")
+    assert {"changed": 4, "same": 1} == counts(changed, "build/prompts/report.html")
+
+
+def test_a_report_that_cannot_be_written(changed: Project) -> None:
+    """A folder is refused before the first test; what is in the way later is told at the end."""
+    told = changed.pytester.runpytest_inprocess(f"--prompt-report={changed.folder}")
+    told.stderr.fnmatch_lines(
+        ["ERROR: --prompt-report=* names no file: write --prompt-report=prompts.html"]
+    )
+    told = changed.pytester.runpytest_inprocess("--prompt-report=test_a.py/report.html")
+    told.stdout.fnmatch_lines(["the prompt report */test_a.py/report.html cannot be written: *"])
+
+
+def test_a_run_without_snapshots(project: Project) -> None:
+    """The page says that there was nothing to compare."""
+    project.write(test_a="def test_nothing(): pass")
+    project.run("--prompt-report=report.html")
+    page = project.folder.joinpath("report.html").read_text("utf-8")
+    assert "<h1>No difference in 0 prompts</h1>" in page
+
+
+@pytest.mark.slow
+def test_the_report_is_loaded_with_its_option_alone(project: Project) -> None:
+    """A run without the option loads nothing that compares prompts."""
+    body = """
+import sys
+
+def test_loaded(prompt_snapshot):
+    assert [] == [it for it in sys.modules if it.startswith("promptdsl") and it.endswith(".report")]
+"""
+    project.write(test_a=body)
+    assert "1 passed" in project.run(apart=True)
