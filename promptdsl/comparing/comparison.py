@@ -1,6 +1,6 @@
 """One prompt of a report: what became of it, and how it differs."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -23,3 +23,8 @@ class PromptComparison:
     was: str = ""
     problem: str = ""
     model: str = ""
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data
+        """Return the prompt as JSON data."""
+        fields = attrs.asdict(self, filter=lambda field, _: field.name != "diff")
+        return {**fields, "diff": self.diff.to_dict() if self.diff else None}

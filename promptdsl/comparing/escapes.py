@@ -56,6 +56,17 @@ def shown(text: str, *, one_line: bool = False) -> str:
     return INVISIBLE.sub(lambda match: escape(match[1]) if match[1] else match[0], text)
 
 
+def printable(text: str) -> str:
+    r"""Return lines of a file that anybody may have written, with no character that is unseen.
+
+    The signs that are in them stay.
+
+    >>> printable("Today is ⟦date⟧.\x1b[2J")
+    'Today is ⟦date⟧.⟦ESC⟧[2J'
+    """
+    return "⟦".join(map(shown, text.split("⟦")))
+
+
 def ended(text: str) -> str:
     r"""Return text with the blanks at the end of each line in the alphabet.
 

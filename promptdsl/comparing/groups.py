@@ -1,13 +1,14 @@
 """Groups of equal changes in many prompts."""
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl.comparing.changes import Change
+from promptdsl.comparing.changes import HEADER, Change
 from promptdsl.comparing.lines import hunks_of
 from promptdsl.comparing.prompt_diff import PromptDiff
+from promptdsl.comparing.text import sentence
 
 Edits: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 """The removed and the added lines of each hunk of a change."""
@@ -17,38 +18,101 @@ Edits: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 class ChangeGroup:
     """Changes that are equal in several prompts: of one kind, at one place, with the same edits.
 
-    ``edits`` are the removed and the added lines of each hunk, without the equal lines around them.
-    ``prompts`` are the numbers of the prompts in the report, ``tokens`` what each of them gains by
-    the change.
+    ``change`` is that of the first prompt. ``edits`` are the removed and the added lines of each
+    hunk, without the equal lines around them. ``prompts`` are the numbers of the prompts in the
+    report, ``tokens`` what each of them gains by the change, ``lost`` the numbers of those whose
+    cached prefix it breaks.
     """
 
     change: Change
     edits: Edits
     prompts: tuple[int, ...]
     tokens: tuple[int, ...]
+    lost: tuple[int, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The group in one sentence: the change, in how many prompts, and what it costs each."""
+        prompts, lost = len(self.prompts), len(self.lost)
+        is_text = self.change.kind == "changed" and self.change.place[0] != HEADER
+        what = f"`{self.change.place[-1]}` changed" if is_text else sentence([self.change])
+        alike = " alike" if is_text and prompts > 1 else ""
+        text = f"{what}{alike} in {prompts:,} prompt{'s' if prompts != 1 else ''}"
+        costs = [
+            f"{tokens_each(self.tokens)}{' each' if prompts > 1 else ''}"
+            if any(self.tokens)
+            else "",
+            f"{lost:,} lose{'' if lost > 1 else 's'} the cached prefix" if lost else "",
+        ]
+        return ": ".join(filter(None, (text, "; ".join(filter(None, costs)))))
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data
+        """Return the group as JSON data."""
+        edits = [{"removed": [*removed], "added": [*added]} for removed, added in self.edits]
+        return {
+            "sentence": self.sentence,
+            "change": attrs.asdict(self.change),
+            "edits": edits,
+            "prompts": [*self.prompts],
+            "tokens": [*self.tokens],
+            "lost": [*self.lost],
+        }
 
 
 def groups_of(diffs: Sequence[PromptDiff | None]) -> tuple[ChangeGroup, ...]:
-    """Return the groups, those of most prompts first; ``None`` stands for a prompt without diff."""
-    found: dict[object, list[tuple[int, Change]]] = {}
+    """Return the groups, those of most prompts first; ``None`` stands for a prompt without diff.
+
+    The total in the header is left out: it follows from the other changes.
+    """
+    found: dict[object, list[tuple[int, PromptDiff, Change]]] = {}
     for number, diff in enumerate(diffs):
-        for change in diff.changes if diff else ():
-            if not change.minor and change.place != ("header", "tokens"):
-                key = change.kind, change.place, change.was, change.now, edits_of(change)
-                found.setdefault(key, []).append((number, change))
-    groups = [
-        ChangeGroup(
-            members[0][1],
-            edits_of(members[0][1]),
-            tuple(number for number, _ in members),
-            tuple(diff.tokens_of(it) for number, it in members if (diff := diffs[number])),
-        )
-        for members in found.values()
-    ]
-    return tuple(sorted(groups, key=lambda group: -len(group.prompts)))
+        if diff is None:
+            continue
+        for change in own_changes(diff):
+            found.setdefault(key_of(change), []).append((number, diff, change))
+    return tuple(sorted(map(_group, found.values()), key=lambda group: -len(group.prompts)))
+
+
+def own_changes(diff: PromptDiff) -> Iterator[Change]:
+    """Yield the changes that follow from no other, without that of the total in the header."""
+    for change in diff.changes:
+        if not change.minor and change.place != (HEADER, "tokens"):
+            yield change
+
+
+def key_of(change: Change) -> tuple[object, ...]:
+    """Return what is the same for equal changes."""
+    return change.kind, change.place, change.was, change.now, edits_of(change)
 
 
 def edits_of(change: Change) -> Edits:
     """Return the removed and the added lines of each hunk of a change."""
     hunks = hunks_of(change)
     return tuple((tuple(hunk.removed), tuple(hunk.added)) for hunk in hunks if hunk[1] or hunk[2])
+
+
+def tokens_each(tokens: Sequence[int]) -> str:
+    """Return what prompts gain: one figure, or the least and the most of them.
+
+    >>> tokens_each([12, 12]), tokens_each([-1]), tokens_each([10, 1400])
+    ('+12 tokens', '-1 token', '+10 to +1,400 tokens')
+    """
+    figures = [f"{figure:+,}" for figure in sorted({min(tokens), max(tokens)})]
+    return f"{' to '.join(figures)} token{'' if figures in (['+1'], ['-1']) else 's'}"
+
+
+def _group(members: Sequence[tuple[int, PromptDiff, Change]]) -> ChangeGroup:
+    change = members[0][2]
+    return ChangeGroup(
+        change,
+        edits_of(change),
+        tuple(number for number, _, _ in members),
+        tuple(diff.tokens_of(change) for _, diff, change in members),
+        tuple(dict.fromkeys(number for number, diff, it in members if _breaks(diff, it))),
+    )
+
+
+def _breaks(diff: PromptDiff, change: Change) -> bool:
+    """Return whether a change is what broke the cached prefix of a prompt."""
+    prefix = diff.prefix
+    return bool(prefix and prefix.lost_marks and prefix.broken_by == " > ".join(change.place))

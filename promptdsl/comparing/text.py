@@ -2,12 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from promptdsl.comparing.changes import HEADER, Change, changes, sources
+from promptdsl.comparing.changes import HEADER, Change, Place, changes, sources
 from promptdsl.comparing.lines import AROUND, WordHunk, hunks_of, rows_of
 from promptdsl.comparing.snapshot_file import PromptFile
+from promptdsl.foundation.source import Source
 
 LONG = 60
 """The characters from which on a changed line is followed by its changed words."""
@@ -46,10 +47,20 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     - Hi
     + Hello
     """
-    found = [change for change in changes(expected, actual) if not change.minor]
-    if not found:
-        return ""
-    lines, written_at = [sentence(found, exact)], sources(actual)
+    return changes_text(changes(expected, actual), actual, exact=exact)
+
+
+def changes_text(found: Iterable[Change], actual: PromptFile, *, exact: int | None = None) -> str:
+    """Return the sentence of some changes, then each at its place; empty for none."""
+    told = [change for change in found if not change.minor]
+    return "\n".join([sentence(told, exact), *change_lines(told, sources(actual))]) if told else ""
+
+
+def change_lines(found: Iterable[Change], written_at: Mapping[Place, Source]) -> Iterator[str]:
+    """Yield the lines of changes: before those of each place an empty one, and the place.
+
+    What the sentence tells whole, such as another model, has none.
+    """
 
     def heading(change: Change) -> str:
         if change.place[0] == HEADER:
@@ -60,10 +71,9 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
         return " > ".join(change.place) + (f" ({line})" if line else "")
 
     for place, group in groupby((it for it in found if not _is_short(it)), key=heading):
-        lines += ("", place)
+        yield from ("", place)
         for change in group:
-            lines += _body(change)
-    return "\n".join(lines)
+            yield from _body(change)
 
 
 def sentence(found: Sequence[Change], exact: int | None = None) -> str:

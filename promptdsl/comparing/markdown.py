@@ -1,0 +1,129 @@
+"""The Markdown of a report, for the summary or a comment of a pull request on GitHub.
+
+Prompts and names are written by anybody: text of a prompt is in a fence longer than its runs of
+backticks, each name and sentence is HTML with entities, which means the same in a table and in a
+``<summary>``.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from promptdsl.comparing.changes import Change, sources
+from promptdsl.comparing.escapes import printable
+from promptdsl.comparing.report_text import (
+    costs_of,
+    name_of_prompt,
+    tokens_text,
+    what_changed,
+)
+from promptdsl.comparing.text import change_lines
+
+if TYPE_CHECKING:
+    from promptdsl.comparing.comparison import PromptComparison
+    from promptdsl.comparing.report import DiffReport
+
+LIMIT = 65_000
+"""The characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""
+TABLE = LIMIT - 5_000
+"""The characters that the table may reach."""
+LINES = 200
+"""The lines of a change that are shown."""
+_MEANS_SOMETHING = re.compile(
+    r"[\\`*{}\[\]<>&|~!#@$^\n]|:(?=\S)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE
+)
+
+
+def report_markdown(report: "DiffReport") -> str:
+    """Return the Markdown of a report; what GitHub has no room for is counted at its end."""
+    text = f"### {escaped(report.sentence)}\n"
+    text += "".join(f"\n{escaped(line)}\n" for line in report.costs)
+    table, left_rows = _table(report, TABLE - len(text))
+    room, left_details, details = LIMIT - len(text) - len(table) - 500, 0, ""
+    for detail in _details(report):
+        if len(details) + len(detail) <= room:
+            details += detail
+        else:
+            left_details += 1
+    left = [
+        f"{left_rows:,} prompts of the table" if left_rows else "",
+        f"the lines of {left_details:,} changes" if left_details else "",
+    ]
+    said = " and ".join(filter(None, left))
+    note = f"\nLeft out, as a comment has room for 65,536 characters: {said}.\n" if said else ""
+    return text + details + table + note
+
+
+def escaped(text: str) -> str:
+    """Return a line as HTML in Markdown: names in backticks as code, the rest as plain text.
+
+    >>> escaped("`rules|1` added; <b> @ada")
+    '<code>rules&#124;1</code> added; &#60;b&#62; &#64;<!-- -->ada'
+    """
+    pieces = re.split(r"`([^`]*)`", printable(text))
+    return "".join(
+        # A comment after the sign, so that nobody is called.
+        f"<code>{_entities(piece)}</code>"
+        if number % 2
+        else re.sub(r"&#(?:64|35);", r"\g<0><!-- -->", _entities(piece))
+        for number, piece in enumerate(pieces)
+    )
+
+
+def fenced(lines: Iterable[str]) -> str:
+    """Return lines of prompts as a fence that none of them can end."""
+    text = printable("\n".join(lines))
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
+    return f"{fence}diff\n{text}\n{fence}\n"
+
+
+def _table(report: "DiffReport", room: int) -> tuple[str, int]:
+    """Return the table of the prompts that differ, and how many it has no room for."""
+    rows, left = "", 0
+    for prompt in report.prompts:
+        if prompt.status == "same":
+            continue
+        tokens = tokens_text(prompt.diff.tokens) if prompt.diff else ""
+        cells = _code(name_of_prompt(prompt)), escaped(tokens), escaped(what_changed(prompt))
+        row = f"| {' | '.join(cells)} |\n"
+        if len(rows) + len(row) <= room:
+            rows += row
+        else:
+            left += 1
+    return f"\n| prompt | tokens | what changed |\n|---|---|---|\n{rows}" if rows else "", left
+
+
+def _details(report: "DiffReport") -> Iterable[str]:
+    """Yield what can be opened: the shared changes, then what each prompt has alone."""
+    for group in report.shared:
+        first = report.prompts[group.prompts[0]]
+        names = [_code(name_of_prompt(report.prompts[it])) for it in dict.fromkeys(group.prompts)]
+        yield _detail(escaped(group.sentence), [group.change], [f"In {', '.join(names)}."], first)
+    for number, prompt in enumerate(report.prompts):
+        own = report.alone(number)
+        if prompt.diff and own:
+            title = f"{_code(name_of_prompt(prompt))}: {escaped(what_changed(prompt))}"
+            yield _detail(title, own, [*map(escaped, costs_of(prompt.diff))], prompt)
+
+
+def _detail(
+    title: str,
+    changes: Sequence[Change],
+    below: Sequence[str],
+    prompt: "PromptComparison",
+) -> str:
+    written_at = sources(prompt.diff.after) if prompt.diff else {}
+    lines = [*change_lines(changes, written_at)][1:]
+    if len(lines) > LINES:
+        lines = [*lines[:LINES], f"… {len(lines) - LINES:,} more lines"]
+    paragraphs = [fenced(lines)] if lines else []
+    body = "\n".join([*paragraphs, *(f"{line}\n" for line in below)])
+    return f"\n<details>\n<summary>{title}</summary>\n\n{body}\n</details>\n"
+
+
+def _code(name: str) -> str:
+    return f"<code>{_entities(printable(name))}</code>"
+
+
+def _entities(text: str) -> str:
+    return _MEANS_SOMETHING.sub(lambda match: f"&#{ord(match[0])};", text)

@@ -1,0 +1,87 @@
+"""The text of a report: what many prompts have in common first, then what each has alone."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from promptdsl.comparing.changes import sources
+from promptdsl.comparing.escapes import printable, shown
+from promptdsl.comparing.groups import ChangeGroup, own_changes
+from promptdsl.comparing.prompt_diff import PromptDiff
+from promptdsl.comparing.text import change_lines, sentence
+from promptdsl.comparing.tokens import TokenShift
+
+if TYPE_CHECKING:
+    from promptdsl.comparing.comparison import PromptComparison
+    from promptdsl.comparing.report import DiffReport
+
+
+def report_text(report: "DiffReport") -> str:
+    """Return the text of a report; that of one prompt is its diff, with tokens and prefix."""
+    if len(report.prompts) == 1 and (diff := report.prompts[0].diff):
+        return printable("\n".join([str(diff), *_after(costs_of(diff))]))
+    lines = [report.sentence, *report.costs]
+    for group in report.shared:
+        lines += ("", *_of_group(group, report))
+    for number, prompt in enumerate(report.prompts):
+        lines += _alone(number, prompt, report)
+    return printable("\n".join(lines))
+
+
+def name_of_prompt(prompt: "PromptComparison") -> str:
+    """Return the name of a prompt in one line, with its model where the name has it not."""
+    name, model = (shown(text, one_line=True) for text in (prompt.name, prompt.model))
+    return name if model in name else f"{name} ({model})"
+
+
+def what_changed(prompt: "PromptComparison") -> str:
+    """Return the sentence of a prompt: of its diff, or that it came, went, or cannot be read."""
+    told = {"added": "added", "removed": "removed"}.get(prompt.status, "")
+    if prompt.status == "renamed":
+        told = f"renamed from `{shown(prompt.was, one_line=True)}`"
+    elif prompt.status == "unreadable":
+        told = "cannot be read"
+    problem = shown(prompt.problem, one_line=True)
+    said = "; ".join(filter(None, (told, prompt.diff.sentence if prompt.diff else "")))
+    return ": ".join(filter(None, (said, problem))) or "changed"
+
+
+def tokens_text(tokens: TokenShift) -> str:
+    """Return the totals of a diff; empty where none is known."""
+    return "" if (tokens.before, tokens.after) == (None, None) else str(tokens)
+
+
+def costs_of(diff: PromptDiff) -> list[str]:
+    """Return what a diff costs, in lines: its tokens, and where the shared prefix ends."""
+    prefix = diff.prefix
+    return [it for it in (tokens_text(diff.tokens), str(prefix) if prefix else "") if it]
+
+
+def _of_group(group: ChangeGroup, report: "DiffReport") -> Iterator[str]:
+    """Yield the sentence of a group, its lines, and its prompts."""
+    yield group.sentence
+    first = report.prompts[group.prompts[0]].diff
+    yield from [*change_lines([group.change], sources(first.after) if first else {})][1:]
+    yield "in"
+    for number in dict.fromkeys(group.prompts):
+        lost = ", which loses the cached prefix" if number in group.lost else ""
+        yield f"  {name_of_prompt(report.prompts[number])}{lost}"
+
+
+def _alone(number: int, prompt: "PromptComparison", report: "DiffReport") -> Iterator[str]:
+    """Yield what a prompt shares with no other; nothing if there is none."""
+    diff = prompt.diff
+    if prompt.status == "same":
+        return
+    own = report.alone(number)
+    above = sum(1 for _ in own_changes(diff)) - len(own) if diff else 0
+    if above and not own and prompt.status == "changed":
+        return
+    told = f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
+    yield from ("", f"{name_of_prompt(prompt)}: {told}")
+    if diff:
+        yield from [*change_lines(own, sources(diff.after))][1:]
+        yield from costs_of(diff)
+
+
+def _after(lines: list[str]) -> list[str]:
+    return ["", *lines] if lines else []
