@@ -13,7 +13,7 @@ from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json, visible
 from promptdsl.cli.stubs import stub_text
 from promptdsl.comparing.canonical import prompt_file
-from promptdsl.comparing.changes import changes
+from promptdsl.comparing.changes import NamedEntry, changes, named
 from promptdsl.comparing.escapes import NAMES, alias, ended, shown
 from promptdsl.comparing.lines import rows_of
 from promptdsl.comparing.matrix import BASE_LINE, applied, difference
@@ -282,6 +282,7 @@ __all__ = [
     "LimitNode",
     "Margin",
     "Memory",
+    "NamedEntry",
     "Page",
     "Piece",
     "PromptFile",
@@ -412,6 +413,7 @@ __all__ = [
     "minimal_body",
     "models_module",
     "name_of",
+    "named",
     "narrate",
     "nearest",
     "neutralised",

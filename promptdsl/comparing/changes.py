@@ -88,11 +88,12 @@ class NamedEntry:
         self.items: list[int] = []
         """The number of each part as an item."""
         self.cache: list[CacheMark] = []
+        is_tool = entry.title == "tools"
         for part in entry.parts:
             item = len(self.parts) + len(self.cache)
             if part.mark.startswith(CACHE):
                 self.cache.append(CacheMark(part.mark, part.text, len(self.parts) - 1, item))
-            elif self.parts and entry.title == "tools" and not part.mark.startswith(TOOL):
+            elif is_tool and self.items[-1:] == [item - 1] and not part.mark.startswith(TOOL):
                 # What a tool takes belongs to it.
                 tool = self.parts[-1]
                 text = "\n".join(filter(None, (tool.text, _lines(part))))
@@ -399,13 +400,15 @@ class PlacedMark(NamedTuple):
 def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> list[PlacedMark]:
     marks: list[PlacedMark] = []
     for number, entry in enumerate(entries):
-        for index, mark in enumerate(entry.cache):
+        seen = Counter[int]()
+        for mark in entry.cache:
             anchor: tuple[object, ...] = number, mark.after
             follows = False
             if kept is not None:
                 anchor, follows = kept.get((number, mark.after), (("new", *anchor), False))
             # Two marks after one part differ in their number.
-            anchor = *anchor, sum(it.after == mark.after for it in entry.cache[:index])
+            anchor = *anchor, seen[mark.after]
+            seen[mark.after] += 1
             place, at = entry.place(mark.after), (number, mark.item)
             marks.append(PlacedMark(anchor, mark.mark, mark.text, place, at, follows))
     return marks

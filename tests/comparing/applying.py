@@ -11,17 +11,17 @@ Texts: TypeAlias = dict[object, str]
 """Texts by their position before, or, of those that came, by their change."""
 
 
-class Form(NamedTuple):
+class Counted(NamedTuple):
     """A prompt as changes count it: the lines of the header, and the text of each message."""
 
     header: list[str]
     messages: list[str]
 
 
-def form_of(file: PromptFile) -> Form:
+def counted(file: PromptFile) -> Counted:
     """Return a file as changes count it."""
     messages = ["\n".join([f"──▶ {entry.title}", *_items(entry)]) for entry in named(file)]
-    return Form([": ".join(line) for line in file.header], messages)
+    return Counted([": ".join(line) for line in file.header], messages)
 
 
 def _items(entry: NamedEntry) -> Iterator[str]:
@@ -35,7 +35,7 @@ def _lines(mark: str, text: str) -> str:
     return "\n".join(filter(None, (mark, text)))
 
 
-def applied_to(before: PromptFile, changes: Sequence[Change]) -> Form:
+def applied_to(before: PromptFile, changes: Sequence[Change]) -> Counted:
     """Return what changes make of a file, by their positions and texts alone."""
     header = [change for change in changes if change.place[0] == "header"]
     beside = [change for change in changes if change.place[0] != "header"]
@@ -61,7 +61,7 @@ def applied_to(before: PromptFile, changes: Sequence[Change]) -> Form:
         # An added message has all its items already.
         inside = _order(here, items, number) if key[0] != "new" else []
         new_messages.append("\n".join([titles[key], *(texts[it] for it in inside)]))
-    return Form(new_header, new_messages)
+    return Counted(new_header, new_messages)
 
 
 def _edit(texts: Texts, changes: Iterable[Change]) -> None:
