@@ -26,7 +26,8 @@ def report_text(report: ComparedPrompts) -> str:
 def name_of_prompt(prompt: PromptComparison) -> str:
     """Return the name of a prompt in one line, with its model where the name has it not."""
     name, model = (shown(text, one_line=True) for text in (prompt.name, prompt.model))
-    return name if model in name else f"{name} ({model})"
+    is_named = model.partition(" ")[0] in name
+    return name if is_named or model == "none" else f"{name} [{model}]"
 
 
 def what_changed(prompt: PromptComparison) -> str:

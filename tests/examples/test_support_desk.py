@@ -53,15 +53,15 @@ def test_the_workflow_shows_a_change(tmp_path: Path) -> None:
 def test_the_workflow_on_prompts_tells_a_change(tmp_path: Path) -> None:
     """Its step writes the summary of a pull request and the page; other prompts are no failure."""
     _, tell = steps_of(PROMPTS)
-    here = 'BASE=main GITHUB_STEP_SUMMARY=summary.md'
+    here = "BASE=main GITHUB_STEP_SUMMARY=summary.md"
     desk = copy_of_desk(tmp_path)
     assert (0, "") == run(desk, f"export {here}\n{tell}")
     change(desk, NEW_RULE)
     run(desk, "pytest -q --snapshot-update")
     assert (0, "") == run(desk, f"export {here}\n{tell}")
     summary = (desk / "summary.md").read_text("utf-8")
-    assert "`rules` changed alike in" in summary
-    assert "+- If you do not know, say so at once.\n" in summary
+    assert "<code>rules</code> changed alike in" in summary
+    assert "+ - If you do not know, say so at once.\n" in summary
     assert "<!doctype html>" in (desk / "prompts.html").read_text("utf-8").lower()
 
 
