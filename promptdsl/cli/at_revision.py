@@ -19,7 +19,7 @@ from promptdsl.cli.git import Repository
 from promptdsl.cli.options import rendered_target
 from promptdsl.comparing import PromptFile, parse, prompt_file, serialise
 
-CHILD = "from promptdsl.cli.at_revision import child; child()"
+CHILD = "import sys; sys.path[:] = {paths}; from promptdsl.cli.at_revision import child; child()"
 
 
 class RevisionError(UsageError):
@@ -41,7 +41,7 @@ def rendered_at(
             raise UsageError(f"{revision} has no folder {repository.inside}")
         answer = files.parent / "answer.json"
         task = {
-            "target": target,
+            "target": _moved_target(target, repository.root, files),
             "props": props,
             "arguments": {key: value for key, value in vars(arguments).items() if key != "run"},
             "working_tree": str(repository.root.resolve()),
@@ -62,7 +62,7 @@ def _run(task: str, here: Path, seconds: float, name: str) -> None:
     """Run the process; after the time limit it ends, with all that it started."""
     # A folder named like this package in the checkout must not be imported in its place.
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", CHILD],
+        [sys.executable, "-P", "-c", CHILD.format(paths=[*map(os.path.abspath, sys.path)])],
         stdin=subprocess.PIPE,
         stdout=2,
         cwd=here,
@@ -117,6 +117,12 @@ def _moved(paths: Iterable[str], tree: Path, checkout: Path) -> list[str]:
     return moved
 
 
+def _moved_target(target: str, tree: Path, checkout: Path) -> str:
+    """Return a TARGET whose full path is in the working tree as that of the checkout."""
+    start = f"{tree}{os.sep}"
+    return f"{checkout}{os.sep}{target.removeprefix(start)}" if target.startswith(start) else target
+
+
 def _refuse_modules_of(tree: Path) -> None:
     """Raise an error when a module of the project came from the working tree."""
     for name, module in sorted(sys.modules.items()):
@@ -127,5 +133,5 @@ def _refuse_modules_of(tree: Path) -> None:
         if full.is_relative_to(tree) and not full.is_relative_to(Path(sys.prefix).resolve()):
             raise UsageError(
                 f"module {name!r} was imported from the working tree, not from the revision: "
-                "install the project in a way that can be moved, such as pip install -e with src"
+                "install the project so that its folder is in sys.path, as PYTHONPATH does"
             )

@@ -11,6 +11,7 @@ from promptdsl.cli.sides import SNAPSHOT, base_of, snapshot_side
 from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, diff
 
 FOLDER = "__snapshots__"
+CONFLICT = b"\n<<<<<<< "
 EMPTY = PromptFile((), ())
 Files: TypeAlias = Mapping[str, bytes]
 """The content of snapshots by their paths from the root of the project."""
@@ -22,32 +23,32 @@ def checkout_report(revision: str, paths: list[str]) -> DiffReport:
     Only files that differ are read as snapshots. Those that cannot be read are in the report.
     """
     repository = Repository()
-    for path in paths:
-        if not os.path.exists(path):
+    folders = {path: repository.path(path) for path in paths}
+    blobs = repository.blobs(repository.merge_base(revision))
+    new = repository.files()
+    for path, folder in folders.items():
+        if not os.path.exists(path) and not any(_is_in(name, folder) for name in blobs):
             raise UsageError(f"no such file or folder: {path}")
-    folders = [(repository.inside / path).as_posix() for path in paths]
-    blobs = {
-        path: blob
-        for path, blob in repository.blobs(repository.merge_base(revision), folders).items()
-        if _is_snapshot(path)
-    }
+    blobs = {name: blob for name, blob in blobs.items() if _is_snapshot(name)}
     before = dict(zip(blobs, repository.contents([*blobs.values()]), strict=True))
-    listed = repository.run(
-        "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--",
-        *(paths or [str(repository.root)]),
-    )  # fmt: skip
-    names = {os.fsdecode(row) for row in listed.split(b"\0") if row}
-    after = {
-        name: content
-        for name in sorted(filter(_is_snapshot, names))
-        if (content := _content(repository.root / name)) is not None
-    }
-    found = sorted(_comparisons(before, after), key=lambda it: it.name)
-    return DiffReport(tuple(found))
+    contents = {name: _content(repository.root / name) for name in new if _is_snapshot(name)}
+    after = {name: content for name, content in contents.items() if content is not None}
+    conflicts = {it for it in repository.conflicts() if CONFLICT in b"\n" + after.get(it, b"")}
+    found = [
+        it
+        for it in _comparisons(before, after, conflicts)
+        if not paths or any(_is_in(it.name, folder) for folder in folders.values())
+    ]
+    return DiffReport(tuple(sorted(found, key=lambda it: it.name)))
 
 
 def _is_snapshot(path: str) -> bool:
     return path.endswith(SNAPSHOT) and FOLDER in path.split("/")
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder, or in it."""
+    return not folder or f"{path}/".startswith(f"{folder}/")
 
 
 def _content(path: Path) -> bytes | None:
@@ -57,17 +58,21 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _comparisons(before: Files, after: Files) -> Iterator[PromptComparison]:
-    gone = {content: path for path, content in before.items() if path not in after}
-    renamed: set[str] = set()
+def _comparisons(before: Files, after: Files, conflicts: set[str]) -> Iterator[PromptComparison]:
+    gone: dict[bytes, list[str]] = {}
+    for path, content in before.items():
+        if path not in after:
+            gone.setdefault(content, []).append(path)
     for path, content in after.items():
-        was = gone.get(content, "")
-        if path in before or not was or was in renamed:
-            yield _comparison(path, before, after)
+        if path in conflicts:
+            problem = f"{path}: it has merge conflicts"
+            yield PromptComparison(path, "unreadable", problem=problem)
+        elif path not in before and gone.get(content):
+            yield PromptComparison(path, "renamed", was=gone[content].pop(0))
         else:
-            renamed.add(was)
-            yield PromptComparison(path, "renamed", was=was)
-    yield from (_comparison(it, before, after) for it in before if it not in {*after, *renamed})
+            yield _comparison(path, before, after)
+    for paths in gone.values():
+        yield from (_comparison(path, before, after) for path in paths)
 
 
 def _comparison(path: str, before: Files, after: Files) -> PromptComparison:

@@ -17,8 +17,6 @@ COMMANDS = {
 }
 """The module and the summary of each command, by its name."""
 TARGET = "file.py:name or module:name, where name is a prompt or a function that returns one"
-EPILOG = """\
-Exit codes: 0 done; 1 {failed}; 2 the command was called wrongly."""
 
 AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
 """``add_parser`` of the commands of a parser."""
@@ -44,14 +42,18 @@ def add_command(
     description: str,
     summary: str = "",
     failed: str = "the prompt is wrong, or its code failed",
+    codes: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command; ``takes`` is printed in its usage, and ``failed`` as its exit code 1."""
+    """Add a command; ``takes`` is printed in its usage, and ``failed`` as its exit code 1.
+
+    ``codes`` are all exit codes, of a command that has others.
+    """
     parser = add_parser(
         name.rpartition(" ")[2],
         usage=f"promptdsl {name} {takes} [options]",
         help=summary or COMMANDS[name][1],
         description=description,
-        epilog=EPILOG.format(failed=failed),
+        epilog=f"Exit codes: {codes or f'0 done; 1 {failed}; 2 the command was called wrongly'}.",
         allow_abbrev=False,
     )
     parser.add_argument(

@@ -9,15 +9,17 @@ from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, model_notes, whole_number
-from promptdsl.cli.show import as_json, as_row, relative, visible
+from promptdsl.cli.show import as_json, as_row, is_colourful, relative, visible
 from promptdsl.cli.sides import side
+from promptdsl.cli.write_files import write_files
 from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, Status, diff
 
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
 (*.prompt.txt), payloads (*.json), or one of these at a revision: git:REV:TARGET. A alone is
 rendered twice. --base compares all snapshots of the project with those that it had when it left a
-branch."""
+branch. Example: promptdsl diff git:main:support.py:support support.py:support"""
+CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
 
@@ -29,10 +31,15 @@ def add_diff(add_parser: AddParser) -> None:
         "diff",
         takes="A [B] | --base REV [PATH ...]",
         description=DESCRIPTION,
+        codes=CODES,
     )
     parser.add_argument("sides", nargs="*", metavar="A B", help="the prompts; with --base, folders")
     group = parser.add_argument_group("differences")
-    group.add_argument("--base", metavar="REV", help="compare all snapshots with those of a branch")
+    group.add_argument(
+        "--base",
+        metavar="REV",
+        help="compare all snapshots with those of the merge base of REV and HEAD",
+    )
     group.add_argument(
         "--cache",
         dest="is_cache_diff",
@@ -60,6 +67,7 @@ def add_diff(add_parser: AddParser) -> None:
     group.add_argument(
         "--json", dest="format", action="store_const", const="json", help="as --format json"
     )
+    group.add_argument("--output", metavar="FILE", help="write to a file, and over what it has")
     parser.set_defaults(run=run, cache=None, target="", failed=UsageError.code)
 
 
@@ -68,34 +76,57 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompts raise.
     """
-    if arguments.base is not None:
+    is_of_two = arguments.base is None
+    if is_of_two and len(arguments.sides) not in (1, 2):
+        raise UsageError("name one prompt or two, or --base REV")
+    if arguments.is_cache_diff and (not is_of_two or arguments.format not in ("text", "json")):
+        raise UsageError("--cache compares two targets, as text or JSON")
+    if is_of_two:
+        data, notes, code = _two(arguments)
+    else:
         from promptdsl.cli.checkout_diff import checkout_report
 
-        report, notes = checkout_report(arguments.base, arguments.sides), list[str]()
-    else:
-        if len(arguments.sides) not in (1, 2):
-            raise UsageError("name one prompt or two, or --base REV")
-        first, second = arguments.sides[0], arguments.sides[-1]
-        arguments.target = first
-        before = side(first, _props(arguments, "before"), arguments)
-        # An error from here on names the second prompt.
-        arguments.target = second
-        after = side(second, _props(arguments, "after"), arguments)
-        notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
-        if arguments.is_cache_diff:
-            return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
-        found = diff(before, after)
-        status: Status = "changed" if found else "same"
-        report = DiffReport((PromptComparison(second, status, found),))
-    data = {
-        "text": lambda: visible(relative(report.text)),
-        "json": lambda: as_json(report.to_dict()),
-        "markdown": lambda: report.markdown,
-        "html": lambda: report.html,
-    }[arguments.format]()
-    if any(prompt.status == "unreadable" for prompt in report.prompts):
-        return data, notes, UsageError.code
-    return data, notes, DIFFERENT if report else 0
+        data, notes, code = _told(checkout_report(arguments.base, arguments.sides), arguments)
+    if arguments.output is None:
+        return data, notes, code
+    write_files({arguments.output: f"{data}\n"}, force=True)
+    return "", notes, code
+
+
+def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the data, the notes and the exit code for two prompts, or for one rendered twice."""
+    first, second = arguments.sides[0], arguments.sides[-1]
+    arguments.target = first
+    before = side(first, _props(arguments, "before"), arguments)
+    # An error from here on names the second prompt.
+    arguments.target = second
+    after = side(second, _props(arguments, "after"), arguments)
+    notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
+    if arguments.is_cache_diff:
+        return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
+    found = diff(before, after)
+    status: Status = "changed" if found else "same"
+    data, _, code = _told(DiffReport((PromptComparison(second, status, found),)), arguments)
+    return data, notes, code
+
+
+def _told(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return a report in the format that is asked for, and its exit code."""
+    match arguments.format:
+        case "text":
+            data = visible(relative(report.text))
+            if arguments.output is None and is_colourful():
+                from promptdsl.cli.terminal import coloured
+
+                data = coloured(data)
+        case "json":
+            data = as_json(report.to_dict())
+        case "markdown":
+            data = report.markdown
+        case _:
+            data = report.html
+    problems = [it.problem for it in report.prompts if it.status == "unreadable"]
+    return data, problems, UsageError.code if problems else DIFFERENT if report else 0
 
 
 def _props(arguments: argparse.Namespace, side: str) -> Arguments:

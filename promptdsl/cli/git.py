@@ -9,6 +9,12 @@ from pathlib import Path
 
 from promptdsl.cli.errors import UsageError, near
 
+# No hook and no monitor of the repository runs, and a name is no pattern.
+GIT = (
+    "git", "--literal-pathspecs", "-c", "core.fsmonitor=false",
+    "-c", f"core.hooksPath={os.devnull}", "-c", "core.sparseCheckout=false",
+)  # fmt: skip
+
 
 class Repository:
     """The repository around the current folder; it is only read.
@@ -30,11 +36,9 @@ class Repository:
         self, *arguments: str, given: bytes = b"", environment: dict[str, str] | None = None
     ) -> bytes:
         """Return what a command of git prints; what it tells of an error is raised."""
-        # Nothing that a repository configures is run.
-        command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
         try:
             done = subprocess.run(
-                [*command, *arguments],
+                [*GIT, *arguments],
                 input=given,
                 capture_output=True,
                 check=True,
@@ -55,9 +59,10 @@ class Repository:
             found = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         except UsageError:
             refs = self.run("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace")
-            raise UsageError(
-                f"no such revision: {revision}{near(revision, refs.split())}"
-            ) from None
+            advice = near(revision, refs.split())
+            if self.run("rev-parse", "--is-shallow-repository") == b"true\n":
+                advice += "\n  the clone is shallow: fetch all of it with git fetch --unshallow"
+            raise UsageError(f"no such revision: {revision}{advice}") from None
         return found.decode().strip()
 
     def merge_base(self, revision: str) -> str:
@@ -68,16 +73,35 @@ class Repository:
         except (UsageError, IndexError):
             return commit
 
-    def blobs(self, commit: str, folders: Sequence[str] = ()) -> dict[str, str]:
+    def path(self, path: str) -> str:
+        """Return a path from the root, ``""`` for the root itself."""
+        full = os.path.normpath(self.here.resolve() / path)
+        found = Path(os.path.relpath(full, self.root.resolve())).as_posix()
+        if found.split("/")[0] == "..":
+            raise UsageError(f"{path} is outside of {self.root}")
+        return "" if found == "." else found
+
+    def blobs(self, commit: str) -> dict[str, str]:
         """Return the ids of the files of a commit by their paths from the root."""
-        listed = self.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *folders)
         found: dict[str, str] = {}
-        for row in listed.split(b"\0")[:-1]:
-            facts, _, path = row.partition(b"\t")
-            _, kind, blob = facts.decode().split(" ")
+        for row in _rows(self.run("ls-tree", "-r", "-z", "--full-tree", commit)):
+            facts, _, path = row.partition("\t")
+            _, kind, blob = facts.split(" ")
             if kind == "blob":
-                found[os.fsdecode(path)] = blob
+                found[path] = blob
         return found
+
+    def files(self) -> list[str]:
+        """Return the files of the working tree, tracked and new ones, by their paths."""
+        listed = self._listed("--cached", "--others", "--exclude-standard")
+        return sorted({*_rows(listed)})
+
+    def conflicts(self) -> set[str]:
+        """Return the files that a merge left with conflicts."""
+        return {row.partition("\t")[2] for row in _rows(self._listed("--unmerged"))}
+
+    def _listed(self, *options: str) -> bytes:
+        return self.run("-C", str(self.root), "ls-files", "-z", *options)
 
     def contents(self, blobs: Sequence[str]) -> list[bytes]:
         """Return the content of blobs, all read by one process."""
@@ -88,6 +112,8 @@ class Repository:
         start = 0
         for _ in blobs:
             end = answer.index(b"\n", start)
+            if answer.endswith(b" missing", start, end):
+                raise UsageError("git has not all files of the revision: fetch them first")
             size = int(answer[start:end].rpartition(b" ")[2])
             found.append(answer[end + 1 : end + 1 + size])
             start = end + size + 2
@@ -107,3 +133,8 @@ class Repository:
             self.run("-C", str(self.root), "checkout-index", "-a", "-q", prefix, environment=index)
             files.mkdir(exist_ok=True)
             yield files
+
+
+def _rows(listed: bytes) -> list[str]:
+    """Return what git lists, in which a name may contain anything but a zero."""
+    return [os.fsdecode(row) for row in listed.split(b"\0")[:-1]]

@@ -4,8 +4,9 @@ import base64
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import attrs
 
@@ -60,6 +61,13 @@ def visible(text: str, *, one_line: bool = False) -> str:
     """
     pattern = _NOT_ON_ONE_LINE if one_line else _CONTROL
     return pattern.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def is_colourful() -> bool:
+    """Return whether standard output is a terminal with colours."""
+    stdout: TextIO | None = sys.stdout  # A closed output is None.
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return not is_plain and stdout is not None and stdout.isatty()
 
 
 def relative(text: str) -> str:

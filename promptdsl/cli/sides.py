@@ -2,10 +2,8 @@
 
 import argparse
 import json
-import os
 import re
 from collections.abc import Callable
-from pathlib import PurePath
 
 from promptdsl import PromptError, Rendered
 from promptdsl.cli.arguments import Arguments
@@ -51,7 +49,7 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
     provider = arguments.form if arguments.form in PROVIDERS else None
     try:
         return payload_file(json.loads(content), provider)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}") from None
     except PromptError as error:
         raise UsageError(f"{path}: {error.what}\n  {error.fix}") from None
@@ -60,15 +58,17 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
 def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:
     """Return the prompt of a snapshot; that of a model is read with its base."""
     try:
-        found = parse(content.decode("utf-8", "replace"))
+        found = parse(content.decode())
         if "base" not in dict(found.header):
             return found
         base = base_of(path, read)
         if base is None:
             raise UsageError(f"{path}: the snapshot without a model is not beside it")
-        return applied(parse(base.decode("utf-8", "replace")), found)
+        return applied(parse(base.decode()), found)
     except SnapshotFormatError as error:
         raise UsageError(f"{path}: {error.what}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: it is no UTF-8 text") from None
 
 
 def base_of(path: str, read: Read) -> bytes | None:
@@ -96,7 +96,7 @@ def _reader_at(revision: str) -> Read:
     blobs = repository.blobs(repository.commit(revision))
 
     def read(path: str) -> bytes | None:
-        full = PurePath(os.path.normpath(repository.inside / path)).as_posix()
+        full = repository.path(path)
         return repository.contents([blobs[full]])[0] if full in blobs else None
 
     return read

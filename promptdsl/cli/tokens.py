@@ -1,11 +1,9 @@
 """``promptdsl tokens``: how many tokens a prompt is, part by part."""
 
 import argparse
-import os
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_command, add_target
@@ -15,7 +13,7 @@ from promptdsl.cli.options import (
     rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, as_row, as_section, located, relative, visible
+from promptdsl.cli.show import as_json, as_row, as_section, is_colourful, located, relative, visible
 
 if TYPE_CHECKING:
     from promptdsl import LibrarySection, TokenPart, TokenReport
@@ -65,10 +63,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
     """
     props = read_arguments(arguments.pairs, arguments.props)
-    # Dropped parts are struck through on a terminal that can do so; a closed output is None.
-    stdout: TextIO | None = sys.stdout
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    strikes = not is_plain and stdout is not None and stdout.isatty()
+    # Dropped parts are struck through on a terminal that can do so.
+    strikes = is_colourful()
     with rendered_target(arguments.target, props, arguments) as rendered:
         report, libraries = rendered.tokens, rendered.libraries
     parts = _largest_first(report.parts) if arguments.sort == "size" else report.parts

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from promptdsl.comparing.changes import Change
     from promptdsl.comparing.comparison import PromptComparison, Status
     from promptdsl.comparing.groups import ChangeGroup
+    from promptdsl.comparing.lines import changed_words
     from promptdsl.comparing.matrix import applied
     from promptdsl.comparing.payloads import payload_file
     from promptdsl.comparing.prefix import SharedPrefix
@@ -23,6 +24,7 @@ else:
             "comparison": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
             "groups": "ChangeGroup",
+            "lines": "changed_words",
             "matrix": "applied",
             "payloads": "payload_file",
             "prefix": "SharedPrefix",
@@ -42,6 +44,7 @@ __all__ = [
     "SnapshotFormatError",
     "Status",
     "applied",
+    "changed_words",
     "diff",
     "parse",
     "payload_file",

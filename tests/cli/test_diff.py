@@ -22,7 +22,7 @@ def data(cli: Command, *arguments: str) -> Any:
 def test_it_tells_what_broke_the_prefix(cli: Command) -> None:
     """The shared tokens, the node that ends them with its line, and what that costs."""
     done = cli(*SAME, "--before", "question=Why?", "--after", "question=How?")
-    assert (0, "", f"  user turn (user[0]) was changed: {LINE}") == (
+    assert (1, "", f"  user turn (user[0]) was changed: {LINE}") == (
         done.code,
         done.err,
         done.out.split("\n")[1],
@@ -93,28 +93,25 @@ def test_one_prompt_may_differ_from_itself(cli: Command, prompts: Any) -> None:
         "def now():\n    return Timeline(System(f'It is {time.perf_counter_ns()}.'))\n"
     )
     done = cli("diff", "--cache", "clock.py:now")
-    assert (0, "  system turn (system[0]) was changed: clock.py:5") == (
+    assert (1, "  system turn (system[0]) was changed: clock.py:5") == (
         done.code,
         done.out.split("\n")[1],
     )
 
 
-def test_without_a_question_it_says_what_it_can_do(cli: Command) -> None:
-    """Without ``--cache`` the command says what it compares."""
-    error = (
-        "promptdsl diff: error: it compares what a prompt cache can reuse: "
-        "write promptdsl diff --cache\n"
-    )
-    assert Done(2, "", error) == cli("diff", "support.py:demo")
+def test_without_a_prompt_it_says_what_it_can_do(cli: Command) -> None:
+    """Without a prompt the command says what it compares."""
+    error = "promptdsl diff: error: name one prompt or two, or --base REV\n"
+    assert Done(2, "", error) == cli("diff")
 
 
 def test_faults_are_those_of_the_prompt_they_are_in(cli: Command) -> None:
     """What goes wrong in the second prompt is told of it."""
     done = cli("diff", "--cache", "support.py:demo", "support.py:nothing")
-    assert (1, "", "support.py:nothing: ") == (done.code, done.out, done.err[:20])
+    assert (2, "", "support.py:nothing: ") == (done.code, done.out, done.err[:20])
 
 
 def test_hostile_names_are_made_visible(process: Command) -> None:
     """No control character of a name reaches the terminal."""
     done = process("diff", "--cache", "counted.py:hostile", "support.py:demo")
-    assert (0, True) == (done.code, done.out.replace("\n", "").isprintable())
+    assert (1, True) == (done.code, done.out.replace("\n", "").isprintable())

@@ -1,0 +1,50 @@
+"""The text of a diff on a terminal: colours, marked words, and lines as long as it is wide."""
+
+import re
+import shutil
+from collections.abc import Iterator
+
+from promptdsl.comparing import changed_words
+
+STYLES = {"- ": "red", "+ ": "green", "~ ": "yellow", "… ": "dim"}
+"""The style of a line by its sign."""
+_NAMES = re.compile("`[^`]*`")
+
+
+def coloured(text: str) -> str:
+    """Return the text of a diff in colours; as it is without the library ``rich``."""
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        return text
+    columns = shutil.get_terminal_size().columns
+    console = Console(width=columns, force_terminal=True, color_system="standard")
+    lines = text.split("\n")
+    with console.capture() as capture:
+        for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+            sign = line[:2] if line[:2] in (*STYLES, "  ") else ""
+            shown = Text(line[len(sign) :], style=STYLES.get(sign, ""))
+            for start, end in _marked_words(above, line, below):
+                shown.stylize("reverse", start, end)
+            if not sign:
+                shown.highlight_regex(_NAMES, "bold")
+            # The rest of a long line is below its text, not below its sign.
+            for number, row in enumerate(shown.wrap(console, columns - len(sign)) or [shown]):
+                begin = Text(" " * len(sign) if number else sign, style=shown.style)
+                console.print(begin + row, soft_wrap=True)
+    return capture.get().removesuffix("\n")
+
+
+def _marked_words(above: str, line: str, below: str) -> Iterator[tuple[int, int]]:
+    """Yield where the changed words of a line begin and end, if it became another one."""
+    is_before = line.startswith("- ") and below.startswith("+ ")
+    if not is_before and not (line.startswith("+ ") and above.startswith("- ")):
+        return
+    start = 0
+    old, new = (line, below) if is_before else (above, line)
+    for equal, removed, added in changed_words(old[2:], new[2:]):
+        start += len(equal)
+        end = start + len(removed if is_before else added)
+        yield start, end
+        start = end

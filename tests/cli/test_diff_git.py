@@ -1,0 +1,175 @@
+"""``promptdsl diff`` in git: prompts at a revision, and all snapshots of a project."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import LINES, Command
+
+SNAPSHOT = "---\npromptdsl-snapshot: 1\n---\n\n──▶ system\n{}\n"
+ODD = '__snapshots__/t/a "b"\nc.prompt.txt'
+STATUS = re.compile(r"<b>1</b> (\w+)")
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def git(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+    """Return git in a repository with ``support.py`` and one snapshot, both committed."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+
+    def run(*arguments: str, check: bool = True) -> str:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        command = ["git", *identity, *arguments]
+        done = subprocess.run(command, cwd=prompts, capture_output=True, text=True, check=check)
+        return done.stdout
+
+    run("init", "-q", "-b", "main")
+    write(prompts, "Be brief.")
+    run("add", "-A")
+    run("commit", "-qm", "one")
+    return run
+
+
+def write(folder: Path, text: str, name: str = ODD) -> None:
+    """Write a snapshot of one text."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(SNAPSHOT.format(text), "utf-8")
+
+
+def told(cli: Command, *arguments: str) -> tuple[int, list[str], str]:
+    """Return the exit code, the states of which there is one prompt, and the errors."""
+    done = cli("diff", *arguments, "--format", "html")
+    return done.code, STATUS.findall(done.out), done.err
+
+
+@pytest.mark.usefixtures("git")
+def test_equal_snapshots_are_no_difference(cli: Command) -> None:
+    """A project as it was committed differs in nothing, wherever one stands in it."""
+    assert (0, ["same"], "") == told(cli, "--base", "main", ".")
+
+
+@pytest.mark.usefixtures("git")
+def test_a_changed_snapshot_is_told(cli: Command, prompts: Path) -> None:
+    """A file of the working tree counts without a commit; its name may hold anything."""
+    write(prompts, "Be kind.")
+    assert (1, ["changed"], "") == told(cli, "--base", "main")
+
+
+@pytest.mark.usefixtures("git")
+def test_a_new_name_is_told(cli: Command, prompts: Path) -> None:
+    """The same text under another name is renamed, not added and removed."""
+    (prompts / ODD).rename(prompts / "__snapshots__/t/new.prompt.txt")
+    assert (1, ["renamed"], "") == told(cli, "--base", "main")
+
+
+@pytest.mark.usefixtures("git")
+def test_added_and_removed_snapshots_are_told(cli: Command, prompts: Path) -> None:
+    """A removed folder can be named, and what is not in it is left out."""
+    (prompts / ODD).unlink()
+    write(prompts, "Hello.", "other/__snapshots__/new.prompt.txt")
+    assert [(1, ["removed"], ""), (1, ["added"], "")] == [
+        told(cli, "--base", "main", folder) for folder in ("__snapshots__", "other")
+    ]
+
+
+@pytest.mark.usefixtures("git")
+def test_what_cannot_be_read_is_named(cli: Command, prompts: Path) -> None:
+    """A file that is no text is an error of the call, and the others are compared."""
+    (prompts / ODD).write_bytes(b"\xff")
+    assert (2, ["unreadable"], f"{ODD}: it is no UTF-8 text\n") == told(cli, "--base", "main")
+
+
+def test_a_merge_conflict_is_named(cli: Command, git: Git, prompts: Path) -> None:
+    """A snapshot with conflicts is not read as a prompt."""
+    git("checkout", "-qb", "side")
+    write(prompts, "Be kind.")
+    git("commit", "-qam", "two")
+    git("checkout", "-q", "main")
+    write(prompts, "Be loud.")
+    git("commit", "-qam", "three")
+    git("merge", "side", check=False)
+    expected = (2, ["unreadable"], f"{ODD}: it has merge conflicts\n")
+    assert expected == told(cli, "--base", "main")
+
+
+def test_the_base_is_where_the_branches_parted(cli: Command, git: Git, prompts: Path) -> None:
+    """What the other branch has changed since is no difference here."""
+    write(prompts, "Be kind.")
+    git("commit", "-qam", "two")
+    git("checkout", "-q", "--detach", "HEAD^")
+    assert (0, ["same"], "") == told(cli, "--base", "main")
+
+
+@pytest.mark.parametrize(
+    ("revision", "advice"),
+    [
+        ("mian", ": did you mean 'main'?"),
+        ("--output=x", "; there is main"),
+        ("zzz", "; there is main"),
+    ],
+)
+@pytest.mark.usefixtures("git")
+def test_an_unknown_revision_is_named(cli: Command, revision: str, advice: str) -> None:
+    """The nearest names are told; what looks like an option of git is a name."""
+    error = f"promptdsl diff: error: no such revision: {revision}{advice}\n"
+    assert (2, [], error) == told(cli, f"--base={revision}")
+
+
+def test_without_a_repository_it_says_so(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What git says of a folder that is in no repository is the error."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(Path.cwd().parent))
+    code, _, error = told(cli, "--base", "main")
+    assert (2, "promptdsl diff: error: git: not a git repository") == (code, error.split(" (")[0])
+
+
+def test_without_git_it_says_so(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without git there is no revision."""
+    monkeypatch.setenv("PATH", "")
+    assert (2, [], "promptdsl diff: error: git is not installed\n") == told(cli, "--base", "main")
+
+
+def test_a_target_is_rendered_as_it_was(cli: Command, git: Git, prompts: Path) -> None:
+    """A prompt at a revision is that of its code then; neither files nor the index change."""
+    module = prompts / "support.py"
+    module.write_text(module.read_text("utf-8").replace("Be brief.", "Be kind."), "utf-8")
+    before = git("status", "--porcelain")
+    code, states, error = told(cli, "git:main:support.py:GREETING", "support.py:GREETING")
+    assert (1, ["changed"], "", before) == (code, states, error, git("status", "--porcelain"))
+
+
+@pytest.mark.usefixtures("git")
+def test_an_error_at_a_revision_has_its_line(cli: Command) -> None:
+    """The failing line is told as the file of the revision has it, and the exit code is 2."""
+    line = f"support.py:{LINES['failing']}"
+    error = f"promptdsl diff: error: git:main:support.py:failing: {line}: KeyError: 'plan'\n"
+    assert (2, [], error) == told(cli, "git:main:support.py:failing")
+
+
+def test_a_prompt_that_hangs_is_ended(cli: Command, git: Git, prompts: Path) -> None:
+    """After the time limit the process is killed, and nothing of it is left."""
+    (prompts / "slow.py").write_text("import time\ntime.sleep(60)\n", "utf-8")
+    git("add", "-A")
+    git("commit", "-qm", "slow")
+    name = "git:main:slow.py:prompt"
+    error = f"promptdsl diff: error: {name}: it was not rendered in 1 seconds\n"
+    assert (2, [], error) == told(cli, name, "--timeout", "1")
+
+
+@pytest.mark.usefixtures("git")
+def test_a_snapshot_at_a_revision_is_read(cli: Command, prompts: Path) -> None:
+    """A file is read from git without a checkout."""
+    write(prompts, "Be kind.")
+    assert (1, ["changed"], "") == told(cli, f"git:main:{ODD}", ODD)
+
+
+@pytest.mark.usefixtures("git")
+def test_the_output_can_be_a_file(cli: Command, prompts: Path) -> None:
+    """With ``--output`` nothing is printed, and folders are made."""
+    done = cli("diff", "--base", "main", "--format", "html", "--output", "out/diff.html")
+    page = (prompts / "out" / "diff.html").read_text("utf-8")
+    assert (0, "", "<!doctype html>") == (done.code, done.out, page.split("\n")[0])

@@ -1,0 +1,96 @@
+"""``promptdsl diff`` on a terminal of 80 columns, with colours and without."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+pty = pytest.importorskip("pty", reason="a terminal of Unix")
+TEXT = """\
+`rules` changed: 1 line
+
+system > rules
+  - Be brief. [red]
+- Never promise refunds, and never discuss the prices of other companies with anybody.
++ Never promise refunds, and never discuss the plans of other companies with anybody.
+… 3 equal lines"""
+SHOW = f"""
+from promptdsl.cli.show import is_colourful
+from promptdsl.cli.terminal import coloured
+
+text = {TEXT!r}
+print(coloured(text) if is_colourful() else text)
+"""
+DIM = "\x1b[2m"
+ANSI = re.compile("\x1b\\[[0-9;]*m")
+
+
+def on_terminal(*arguments: str, **variables: str) -> str:
+    """Return what Python prints to a terminal of 80 columns."""
+    ours, theirs = pty.openpty()
+    variables = {"TERM": "xterm", "COLUMNS": "80", "NO_COLOR": "", **variables}
+    with subprocess.Popen(
+        [sys.executable, *arguments], stdout=theirs, stderr=theirs, env=os.environ | variables
+    ):
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as terminal:
+            return _all_of(terminal.fileno()).decode().replace("\r\n", "\n")
+
+
+def _all_of(terminal: int) -> bytes:
+    read = b""
+    try:
+        while some := os.read(terminal, 65536):
+            read += some
+    except OSError:  # Linux ends a terminal so.
+        pass
+    return read
+
+
+def test_changed_words_are_marked() -> None:
+    """A removed line is red, an added one green, and the words that changed are reversed."""
+    shown = on_terminal("-c", SHOW)
+    marked = re.findall("\x1b\\[7;3([12])m(\\w+)", shown)
+    assert ([("1", "prices"), ("2", "plans")], True) == (marked, f"{DIM}… " in shown)
+
+
+def test_long_lines_are_wrapped_below_their_text() -> None:
+    """No line is longer than the terminal, and none that goes on begins like another change."""
+    shown = ANSI.sub("", on_terminal("-c", SHOW)).split("\n")
+    assert [
+        "`rules` changed: 1 line",
+        "",
+        "system > rules",
+        "  - Be brief. [red]",
+        "- Never promise refunds, and never discuss the prices of other companies with",
+        "  anybody.",
+        "+ Never promise refunds, and never discuss the plans of other companies with",
+        "  anybody.",
+        "… 3 equal lines",
+        "",
+    ] == [line.rstrip() for line in shown]
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_without_colours_the_text_is_plain(variables: dict[str, str]) -> None:
+    """``NO_COLOR`` and a terminal that can do nothing leave the text as it is."""
+    assert f"{TEXT}\n" == on_terminal("-c", SHOW, **variables)
+
+
+def test_without_rich_the_text_is_plain() -> None:
+    """The library is optional."""
+    code = f"import sys; sys.modules['rich'] = sys.modules['rich.console'] = None\n{SHOW}"
+    assert f"{TEXT}\n" == on_terminal("-c", code)
+
+
+def test_the_first_screen_of_the_help_has_an_example() -> None:
+    """In 80 columns and 24 lines are the usage, an example, and what is compared."""
+    screen = on_terminal("-m", "promptdsl", "diff", "--help", NO_COLOR="1").split("\n")[:24]
+    example = "Example: promptdsl diff git:main:support.py:support support.py:support"
+    assert (True, True, True) == (
+        example in screen,
+        any(line.startswith("  --base REV") for line in screen),
+        max(map(len, screen)) <= 80,
+    )
