@@ -7,22 +7,18 @@ backticks, each name and sentence is HTML with entities, which means the same in
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from promptdsl.comparing.changes import Change, sources
+from promptdsl.comparing.compared_prompts import ComparedPrompts, tokens_text
+from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.escapes import printable
 from promptdsl.comparing.report_text import (
     alone_sentence,
     costs_of,
     name_of_prompt,
-    tokens_text,
     what_changed,
 )
 from promptdsl.comparing.text import change_lines
-
-if TYPE_CHECKING:
-    from promptdsl.comparing.comparison import PromptComparison
-    from promptdsl.comparing.report import DiffReport
 
 LIMIT = 65_000
 """The characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""
@@ -35,7 +31,7 @@ _MEANS_SOMETHING = re.compile(
 )
 
 
-def report_markdown(report: "DiffReport") -> str:
+def report_markdown(report: ComparedPrompts) -> str:
     """Return the Markdown of a report; what GitHub has no room for is counted at its end."""
     text = f"### {escaped(report.sentence)}\n"
     text += "".join(f"\n{escaped(line)}\n" for line in report.costs)
@@ -78,7 +74,7 @@ def fenced(lines: Iterable[str]) -> str:
     return f"{fence}diff\n{text}\n{fence}\n"
 
 
-def _table(report: "DiffReport", room: int) -> tuple[str, int]:
+def _table(report: ComparedPrompts, room: int) -> tuple[str, int]:
     """Return the table of the prompts that differ, and how many it has no room for."""
     rows, left = "", 0
     for prompt in report.prompts:
@@ -94,7 +90,7 @@ def _table(report: "DiffReport", room: int) -> tuple[str, int]:
     return f"\n| prompt | tokens | what changed |\n|---|---|---|\n{rows}" if rows else "", left
 
 
-def _details(report: "DiffReport") -> Iterable[str]:
+def _details(report: ComparedPrompts) -> Iterable[str]:
     """Yield what can be opened: the shared changes, then what each prompt has alone."""
     for group in report.shared:
         first = report.prompts[group.prompts[0]]
@@ -111,7 +107,7 @@ def _detail(
     title: str,
     changes: Sequence[Change],
     below: Sequence[str],
-    prompt: "PromptComparison",
+    prompt: PromptComparison,
 ) -> str:
     written_at = sources(prompt.diff.after) if prompt.diff else {}
     lines = [*change_lines(changes, written_at)][1:]

@@ -1,21 +1,17 @@
 """The text of a report: what many prompts have in common first, then what each has alone."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from promptdsl.comparing.changes import sources
+from promptdsl.comparing.compared_prompts import ComparedPrompts, tokens_text
+from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.escapes import printable, shown
 from promptdsl.comparing.groups import ChangeGroup, own_changes
 from promptdsl.comparing.prompt_diff import PromptDiff
 from promptdsl.comparing.text import change_lines, sentence
-from promptdsl.comparing.tokens import TokenShift
-
-if TYPE_CHECKING:
-    from promptdsl.comparing.comparison import PromptComparison
-    from promptdsl.comparing.report import DiffReport
 
 
-def report_text(report: "DiffReport") -> str:
+def report_text(report: ComparedPrompts) -> str:
     """Return the text of a report; that of one prompt is its diff, with tokens and prefix."""
     if len(report.prompts) == 1 and (diff := report.prompts[0].diff):
         return printable("\n".join([str(diff), *_after(costs_of(diff))]))
@@ -27,13 +23,14 @@ def report_text(report: "DiffReport") -> str:
     return printable("\n".join(lines))
 
 
-def name_of_prompt(prompt: "PromptComparison") -> str:
+def name_of_prompt(prompt: PromptComparison) -> str:
     """Return the name of a prompt in one line, with its model where the name has it not."""
     name, model = (shown(text, one_line=True) for text in (prompt.name, prompt.model))
-    return name if model in name else f"{name} ({model})"
+    is_named = model.partition(" ")[0] in name
+    return name if is_named or model == "none" else f"{name} [{model}]"
 
 
-def what_changed(prompt: "PromptComparison") -> str:
+def what_changed(prompt: PromptComparison) -> str:
     """Return the sentence of a prompt: of its diff, or that it came, went, or cannot be read."""
     told = {"added": "added", "removed": "removed"}.get(prompt.status, "")
     if prompt.status == "renamed":
@@ -45,16 +42,11 @@ def what_changed(prompt: "PromptComparison") -> str:
     return ": ".join(filter(None, (said, problem))) or "changed"
 
 
-def alone_sentence(number: int, report: "DiffReport") -> str:
+def alone_sentence(number: int, report: ComparedPrompts) -> str:
     """Return the sentence of what a prompt has alone, and how many of its changes are shared."""
     prompt, own = report.prompts[number], report.alone(number)
     above = sum(1 for _ in own_changes(prompt.diff)) - len(own) if prompt.diff else 0
     return f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
-
-
-def tokens_text(tokens: TokenShift) -> str:
-    """Return the totals of a diff; empty where none is known."""
-    return "" if (tokens.before, tokens.after) == (None, None) else str(tokens)
 
 
 def costs_of(diff: PromptDiff) -> list[str]:
@@ -63,7 +55,7 @@ def costs_of(diff: PromptDiff) -> list[str]:
     return [it for it in (tokens_text(diff.tokens), str(prefix) if prefix else "") if it]
 
 
-def _of_group(group: ChangeGroup, report: "DiffReport") -> Iterator[str]:
+def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
     """Yield the sentence of a group, its lines, and its prompts."""
     yield group.sentence
     first = report.prompts[group.prompts[0]].diff
@@ -74,7 +66,7 @@ def _of_group(group: ChangeGroup, report: "DiffReport") -> Iterator[str]:
         yield f"  {name_of_prompt(report.prompts[number])}{lost}"
 
 
-def _alone(number: int, prompt: "PromptComparison", report: "DiffReport") -> Iterator[str]:
+def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> Iterator[str]:
     """Yield what a prompt shares with no other; nothing if there is none."""
     diff = prompt.diff
     if prompt.status == "same":

@@ -60,8 +60,8 @@ def test_the_workflow_on_prompts_tells_a_change(tmp_path: Path) -> None:
     run(desk, "pytest -q --snapshot-update")
     assert (0, "") == run(desk, f"export {here}\n{tell}")
     summary = (desk / "summary.md").read_text("utf-8")
-    assert "`rules` changed alike in" in summary
-    assert "+- If you do not know, say so at once.\n" in summary
+    assert "<code>rules</code> changed alike in" in summary
+    assert "+ - If you do not know, say so at once.\n" in summary
     assert "<!doctype html>" in (desk / "prompts.html").read_text("utf-8").lower()
 
 

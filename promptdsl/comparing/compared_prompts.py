@@ -1,0 +1,84 @@
+"""Prompts that were compared: how many differ, what they have in common, and what it costs."""
+
+from collections import Counter
+from functools import cached_property
+
+import attrs
+
+from promptdsl.comparing.changes import Change
+from promptdsl.comparing.comparison import PromptComparison
+from promptdsl.comparing.groups import ChangeGroup, groups_of, key_of, own_changes
+from promptdsl.comparing.tokens import TokenShift
+
+
+@attrs.frozen(slots=False)
+class ComparedPrompts:
+    """The facts of a report, from which its text, its Markdown and its page are made."""
+
+    prompts: tuple[PromptComparison, ...]
+
+    def __bool__(self) -> bool:
+        return any(prompt.status != "same" for prompt in self.prompts)
+
+    @cached_property
+    def groups(self) -> tuple[ChangeGroup, ...]:
+        """The changes, equal ones of several prompts together."""
+        return groups_of([prompt.diff for prompt in self.prompts])
+
+    @cached_property
+    def shared(self) -> tuple[ChangeGroup, ...]:
+        """The groups of more than one prompt."""
+        return tuple(group for group in self.groups if len({*group.prompts}) > 1)
+
+    def alone(self, number: int) -> list[Change]:
+        """Return the changes that a prompt shares with no other one."""
+        diff = self.prompts[number].diff
+        shared = self._shared_keys
+        return [it for it in own_changes(diff) if key_of(it) not in shared] if diff else []
+
+    @cached_property
+    def _shared_keys(self) -> set[object]:
+        return {key_of(group.change) for group in self.shared}
+
+    @property
+    def sentence(self) -> str:
+        """How many prompts differ, and how where they do not only have changes."""
+        counts = Counter(prompt.status for prompt in self.prompts)
+        total, same = len(self.prompts), counts.pop("same", 0)
+        noun = "prompt" if total == 1 else "prompts"
+        if same == total:
+            return f"none of {total:,} {noun} differs"
+        verb = "differs" if total - same == 1 else "differ"
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+        text = f"{total - same:,} of {total:,} {noun} {verb}"
+        return text if {*counts} == {"changed"} else f"{text}: {kinds}"
+
+    @property
+    def tokens(self) -> TokenShift:
+        """The totals of the prompts that differ and are on both sides."""
+        shifts = [prompt.diff.tokens for prompt in self.prompts if prompt.diff]
+        known = [it for it in shifts if it.before is not None and it.after is not None]
+        labels = {it.label for it in known}
+        return TokenShift(
+            sum(it.before or 0 for it in known) if known else None,
+            sum(it.after or 0 for it in known) if known else None,
+            labels.pop() if len(labels) == 1 else "",
+            all(it.is_exact for it in known),
+        )
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """The totals of tokens, and how many prompts lose their cached prefix, in lines."""
+        prefixes = [prompt.diff.prefix for prompt in self.prompts if prompt.diff]
+        lost = sum(bool(prefix and prefix.lost_marks) for prefix in prefixes)
+        told = (
+            f"{lost:,} prompts lose their cached prefix"
+            if lost > 1
+            else "1 prompt loses its cached prefix"
+        )
+        return tuple(filter(None, (tokens_text(self.tokens), told if lost else "")))
+
+
+def tokens_text(tokens: TokenShift) -> str:
+    """Return the totals of a diff; empty where none is known."""
+    return "" if (tokens.before, tokens.after) == (None, None) else str(tokens)
