@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -188,7 +189,7 @@ def test_modules_come_from_the_revision(
     git("add", "-A")
     git("commit", "-qm", "two")
     (prompts / "src" / "words_then.py").write_text("TONE = 'Be kind.'\n", "utf-8")
-    monkeypatch.syspath_prepend(prompts / "src")
+    monkeypatch.setattr(sys, "path", [str(prompts / "src"), *sys.path])
     assert (1, ["changed"], "") == told(cli, "git:main:talk.py:P", "talk.py:P")
 
 
