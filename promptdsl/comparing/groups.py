@@ -9,6 +9,7 @@ from promptdsl.comparing.changes import HEADER, Change
 from promptdsl.comparing.lines import hunks_of
 from promptdsl.comparing.prompt_diff import PromptDiff
 from promptdsl.comparing.text import sentence
+from promptdsl.comparing.tokens import as_json
 
 Edits: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 """The removed and the added lines of each hunk of a change."""
@@ -51,7 +52,7 @@ class ChangeGroup:
         edits = [{"removed": [*removed], "added": [*added]} for removed, added in self.edits]
         return {
             "sentence": self.sentence,
-            "change": attrs.asdict(self.change),
+            "change": as_json(self.change),
             "edits": edits,
             "prompts": [*self.prompts],
             "tokens": [*self.tokens],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from promptdsl.comparing.changes import Change, sources
 from promptdsl.comparing.escapes import printable
 from promptdsl.comparing.report_text import (
+    alone_sentence,
     costs_of,
     name_of_prompt,
     tokens_text,
@@ -30,7 +31,7 @@ TABLE = LIMIT - 5_000
 LINES = 200
 """The lines of a change that are shown."""
 _MEANS_SOMETHING = re.compile(
-    r"[\\`*{}\[\]<>&|~!#@$^\n]|:(?=\S)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE
+    r"[\\`*{}\[\]<&|~!#@$^\n]|:(?=\S)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE
 )
 
 
@@ -58,7 +59,7 @@ def escaped(text: str) -> str:
     """Return a line as HTML in Markdown: names in backticks as code, the rest as plain text.
 
     >>> escaped("`rules|1` added; <b> @ada")
-    '<code>rules&#124;1</code> added; &#60;b&#62; &#64;<!-- -->ada'
+    '<code>rules&#124;1</code> added; &#60;b> &#64;<!-- -->ada'
     """
     pieces = re.split(r"`([^`]*)`", printable(text))
     return "".join(
@@ -102,7 +103,7 @@ def _details(report: "DiffReport") -> Iterable[str]:
     for number, prompt in enumerate(report.prompts):
         own = report.alone(number)
         if prompt.diff and own:
-            title = f"{_code(name_of_prompt(prompt))}: {escaped(what_changed(prompt))}"
+            title = f"{_code(name_of_prompt(prompt))}: {escaped(alone_sentence(number, report))}"
             yield _detail(title, own, [*map(escaped, costs_of(prompt.diff))], prompt)
 
 

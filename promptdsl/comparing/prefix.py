@@ -70,7 +70,8 @@ class SharedPrefix:
 
 
 def _last(place: str) -> str:
-    return place.rpartition(" > ")[2]
+    """Return the last name of a place; text that is in no section is of its message."""
+    return place.removesuffix(" > (no section)").rpartition(" > ")[2]
 
 
 def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> SharedPrefix | None:

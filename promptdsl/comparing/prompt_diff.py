@@ -64,7 +64,7 @@ class PromptDiff:
     def prefix(self) -> SharedPrefix | None:
         """The beginning that a prompt cache can serve; ``None`` for two models, as none is shared.
 
-        Of two snapshots it is an estimate.
+        It is an estimate for snapshots, and for prompts without a target.
         """
         if self._requests is None:
             return prefix_of_files(self.before, self.after, self._count)

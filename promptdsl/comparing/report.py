@@ -37,7 +37,7 @@ class DiffReport:
         """The changes, equal ones of several prompts together."""
         return groups_of([prompt.diff for prompt in self.prompts])
 
-    @property
+    @cached_property
     def shared(self) -> tuple[ChangeGroup, ...]:
         """The groups of more than one prompt."""
         return tuple(group for group in self.groups if len({*group.prompts}) > 1)

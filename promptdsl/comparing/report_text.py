@@ -45,6 +45,13 @@ def what_changed(prompt: "PromptComparison") -> str:
     return ": ".join(filter(None, (said, problem))) or "changed"
 
 
+def alone_sentence(number: int, report: "DiffReport") -> str:
+    """Return the sentence of what a prompt has alone, and how many of its changes are shared."""
+    prompt, own = report.prompts[number], report.alone(number)
+    above = sum(1 for _ in own_changes(prompt.diff)) - len(own) if prompt.diff else 0
+    return f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
+
+
 def tokens_text(tokens: TokenShift) -> str:
     """Return the totals of a diff; empty where none is known."""
     return "" if (tokens.before, tokens.after) == (None, None) else str(tokens)
@@ -73,11 +80,9 @@ def _alone(number: int, prompt: "PromptComparison", report: "DiffReport") -> Ite
     if prompt.status == "same":
         return
     own = report.alone(number)
-    above = sum(1 for _ in own_changes(diff)) - len(own) if diff else 0
-    if above and not own and prompt.status == "changed":
+    if diff and not own and prompt.status == "changed" and any(own_changes(diff)):
         return
-    told = f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
-    yield from ("", f"{name_of_prompt(prompt)}: {told}")
+    yield from ("", f"{name_of_prompt(prompt)}: {alone_sentence(number, report)}")
     if diff:
         yield from [*change_lines(own, sources(diff.after))][1:]
         yield from costs_of(diff)

@@ -100,6 +100,7 @@ def test_a_volatile_value_ends_the_prefix_and_is_no_change() -> None:
     found = diff(*(render(support(date=day), model=CLAUDE) for day in ("Monday", "Friday")))
     assert found.prefix
     assert (found.sentence, found.prefix.broken_by) == ("", "system > (no section)")
+    assert str(found.prefix) == "the shared prefix ends at `system`: 754 of 767 tokens"
 
 
 def test_a_mark_or_an_id_alone_ends_no_prefix() -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,14 @@ def large(teams: int) -> DiffReport:
         for team in range(teams)
     ]  # fmt: skip
     return report_of(*[(before, after) for before, after in files])
+
+
+def seconds(teams: int) -> float:
+    """Return how long the groups, the text and the Markdown of a large report take."""
+    report = large(teams)
+    start = process_time()
+    assert all((report.groups, report.text, report.markdown))
+    return process_time() - start
 
 
 def tags_of(markdown: str) -> set[str]:
@@ -129,6 +138,13 @@ def test_what_is_left_out_is_said() -> None:
     shown_rows, shown_details = markdown.count("| <code>prompt"), markdown.count("<details>")
     left = f"{900 - shown_rows:,} prompts of the table and the lines of {900 - shown_details:,}"
     assert (True, True) == (len(markdown) <= 65_000, left in markdown)
+
+
+@pytest.mark.slow
+def test_many_prompts_take_time_that_grows_with_their_number() -> None:
+    """Four times the prompts take less than eight times as long to group and to tell."""
+    seconds(50)
+    assert seconds(1_600) < 8 * seconds(400)
 
 
 def test_the_data_is_json() -> None:
