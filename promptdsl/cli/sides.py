@@ -48,9 +48,11 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
         return snapshot_side(path, content, read)
     provider = arguments.form if arguments.form in PROVIDERS else None
     try:
-        return payload_file(json.loads(content), provider)
+        payload = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}") from None
+    try:
+        return payload_file(payload, provider)
     except PromptError as error:
         raise UsageError(f"{path}: {error.what}\n  {error.fix}") from None
 

@@ -1,6 +1,7 @@
 """``promptdsl diff --cache``: what a prompt cache can reuse of the next request."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,3 +116,37 @@ def test_hostile_names_are_made_visible(process: Command) -> None:
     """No control character of a name reaches the terminal."""
     done = process("diff", "--cache", "counted.py:hostile", "support.py:demo")
     assert (1, True) == (done.code, done.out.replace("\n", "").isprintable())
+
+
+PAYLOAD = '{"model": "gpt-5", "messages": [{"role": "user", "content": "%s"}]}'
+
+
+@pytest.mark.parametrize(("text", "code"), [("Hi.", 0), ("Hello.", 1)])
+def test_payloads_are_compared(cli: Command, prompts: Path, text: str, code: int) -> None:
+    """Two payload files are equal, or differ."""
+    (prompts / "a.json").write_text(PAYLOAD % "Hi.", "utf-8")
+    (prompts / "b.json").write_text(PAYLOAD % text, "utf-8")
+    assert code == cli("diff", "a.json", "b.json").code
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "a.json is no JSON: "),
+        ("{}", "a.json: no provider has a payload with the keys (none)\n  name its provider: "),
+    ],
+)
+def test_a_payload_that_cannot_be_read_is_named(
+    cli: Command, prompts: Path, content: str, problem: str
+) -> None:
+    """What is no JSON is told apart from what is the payload of no provider."""
+    (prompts / "a.json").write_text(content, "utf-8")
+    done = cli("diff", "a.json")
+    assert (2, True) == (done.code, done.err.startswith(f"promptdsl diff: error: {problem}"))
+
+
+@pytest.mark.parametrize("sides", [["a.json"], ["a.prompt.txt"], ["git:main"], ["git::a.py:a"]])
+def test_a_side_that_is_not_there_is_named(cli: Command, sides: list[str]) -> None:
+    """A missing file, or half a name, is an error of the call."""
+    done = cli("diff", *sides)
+    assert (2, True) == (done.code, sides[0] in done.err)

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,6 +151,7 @@ def test_an_error_at_a_revision_has_its_line(cli: Command) -> None:
     assert (2, [], error) == told(cli, "git:main:support.py:failing")
 
 
+@pytest.mark.slow
 def test_a_prompt_that_hangs_is_ended(cli: Command, git: Git, prompts: Path) -> None:
     """After the time limit the process is killed, and nothing of it is left."""
     (prompts / "slow.py").write_text("import time\ntime.sleep(60)\n", "utf-8")
@@ -173,3 +175,55 @@ def test_the_output_can_be_a_file(cli: Command, prompts: Path) -> None:
     done = cli("diff", "--base", "main", "--format", "html", "--output", "out/diff.html")
     page = (prompts / "out" / "diff.html").read_text("utf-8")
     assert (0, "", "<!doctype html>") == (done.code, done.out, page.split("\n")[0])
+
+
+@pytest.mark.slow
+def test_modules_come_from_the_revision(
+    cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of the import path in the working tree is that of the checkout."""
+    (prompts / "src").mkdir()
+    (prompts / "src" / "words_then.py").write_text("TONE = 'Be brief.'\n", "utf-8")
+    source = "from promptdsl import System\nfrom words_then import TONE\nP = System(TONE)\n"
+    (prompts / "talk.py").write_text(source, "utf-8")
+    git("add", "-A")
+    git("commit", "-qm", "two")
+    (prompts / "src" / "words_then.py").write_text("TONE = 'Be kind.'\n", "utf-8")
+    monkeypatch.setattr(sys, "path", [str(prompts / "src"), *sys.path])
+    assert (1, ["changed"], "") == told(cli, "git:main:talk.py:P", "talk.py:P")
+
+
+@pytest.mark.slow
+def test_a_shallow_clone_says_so(
+    cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A revision that was not fetched is told with the command that fetches it."""
+    git("clone", "-q", "--depth=1", prompts.as_uri(), "clone")
+    monkeypatch.chdir(prompts / "clone")
+    code, _, error = told(cli, "--base", "HEAD~1")
+    assert (2, "git fetch --unshallow") == (code, error.rstrip()[-21:])
+
+
+@pytest.mark.slow
+def test_a_bare_clone_has_no_snapshots(
+    cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a working tree there is nothing to compare."""
+    git("clone", "-q", "--bare", ".", "bare")
+    monkeypatch.chdir(prompts / "bare")
+    error = "promptdsl diff: error: git: this operation must be run in a work tree\n"
+    assert (2, [], error) == told(cli, "--base", "main")
+
+
+@pytest.mark.slow
+def test_a_submodule_is_a_project_of_its_own(
+    cli: Command, git: Git, prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The snapshots of a submodule count where one stands in it, not around it."""
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", prompts.as_uri(), "lib")
+    git("commit", "-qm", "two")
+    write(prompts / "lib", "Be kind.")
+    outer = told(cli, "--base", "main")
+    monkeypatch.chdir(prompts / "lib")
+    expected = [(0, ["same"], ""), (1, ["changed"], "")]
+    assert expected == [outer, told(cli, "--base", "main")]

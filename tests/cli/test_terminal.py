@@ -4,27 +4,39 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 pty = pytest.importorskip("pty", reason="a terminal of Unix")
-TEXT = """\
-`rules` changed: 1 line
+SNAPSHOT = """\
+---
+promptdsl-snapshot: 1
+---
 
-system > rules
+──▶ system
+- Be brief. [red]
+Never promise refunds, and never discuss the {} of other companies with anybody.
+"""
+TEXT = """\
+`system` changed: 1 line
+
+system
   - Be brief. [red]
 - Never promise refunds, and never discuss the prices of other companies with anybody.
 + Never promise refunds, and never discuss the plans of other companies with anybody.
-… 3 equal lines"""
-SHOW = f"""
-from promptdsl.cli.show import is_colourful
-from promptdsl.cli.terminal import coloured
-
-text = {TEXT!r}
-print(coloured(text) if is_colourful() else text)
+~ …, and never discuss the [-prices-]{+plans+} of other companies with…
 """
-DIM = "\x1b[2m"
+DIFF = ("diff", "before.prompt.txt", "after.prompt.txt")
 ANSI = re.compile("\x1b\\[[0-9;]*m")
+
+
+@pytest.fixture(autouse=True)
+def snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write two snapshots of which one word differs."""
+    for name, word in (("before", "prices"), ("after", "plans")):
+        (tmp_path / f"{name}.prompt.txt").write_text(SNAPSHOT.format(word), "utf-8")
+    monkeypatch.chdir(tmp_path)
 
 
 def on_terminal(*arguments: str, **variables: str) -> str:
@@ -51,38 +63,33 @@ def _all_of(terminal: int) -> bytes:
 
 def test_changed_words_are_marked() -> None:
     """A removed line is red, an added one green, and the words that changed are reversed."""
-    shown = on_terminal("-c", SHOW)
+    shown = on_terminal("-m", "promptdsl", *DIFF)
     marked = re.findall("\x1b\\[7;3([12])m(\\w+)", shown)
-    assert ([("1", "prices"), ("2", "plans")], True) == (marked, f"{DIM}… " in shown)
+    assert [("1", "prices"), ("2", "plans")] == marked
 
 
 def test_long_lines_are_wrapped_below_their_text() -> None:
     """No line is longer than the terminal, and none that goes on begins like another change."""
-    shown = ANSI.sub("", on_terminal("-c", SHOW)).split("\n")
+    shown = ANSI.sub("", on_terminal("-m", "promptdsl", *DIFF)).split("\n")
     assert [
-        "`rules` changed: 1 line",
-        "",
-        "system > rules",
         "  - Be brief. [red]",
         "- Never promise refunds, and never discuss the prices of other companies with",
         "  anybody.",
         "+ Never promise refunds, and never discuss the plans of other companies with",
         "  anybody.",
-        "… 3 equal lines",
-        "",
-    ] == [line.rstrip() for line in shown]
+    ] == [line.rstrip() for line in shown[3:8]]
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_without_colours_the_text_is_plain(variables: dict[str, str]) -> None:
     """``NO_COLOR`` and a terminal that can do nothing leave the text as it is."""
-    assert f"{TEXT}\n" == on_terminal("-c", SHOW, **variables)
+    assert on_terminal("-m", "promptdsl", *DIFF, **variables).startswith(TEXT)
 
 
 def test_without_rich_the_text_is_plain() -> None:
     """The library is optional."""
-    code = f"import sys; sys.modules['rich'] = sys.modules['rich.console'] = None\n{SHOW}"
-    assert f"{TEXT}\n" == on_terminal("-c", code)
+    code = f"import sys; sys.modules['rich'] = None\nfrom promptdsl.cli import main\nmain({DIFF})"
+    assert on_terminal("-c", code).startswith(TEXT)
 
 
 def test_the_first_screen_of_the_help_has_an_example() -> None:
