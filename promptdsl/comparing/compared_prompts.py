@@ -54,31 +54,20 @@ class ComparedPrompts:
         return text if {*counts} == {"changed"} else f"{text}: {kinds}"
 
     @property
-    def tokens(self) -> TokenShift:
-        """The totals of the prompts that differ and are on both sides."""
-        shifts = [prompt.diff.tokens for prompt in self.prompts if prompt.diff]
-        known = [it for it in shifts if it.before is not None and it.after is not None]
-        labels = {it.label for it in known}
-        return TokenShift(
-            sum(it.before or 0 for it in known) if known else None,
-            sum(it.after or 0 for it in known) if known else None,
-            labels.pop() if len(labels) == 1 else "",
-            all(it.is_exact for it in known),
-        )
+    def tokens(self) -> int:
+        """The tokens that all prompts on both sides gain, below 0 if they lose some."""
+        return sum(prompt.diff.tokens.added for prompt in self.prompts if prompt.diff)
 
     @property
-    def costs(self) -> tuple[str, ...]:
-        """The totals of tokens, and how many prompts lose their cached prefix, in lines."""
+    def costs(self) -> str:
+        """The tokens, and how many prompts lose their cached prefix; empty for neither."""
         prefixes = [prompt.diff.prefix for prompt in self.prompts if prompt.diff]
         lost = sum(bool(prefix and prefix.lost_marks) for prefix in prefixes)
-        told = (
-            f"{lost:,} prompts lose their cached prefix"
-            if lost > 1
-            else "1 prompt loses its cached prefix"
-        )
-        return tuple(filter(None, (tokens_text(self.tokens), told if lost else "")))
+        told = f"{lost:,} lose their cached prefix" if lost > 1 else "1 loses its cached prefix"
+        tokens = f"{self.tokens:+,} tokens in all" if self.tokens else ""
+        return "; ".join(filter(None, (tokens, told if lost else "")))
 
 
 def tokens_text(tokens: TokenShift) -> str:
     """Return the totals of a diff; empty where none is known."""
-    return "" if (tokens.before, tokens.after) == (None, None) else str(tokens)
+    return "" if tokens.before is None and tokens.after is None else str(tokens)

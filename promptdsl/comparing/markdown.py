@@ -34,7 +34,7 @@ _MEANS_SOMETHING = re.compile(
 def report_markdown(report: ComparedPrompts) -> str:
     """Return the Markdown of a report; what GitHub has no room for is counted at its end."""
     text = f"### {escaped(report.sentence)}\n"
-    text += "".join(f"\n{escaped(line)}\n" for line in report.costs)
+    text += f"\n{escaped(report.costs)}\n" if report.costs else ""
     table, left_rows = _table(report, TABLE - len(text))
     room, left_details, details = LIMIT - len(text) - len(table) - 500, 0, ""
     for detail in _details(report):
@@ -95,7 +95,10 @@ def _details(report: ComparedPrompts) -> Iterable[str]:
     for group in report.shared:
         first = report.prompts[group.prompts[0]]
         names = [_code(name_of_prompt(report.prompts[it])) for it in dict.fromkeys(group.prompts)]
-        yield _detail(escaped(group.sentence), [group.change], [f"In {', '.join(names)}."], first)
+        below = "\n".join(f"- {name}" for name in names)
+        # What several prompts have in common is seen at once.
+        detail = _detail(escaped(group.sentence), [group.change], [below], first)
+        yield detail.replace("<details>", "<details open>", 1)
     for number, prompt in enumerate(report.prompts):
         own = report.alone(number)
         if prompt.diff and own:

@@ -267,8 +267,9 @@ def _totals(prompt: PromptComparison) -> str:
     tokens = prompt.diff.tokens
     about = "" if tokens.is_exact else "~"
     counts = [f"{about}{it:,}" for it in dict.fromkeys((tokens.before, tokens.after))]
+    added = f", {tokens.added:+,}" if tokens.added else ""
     title = _line(tokens.label)
-    return f'<span class=tokens title="{title}">{" → ".join(counts)} tokens</span>'
+    return f'<span class=tokens title="{title}">{" → ".join(counts)} tokens{added}</span>'
 
 
 def _section(change: Change) -> str:

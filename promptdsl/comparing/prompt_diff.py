@@ -58,7 +58,7 @@ class PromptDiff:
     @cached_property
     def tokens(self) -> TokenShift:
         """The totals of both prompts, and how they were counted; those of snapshots are rounded."""
-        return tokens_of(self.before, self.after)
+        return tokens_of(self.before, self.after, sum(map(self.tokens_of, self.changes)))
 
     @cached_property
     def prefix(self) -> SharedPrefix | None:

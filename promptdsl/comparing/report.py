@@ -7,7 +7,6 @@ import attrs
 from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.markdown import report_markdown
 from promptdsl.comparing.report_text import report_text
-from promptdsl.comparing.tokens import as_json
 
 
 @attrs.frozen(slots=False)
@@ -47,7 +46,7 @@ class DiffReport(ComparedPrompts):
         """Return the report as JSON data; groups have the numbers of their prompts."""
         return {
             "sentence": self.sentence,
-            "tokens": as_json(self.tokens),
+            "tokens": self.tokens,
             "groups": [group.to_dict() for group in self.groups],
             "prompts": [prompt.to_dict() for prompt in self.prompts],
         }

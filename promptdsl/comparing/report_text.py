@@ -15,7 +15,7 @@ def report_text(report: ComparedPrompts) -> str:
     """Return the text of a report; that of one prompt is its diff, with tokens and prefix."""
     if len(report.prompts) == 1 and (diff := report.prompts[0].diff):
         return printable("\n".join([str(diff), *_after(costs_of(diff))]))
-    lines = [report.sentence, *report.costs]
+    lines = [": ".join(filter(None, (report.sentence, report.costs)))]
     for group in report.shared:
         lines += ("", *_of_group(group, report))
     for number, prompt in enumerate(report.prompts):

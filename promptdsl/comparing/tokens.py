@@ -22,30 +22,38 @@ _KIND = re.compile(r"^─■ ?\w*", re.MULTILINE)
 class TokenShift:
     """The tokens of two prompts, and how those of the second were counted.
 
-    They are exact for prompts that were rendered; the total of a snapshot is rounded. ``None``
-    stands for a total that is not known.
+    They are exact for prompts that were rendered. The total of a snapshot is rounded, so ``added``
+    is the sum of what its changes add. ``None`` stands for a total that is not known.
 
     >>> from promptdsl import System, diff
     >>> print(diff(System("Be brief."), System("Be very brief, and kind.")).tokens)
-    8 -> 12 tokens (o200k_base)
+    8 -> 12 tokens, +4 (o200k_base)
     """
 
     before: int | None
     after: int | None
     label: str
     is_exact: bool
+    added: int
 
     def __str__(self) -> str:
         sign = "" if self.is_exact else "~"
-        totals = ("?" if it is None else f"{sign}{it:,}" for it in (self.before, self.after))
-        return f"{' -> '.join(totals)} tokens" + (f" ({self.label})" if self.label else "")
+        totals = ["?" if it is None else f"{sign}{it:,}" for it in (self.before, self.after)]
+        text = f"{' -> '.join(dict.fromkeys(totals))} tokens"
+        text += f", {self.added:+,}" if self.added else ""
+        return text + (f" ({self.label})" if self.label else "")
 
 
-def tokens_of(before: PromptFile, after: PromptFile) -> TokenShift:
-    """Return the totals of two prompts: those of snapshots are rounded."""
-    is_exact = before.total is not None and after.total is not None
+def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift:
+    """Return the totals of two prompts, those of snapshots rounded.
+
+    ``counted`` are the tokens that their changes add.
+    """
     _, label = _rounded_total(after)
-    return TokenShift(total_of(before), total_of(after), label, is_exact)
+    totals = total_of(before), total_of(after)
+    if before.total is None or after.total is None:
+        return TokenShift(*totals, label, is_exact=False, added=counted)
+    return TokenShift(*totals, label, is_exact=True, added=after.total - before.total)
 
 
 def total_of(file: PromptFile) -> int | None:
