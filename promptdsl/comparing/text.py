@@ -2,10 +2,11 @@
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from promptdsl.comparing.changes import HEADER, Change, Place, changes, sources
+from promptdsl.comparing.changes import HEADER, LISTED, Change, Place, changes, sources
 from promptdsl.comparing.lines import AROUND, WordHunk, hunks_of, rows_of
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.foundation.source import Source
@@ -14,6 +15,8 @@ LONG = 60
 """The characters from which on a changed line is followed by its changed words."""
 ABOVE, NOT_SENT = ", in the message above", ", not sent"
 """The ends of the title of a message that is sent in one with that above it, or not at all."""
+NAMELESS, NOT_STRICT = ", name not sent", ", not strict"
+"""The ends of the title of the form of an answer whose name is not sent, or that is not strict."""
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
     "loss": ("loss", "losses", "added", "removed"),
@@ -83,25 +86,28 @@ def sentence(found: Sequence[Change], exact: int | None = None) -> str:
 
 def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the parts of the first sentence: messages and sections, cache marks, the header."""
+    header = [it for it in found if it.place[0] == HEADER]
     told = [change for change in found if change.place[0] != HEADER]
-    yield from (f"`{it.was}` renamed to `{it.now}`" for it in told if it.kind == "renamed")
-    for kind in ("changed", "added", "removed", "moved"):
-        some = [change for change in told if change.kind == kind]
-        if some:
-            yield f"{_names(some)} {kind}{_count(some) if kind == 'changed' else ''}"
-    yield from (_sent(change) for change in told if change.kind == "role")
+    for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
+        verbs: dict[str, list[Change]] = defaultdict(list)
+        for change in told:
+            if change.kind == kind:
+                verbs[_verb(change, header)].append(change)
+        for verb, some in verbs.items():
+            yield f"{_names(some)} {verb}{_count(some) if kind == 'changed' else ''}"
     yield from (_cache(change) for change in told if change.kind == "cache")
     has_marks = any(change.kind == "cache" for change in told)
     for change in told:
         before, after = ({*_LABEL.findall(text or "")} for text in (change.before, change.after))
         if change.kind == "changed" and before - after:
             yield f"`{change.place[-1]}` has no {' and '.join(sorted(before - after))} any more"
-    header = [it for it in found if it.place[0] == HEADER]
     for (name, kind), group in groupby(header, key=lambda it: (it.place[1], it.kind)):
         lines = [*group]
+        if name == "dropped" and any(_is_dropped(change, lines) for change in told):
+            continue
         if kind == "moved":
             yield f"{name} moved"
-        elif kind == "changed":
+        elif kind == "changed" and name not in LISTED:
             if name != "cache" or not has_marks:
                 now = f"{exact:,}" if name == "tokens" and exact is not None else ""
                 yield from (f"{name} {_shift(line, now)}" for line in lines)
@@ -110,15 +116,23 @@ def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
                 name, (f"{name} line", f"{name} lines", "added", "removed")
             )
             noun = one if len(lines) == 1 else many
-            yield f"{len(lines)} {noun} {come if kind == 'added' else gone}"
+            verb = {"added": come, "removed": gone}.get(kind, kind)
+            yield f"{len(lines)} {noun} {verb}"
     if exact is not None and not any(it.place[1] == "tokens" for it in header):
         yield f"{exact:,} tokens now"
 
 
 def _names(some: Sequence[Change]) -> str:
-    names = [*dict.fromkeys(f"`{change.place[-1]}`" for change in some)]
+    """Return the names of changed places; of those that were renamed, the name before."""
+    names = [*dict.fromkeys(f"`{_name(change)}`" for change in some)]
     shown = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"]
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if shown[1:] else shown[0]
+
+
+def _name(change: Change) -> str:
+    if change.kind == "renamed":
+        return change.was.removesuffix(NOT_STRICT) if _is_strictness(change) else change.was
+    return change.place[0] if change.kind == "role" else change.place[-1]
 
 
 def _count(some: Iterable[Change]) -> str:
@@ -127,29 +141,69 @@ def _count(some: Iterable[Change]) -> str:
     return f": {count} line{'s' if count != 1 else ''}"
 
 
+def _verb(change: Change, header: Sequence[Change]) -> str:
+    """Return what became of a message, a section or a block."""
+    if change.kind == "role":
+        return _sent(change)
+    if change.kind == "renamed":
+        strictness = "not strict any more" if change.now.endswith(NOT_STRICT) else "strict now"
+        return strictness if _is_strictness(change) else f"renamed to `{change.now}`"
+    if _is_dropped(change, header):
+        return "dropped for the budget" if change.kind == "removed" else "not dropped any more"
+    return change.kind
+
+
+def _is_strictness(change: Change) -> bool:
+    return change.was.removesuffix(NOT_STRICT) == change.now.removesuffix(NOT_STRICT)
+
+
+def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
+    """Return whether a budget took a message or section away, or leaves it again.
+
+    A section is told by its address; with a message that is dropped, the others of its group go.
+    """
+    addresses = [
+        (line.after or line.before or "").removeprefix("dropped: ").partition(", ~")[0]
+        for line in header
+        if line.place[1] == "dropped" and {line.kind, change.kind} == {"added", "removed"}
+    ]
+    if len(change.place) == 1:
+        return any("/" not in address for address in addresses)
+    return any(address.endswith(f"/{change.place[1]}") for address in addresses)
+
+
 def _sent(change: Change) -> str:
-    name = f"`{change.place[0]}`"
+    """Return how a message is sent now, by its role before and after."""
     was, now = (role.removesuffix(ABOVE) for role in (change.was, change.now))
     if now.endswith(NOT_SENT):
-        return f"{name} not sent any more"
+        return "not sent any more"
     if was.endswith(NOT_SENT):
-        return f"{name} sent now, as {now}"
+        return f"sent now, as {now}"
+    if now == was + NAMELESS:
+        return "sent without its name"
+    if was == now + NAMELESS:
+        return "sent with its name"
     if was != now:
-        return f"{name} sent as {now}, was {was}"
-    where = "the message above it" if change.now.endswith(ABOVE) else "its own message"
-    return f"{name} sent in {where}"
+        return f"sent as {now}, was {was}"
+    return f"sent in {'the message above it' if change.now.endswith(ABOVE) else 'its own message'}"
 
 
 def _cache(change: Change) -> str:
     if change.before and change.after and change.was != change.now:
         return f"the cache mark moved from `{change.was}` to `{change.now}`"
     verb = "changed" if change.before and change.after else "added" if change.after else "removed"
+    if verb == "changed":
+        was, now = (NOT_SENT in text for text in (change.before or "", change.after or ""))
+        if was != now:
+            verb = "not sent any more" if now else "sent now"
     return f"the cache mark after `{change.place[-1]}` {verb}"
 
 
 def _is_short(change: Change) -> bool:
     """Return whether the first sentence has the whole change: a line of the header of few words."""
-    return (change.place[0], change.kind) == (HEADER, "changed") and _shift(change) != "changed"
+    if (change.place[0], change.kind) != (HEADER, "changed") or change.place[1] in LISTED:
+        return False
+    return _shift(change) != "changed"
 
 
 def _shift(change: Change, now: str = "") -> str:

@@ -1,0 +1,165 @@
+"""Edits of a prompt, each with the one sentence that a reviewer would write."""
+
+from collections.abc import Sequence
+
+import attrs
+import pytest
+
+from promptdsl import (
+    Assistant,
+    Event,
+    Group,
+    Image,
+    Output,
+    Rendered,
+    Section,
+    System,
+    Text,
+    Timeline,
+    Tool,
+    User,
+    UserAction,
+    Value,
+    Volatile,
+    diff,
+    render,
+)
+from tests.providers.conversations import PNG
+
+
+@attrs.frozen
+class Desk:
+    """A support desk, as far as the edits of this page change it."""
+
+    rule: str = "Never promise refunds."
+    tone_id: str = "tone"
+    sections: Sequence[str] = ("role", "rules", "tone")
+    title: str = "Rules"
+    marked: str = "rules"
+    plan: str = "Pro"
+    is_volatile: bool = True
+    tools: Sequence[str] = ("lookup", "refund")
+    properties: Sequence[str] = ("invoice",)
+    questions: Sequence[str] = ("I was charged twice.",)
+    action: str = "opened"
+    has_image: bool = True
+    is_strict: bool = True
+
+    def render(self, model: str = "claude-sonnet-4-5") -> Rendered:
+        """Return the prompt as it is sent."""
+        day: Value | Volatile = Value("May 4")
+        if self.is_volatile:
+            day = Volatile("May 4", label="date")
+        texts = {
+            "role": [Text("You help customers of TechCorp."), Text(" Plan: ", Value(self.plan))],
+            "rules": [Text(self.rule), Text("\n\nAsk for the invoice.")],
+            "tone": [Text("Be brief, it is ", day, ".")],
+            "example": [Text("A customer asks: Where is my money?")],
+        }
+        ids = {"tone": self.tone_id}
+        titles = {"rules": self.title}
+        schema = {
+            "type": "object",
+            "properties": {name: {"type": "string"} for name in self.properties},
+            "additionalProperties": False,
+        }
+        answer = {**schema, "required": [*self.properties]}
+        return render(
+            Timeline(
+                *(Tool(name=it, description=f"Do {it}.", input_schema=schema) for it in self.tools),
+                System(
+                    *(
+                        Section(
+                            ids.get(name, name),
+                            *texts[name],
+                            title=titles.get(name),
+                            cache=name == self.marked,
+                        )
+                        for name in self.sections
+                    )
+                ),
+                *map(User, self.questions),
+                Assistant("Let me look."),
+                Event(UserAction(self.action, target="invoice 1881")),
+                User("So?", *([Image.from_base64(PNG)] if self.has_image else [])),
+                Output(answer, name="reply", strict=self.is_strict),
+            ),
+            model=model,
+        )
+
+
+EDITS = {
+    "a rule is reworded": (Desk(rule="Never promise a refund."), "`rules` changed: 1 line"),
+    "a section has another name": (Desk(tone_id="voice"), "`tone` renamed to `voice`"),
+    "a section moves": (Desk(sections=("role", "tone", "rules")), "`rules` moved"),
+    "a section goes": (Desk(sections=("role", "rules")), "`tone` removed"),
+    "an example is added": (
+        Desk(sections=("role", "rules", "tone", "example")),
+        "`example` added",
+    ),
+    "a title": (Desk(title="The rules"), "`rules` changed: 1 line"),
+    "a value": (Desk(plan="Basic"), "`role` changed: 1 line"),
+    "a date that is written out": (
+        Desk(is_volatile=False),
+        "`tone` changed: 1 line; `tone` has no ⟦date⟧ any more",
+    ),
+    "a mark moves": (Desk(marked="role"), "the cache mark moved from `rules` to `role`"),
+    "a mark goes": (Desk(marked=""), "the cache mark after `rules` removed"),
+    "tools in another order": (Desk(tools=("refund", "lookup")), "`tool lookup` moved"),
+    "a tool goes": (Desk(tools=("lookup",)), "`tool refund` removed"),
+    "a question is split": (
+        Desk(questions=("I was charged", "twice.")),
+        "`user 1` changed: 1 line; `user 2` added",
+    ),
+    "the text of an event": (Desk(action="closed"), "`event` changed: 1 line"),
+    "an image goes": (Desk(has_image=False), "`image` removed"),
+    "blanks alone": (Desk(rule="Never promise  refunds."), "`rules` changed: 1 line"),
+}
+
+
+def without_tokens(sentence: str) -> str:
+    """Return a sentence without its tokens, which every longer text changes."""
+    return "; ".join(it for it in sentence.split("; ") if not it.startswith("tokens "))
+
+
+@pytest.mark.parametrize(("edited", "sentence"), EDITS.values(), ids=[*EDITS])
+def test_an_edit_is_one_sentence(edited: Desk, sentence: str) -> None:
+    """The sentence names what the author changed, and nothing that only follows from it."""
+    assert sentence == without_tokens(diff(Desk().render(), edited.render()).sentence)
+
+
+def test_an_answer_that_is_not_strict_keeps_its_name() -> None:
+    """The strictness of a form is no part of its name."""
+    before, after = (Desk(is_strict=it).render("gpt-5") for it in (True, False))
+    assert "`answer reply` not strict any more" == diff(before, after).sentence
+    assert "`answer reply` strict now" == diff(after, before).sentence
+
+
+def test_roles_that_changed_alike_are_told_together() -> None:
+    """Another model sends an event in another role, and its mark is sent."""
+    told = diff(Desk().render("gpt-5"), Desk().render()).sentence.split("; ")
+    assert told[:4] == [
+        "`answer reply` sent without its name",
+        "`event` sent as user, was developer",
+        "`user 2` sent in the message above it",
+        "the cache mark after `rules` sent now",
+    ]
+
+
+def long_talk(budget: int) -> Rendered:
+    """Return a conversation of five exchanges, the oldest of which go first."""
+    turns = [
+        Group(User(f"Question {it} " * 20), Assistant(f"Answer {it} " * 20), priority=it - 9)
+        for it in range(5)
+    ]
+    return render(Timeline(System("You help."), *turns, User("And?")), model="gpt-5", budget=budget)
+
+
+def test_what_a_budget_drops_is_told_by_name() -> None:
+    """An exchange more, or one less, is in the sentence once, as messages."""
+    more, less = long_talk(300), long_talk(200)
+    told = [without_tokens(diff(*it).sentence) for it in ((more, less), (less, more))]
+    assert told == [
+        "`user 1` and `assistant 1` dropped for the budget",
+        "`user 1` and `assistant 1` not dropped any more",
+    ]
