@@ -38,7 +38,7 @@ def add_diff(add_parser: AddParser) -> None:
     group.add_argument(
         "--base",
         metavar="REV",
-        help="compare all snapshots with those of the merge base of REV and HEAD",
+        help="compare all snapshots with the merge base of REV and HEAD",
     )
     group.add_argument(
         "--cache",
@@ -61,9 +61,15 @@ def add_diff(add_parser: AddParser) -> None:
         metavar="SECONDS",
         help="the time for a prompt at a revision (60)",
     )
-    add_request(parser, marks=False, texts=False)
+    add_request(parser, marks=False, texts=False, brief=True)
     group = parser.add_argument_group("output")
-    group.add_argument("--format", choices=FORMATS, default="text", help="text by default")
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        metavar="FORMAT",
+        help="text, json, markdown or html",
+    )
     group.add_argument(
         "--json", dest="format", action="store_const", const="json", help="as --format json"
     )

@@ -28,13 +28,29 @@ PROVIDERS: tuple[str, ...] = (
 )
 
 
-def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) -> None:
+_BRIEF_HELP = {
+    "--for": "the provider, if --model does not tell it",
+    "--model": "the model, such as claude-opus-5-5",
+    "-p": "an argument of the function, and more: promptdsl render -h",
+}
+"""The options of a render in a brief help; the others are not in it."""
+
+
+def add_request(
+    parser: argparse.ArgumentParser, *, marks: bool, texts: bool, brief: bool = False
+) -> None:
     """Add the options of a render.
 
     With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes the forms for
-    people: ``messages`` and ``text``.
+    people: ``messages`` and ``text``. A ``brief`` help has the first options alone.
     """
     group = parser.add_argument_group("prompt")
+
+    def add(name: str, **options: Any) -> None:  # Any: keywords of add_argument()
+        if brief:
+            options["help"] = _BRIEF_HELP.get(name, argparse.SUPPRESS)
+        group.add_argument(name, **options)
+
     providers = ", ".join(PROVIDERS)
     choices, metavar = PROVIDERS, "PROVIDER"
     usage = f"the provider ({providers}); without it that of --model, or none"
@@ -42,23 +58,23 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         choices, metavar = (*PROVIDERS, "messages", "text"), "FORM"
         usage = f"a provider's request arguments ({providers}), the neutral messages, or text; "
         usage += "without it the provider of --model, or text"
-    group.add_argument("--for", dest="form", choices=choices, metavar=metavar, help=usage)
-    group.add_argument("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
-    add_arguments(group.add_argument, of="argument of the function")
-    group.add_argument(
+    add("--for", dest="form", choices=choices, metavar=metavar, help=usage)
+    add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
+    add_arguments(add, of="argument of the function")
+    add(
         "--budget",
         type=_token_budget,
         metavar="TOKENS",
         help="the tokens for the prompt and its reserves; 'window' is the window of the model",
     )
-    group.add_argument(
+    add(
         "--reserve",
         type=partial(whole_number, unit="tokens"),
         default=0,
         metavar="TOKENS",
         help="the tokens of the budget that are kept free for the answer",
     )
-    group.add_argument(
+    add(
         "--media-root",
         dest="media_roots",
         action="append",
@@ -67,24 +83,22 @@ def add_request(parser: argparse.ArgumentParser, *, marks: bool, texts: bool) ->
         help="a folder that paths in data may point into; may be repeated",
     )
     if marks:
-        group.add_argument(
+        add(
             "--cache",
             choices=("auto",),
             help="place cache marks where most tokens can be reused",
         )
-    group.add_argument(
+    add(
         "--tool-choice",
         metavar="CHOICE",
         help="auto, none, required, or the name of the tool to call",
     )
-    group.add_argument(
+    add(
         "--chat-template",
         metavar="FILE",
         help="the Jinja chat template of an open model, for chat_template",
     )
-    group.add_argument(
-        "--strict", action="store_true", help="fail if the target cannot express text or media"
-    )
+    add("--strict", action="store_true", help="fail if the target cannot express text or media")
 
 
 def whole_number(text: str, unit: str) -> int:

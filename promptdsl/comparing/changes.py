@@ -373,11 +373,13 @@ def _cache_changes(
         one = new or old
         assert one is not None
         sides = old and old.at, new and new.at
-        is_same = bool(old and new and (old.anchor, old.mark) == (new.anchor, new.mark))
-        if not is_same or one.follows:
-            marks = old and old.mark, new and new.mark
+        is_there = bool(old and new and old.anchor == new.anchor)
+        marks = old and old.mark, new and new.mark
+        if not is_there or marks[0] != marks[1] or one.follows:
             names = old.place[-1] if old else "", new.place[-1] if new else ""
-            yield Change("cache", one.place, *marks, *names, *sides, minor=is_same)
+            # What stands instead of a mark that is not sent depends on what comes after it.
+            minor = is_there and len({(mark or "").partition("; ")[0] for mark in marks}) == 1
+            yield Change("cache", one.place, *marks, *names, *sides, minor=minor)
         texts = old.text if old else "", new.text if new else ""
         if texts[0] != texts[1]:
             yield Change("changed", one.place, *texts, "", "", *sides)

@@ -14,7 +14,6 @@ from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.escapes import printable
 from promptdsl.comparing.report_text import (
     alone_sentence,
-    costs_of,
     name_of_prompt,
     what_changed,
 )
@@ -103,7 +102,7 @@ def _details(report: ComparedPrompts) -> Iterable[str]:
         own = report.alone(number)
         if prompt.diff and own:
             title = f"{_code(name_of_prompt(prompt))}: {escaped(alone_sentence(number, report))}"
-            yield _detail(title, own, [*map(escaped, costs_of(prompt.diff))], prompt)
+            yield _detail(title, own, [*map(escaped, prompt.diff.costs)], prompt)
 
 
 def _detail(

@@ -8,23 +8,26 @@ import attrs
 
 from promptdsl import Rendered, render
 from promptdsl.comparing.canonical import prompt_file
-from promptdsl.comparing.changes import Change, changes
+from promptdsl.comparing.changes import HEADER, Change, changes, sources
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
-from promptdsl.comparing.text import failure_text, sentence
+from promptdsl.comparing.text import change_lines, sentence
 from promptdsl.comparing.tokens import TokenShift, as_json, counter_of, tokens_of, tokens_of_change
 
 
 @attrs.frozen
 class LibraryShift:
-    """A section library whose version or content is another one in the second prompt.
+    """A section library that has another version in the second prompt.
 
-    ``before`` and ``after`` are versions; ``None`` for a library that is in one prompt alone.
+    A library that is in one prompt alone is a change of the header.
     """
 
     name: str
     before: str | None
     after: str | None
+
+    def __str__(self) -> str:
+        return f"library `{self.name}` {self.before or '-'} -> {self.after or '-'}"
 
 
 @attrs.frozen(slots=False)
@@ -53,7 +56,19 @@ class PromptDiff:
     @cached_property
     def sentence(self) -> str:
         """All that changed in one sentence; empty for equal prompts."""
-        return sentence(self.changes)
+        without_total = [it for it in self.changes if it.place != (HEADER, "tokens")]
+        libraries = [str(library) for library in self.libraries]
+        return "; ".join(filter(None, (sentence(without_total), *libraries))) or sentence(
+            self.changes
+        )
+
+    @property
+    def costs(self) -> list[str]:
+        """The tokens, and where the shared prefix ends, in sentences, where they are known."""
+        known = self.tokens.before is not None or self.tokens.after is not None
+        told = [str(self.tokens)] if known else []
+        is_broken = self.prefix is not None and self.prefix.broken_by
+        return [*told, str(self.prefix)] if is_broken else told
 
     @cached_property
     def tokens(self) -> TokenShift:
@@ -82,7 +97,10 @@ class PromptDiff:
         return tokens_of_change(change, self._count)
 
     def __str__(self) -> str:
-        return failure_text(self.before, self.after)
+        if not self:
+            return "\n".join(["nothing changed", *self.costs])
+        told = [change for change in self.changes if not change.minor]
+        return "\n".join([self.sentence, *self.costs, *change_lines(told, sources(self.after))])
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the diff as JSON data: applied to the first prompt, it gives the second."""
@@ -123,10 +141,8 @@ def _rendered(prompt: Any) -> Rendered | PromptFile:  # Any: whatever render() t
 
 
 def _library_shifts(before: PromptFile, after: PromptFile) -> Iterator[LibraryShift]:
-    """Yield the libraries of another version; a snapshot knows no versions."""
-    if before.total is None or after.total is None:
-        return
+    """Yield the libraries of another version; a snapshot knows none, and tells those that came."""
     old, new = dict(before.libraries), dict(after.libraries)
-    for name in {**old, **new}:
-        if old.get(name) != new.get(name):
-            yield LibraryShift(name, old.get(name), new.get(name))
+    for name, version in old.items():
+        if name in new and version != new[name]:
+            yield LibraryShift(name, version, new[name])

@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 
 from promptdsl.comparing.changes import sources
-from promptdsl.comparing.compared_prompts import ComparedPrompts, tokens_text
+from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.escapes import printable, shown
 from promptdsl.comparing.groups import ChangeGroup, own_changes
-from promptdsl.comparing.prompt_diff import PromptDiff
 from promptdsl.comparing.text import change_lines, sentence
 
 
 def report_text(report: ComparedPrompts) -> str:
     """Return the text of a report; that of one prompt is its diff, with tokens and prefix."""
-    if len(report.prompts) == 1 and (diff := report.prompts[0].diff):
-        return printable("\n".join([str(diff), *_after(costs_of(diff))]))
-    lines = [": ".join(filter(None, (report.sentence, report.costs)))]
+    if len(report.prompts) == 1 and (diff := report.prompts[0].diff) is not None:
+        return printable(str(diff))
+    lines = ["; ".join(filter(None, (report.sentence, report.costs)))]
     for group in report.shared:
         lines += ("", *_of_group(group, report))
     for number, prompt in enumerate(report.prompts):
@@ -49,12 +48,6 @@ def alone_sentence(number: int, report: ComparedPrompts) -> str:
     return f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
 
 
-def costs_of(diff: PromptDiff) -> list[str]:
-    """Return what a diff costs, in lines: its tokens, and where the shared prefix ends."""
-    prefix = diff.prefix
-    return [it for it in (tokens_text(diff.tokens), str(prefix) if prefix else "") if it]
-
-
 def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
     """Yield the sentence of a group, its lines, and its prompts."""
     yield group.sentence
@@ -76,9 +69,5 @@ def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> It
         return
     yield from ("", f"{name_of_prompt(prompt)}: {alone_sentence(number, report)}")
     if diff:
+        yield from diff.costs
         yield from [*change_lines(own, sources(diff.after))][1:]
-        yield from costs_of(diff)
-
-
-def _after(lines: list[str]) -> list[str]:
-    return ["", *lines] if lines else []

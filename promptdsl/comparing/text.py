@@ -85,8 +85,9 @@ def sentence(found: Sequence[Change], exact: int | None = None) -> str:
 
 
 def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
-    """Yield the parts of the first sentence: messages and sections, cache marks, the header."""
-    header = [it for it in found if it.place[0] == HEADER]
+    """Yield the parts of the sentence: the model, messages and sections, marks, the header."""
+    yield from (f"model {_shift(it)}" for it in found if it.place == (HEADER, "model"))
+    header = [it for it in found if it.place[0] == HEADER and it.place[1] != "model"]
     told = [change for change in found if change.place[0] != HEADER]
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
         verbs: dict[str, list[Change]] = defaultdict(list)
@@ -135,10 +136,12 @@ def _name(change: Change) -> str:
     return change.place[0] if change.kind == "role" else change.place[-1]
 
 
-def _count(some: Iterable[Change]) -> str:
+def _count(some: Sequence[Change]) -> str:
     all_hunks = (hunk for change in some for hunk in hunks_of(change))
     count = sum(max(len(hunk.removed), len(hunk.added)) for hunk in all_hunks)
-    return f": {count} line{'s' if count != 1 else ''}"
+    texts = ((it.before or "", it.after or "") for it in some)
+    blanks = "only blanks in " if all(a.split() == b.split() for a, b in texts) else ""
+    return f": {blanks}{count} line{'s' if count != 1 else ''}"
 
 
 def _verb(change: Change, header: Sequence[Change]) -> str:

@@ -24,6 +24,7 @@ from promptdsl import (
     diff,
     render,
 )
+from tests.internals import prompt_file
 from tests.providers.conversations import PNG
 
 
@@ -113,19 +114,21 @@ EDITS = {
     ),
     "the text of an event": (Desk(action="closed"), "`event` changed: 1 line"),
     "an image goes": (Desk(has_image=False), "`image` removed"),
-    "blanks alone": (Desk(rule="Never promise  refunds."), "`rules` changed: 1 line"),
+    "blanks alone": (
+        Desk(rule="Never promise  refunds."),
+        "`rules` changed: only blanks in 1 line",
+    ),
+    "a tool takes more": (
+        Desk(properties=("invoice", "reason")),
+        "`tool lookup`, `tool refund` and `form` changed: 3 lines",
+    ),
 }
-
-
-def without_tokens(sentence: str) -> str:
-    """Return a sentence without its tokens, which every longer text changes."""
-    return "; ".join(it for it in sentence.split("; ") if not it.startswith("tokens "))
 
 
 @pytest.mark.parametrize(("edited", "sentence"), EDITS.values(), ids=[*EDITS])
 def test_an_edit_is_one_sentence(edited: Desk, sentence: str) -> None:
     """The sentence names what the author changed, and nothing that only follows from it."""
-    assert sentence == without_tokens(diff(Desk().render(), edited.render()).sentence)
+    assert sentence == diff(Desk().render(), edited.render()).sentence
 
 
 def test_an_answer_that_is_not_strict_keeps_its_name() -> None:
@@ -138,7 +141,8 @@ def test_an_answer_that_is_not_strict_keeps_its_name() -> None:
 def test_roles_that_changed_alike_are_told_together() -> None:
     """Another model sends an event in another role, and its mark is sent."""
     told = diff(Desk().render("gpt-5"), Desk().render()).sentence.split("; ")
-    assert told[:4] == [
+    assert told[:5] == [
+        "model gpt-5 (openai) -> claude-sonnet-4-5 (anthropic)",
         "`answer reply` sent without its name",
         "`event` sent as user, was developer",
         "`user 2` sent in the message above it",
@@ -158,8 +162,44 @@ def long_talk(budget: int) -> Rendered:
 def test_what_a_budget_drops_is_told_by_name() -> None:
     """An exchange more, or one less, is in the sentence once, as messages."""
     more, less = long_talk(300), long_talk(200)
-    told = [without_tokens(diff(*it).sentence) for it in ((more, less), (less, more))]
+    told = [diff(*it).sentence for it in ((more, less), (less, more))]
     assert told == [
         "`user 1` and `assistant 1` dropped for the budget",
         "`user 1` and `assistant 1` not dropped any more",
     ]
+
+
+def test_a_section_that_moves_is_one_change_for_each_model() -> None:
+    """What stands instead of a mark that a model does not take follows from the move."""
+    moved = Desk(sections=("role", "tone", "rules"))
+    assert "`rules` moved" == diff(Desk().render("gpt-5"), moved.render("gpt-5")).sentence
+
+
+def test_another_role_for_events_is_told() -> None:
+    """The settings of a transformation change how a turn is sent, not what it says."""
+    prompt = Timeline(System("You help."), User("Hi."), Event("The page was opened."), User("So?"))
+    before = render(prompt, model="gpt-5")
+    after = render(prompt, model="gpt-5", transformation={"role_mapping": {"event": "user"}})
+    told = "`event` sent as user, was developer; `user 2` sent in the message above it"
+    assert told == diff(before, after).sentence
+
+
+def test_an_upgraded_library_is_told_with_its_versions() -> None:
+    """An upgrade is told, also where it changes no text."""
+    before, after = (
+        attrs.evolve(prompt_file(Desk().render()), libraries=(("support", version),))
+        for version in ("1.2.0", "1.3.0")
+    )
+    assert "library `support` 1.2.0 -> 1.3.0" == diff(before, after).sentence
+
+
+def test_a_clock_alone_changes_nothing() -> None:
+    """A volatile value is no change, but it ends the prefix that a cache can serve."""
+    before, after = (
+        render(System(Section("rules", "Be brief."), Text(Volatile(day, label="date"))))
+        for day in ("May 4", "May 5")
+    )
+    found = diff(before, after)
+    assert (False, "") == (bool(found), found.sentence)
+    assert "nothing changed" == str(found).split("\n")[0]
+    assert str(found.prefix).startswith("the shared prefix ends at ")
