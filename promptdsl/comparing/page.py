@@ -12,8 +12,9 @@ from html import escape
 from pathlib import Path
 
 from promptdsl.comparing.changes import Change
+from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.comparison import PromptComparison
-from promptdsl.comparing.groups import ChangeGroup
+from promptdsl.comparing.groups import ChangeGroup, tokens_each
 from promptdsl.comparing.lines import Row, rows_of
 from promptdsl.comparing.text import note_of
 from promptdsl.foundation.unicode import visible
@@ -32,6 +33,7 @@ PAGE = """\
 <header>
 <h1>{title}</h1>
 {counts}
+{costs}
 </header>
 {filters}
 <main>
@@ -66,17 +68,17 @@ _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
 """What stands for a character that cannot be seen, or for a value that changes."""
 
 
-def page(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> str:
+def page(report: ComparedPrompts) -> str:
     """Return the page of a report."""
     style, script = map(_own_text, ("page.css", "page.js"))
+    prompts = report.prompts
     differ = [number for number, prompt in enumerate(prompts) if prompt.status != "same"]
-    alike = [group for group in groups if len({*group.prompts}) > 1]
     shared = defaultdict[int, list[tuple[int, ChangeGroup]]](list)
     alone = defaultdict[int, list[ChangeGroup]](list)
-    for index, group in enumerate(alike):
+    for index, group in enumerate(report.shared):
         for number in dict.fromkeys(group.prompts):
             shared[number].append((index, group))
-    for group in groups:
+    for group in report.groups:
         if len({*group.prompts}) == 1:
             alone[group.prompts[0]].append(group)
     cards = [_prompt(it, prompts[it], shared[it], alone[it]) for it in differ]
@@ -86,8 +88,9 @@ def page(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> 
         style=style,
         script=script,
         counts=_counts(prompts),
-        filters=_filters([prompts[it] for it in differ], groups) if differ else "",
-        alike=_titled("Changed alike", [_alike(*it, prompts) for it in enumerate(alike)]),
+        costs=f"<p class=costs>{_line(report.costs)}</p>" if report.costs else "",
+        filters=_filters([prompts[it] for it in differ], report.groups) if differ else "",
+        alike=_titled("Changed alike", [_alike(*it, prompts) for it in enumerate(report.shared)]),
         prompts=_titled("Prompts", cards),
     )
 
@@ -166,15 +169,9 @@ def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) 
         f"</summary><ul>{''.join(links)}</ul></details>"
     )
     many = [f"{len(links):,} prompts"]
-    lost = sum(_breaks(prompts[number], group.change) for number in numbers)
+    lost = len(group.lost)
     many += [f"{lost:,} lose{'s' * (lost == 1)} the cached prefix"] if lost else []
     return _change(f"g{index}", group, many, names)
-
-
-def _breaks(prompt: PromptComparison, change: Change) -> bool:
-    """Tell whether a change is what takes a cached prefix from a prompt."""
-    prefix = prompt.diff.prefix if prompt.diff else None
-    return bool(prefix and prefix.lost_marks and prefix.broken_by == _section(change))
 
 
 def _prompt(
@@ -252,12 +249,8 @@ def _marked(tag: str, text: str) -> str:
 
 
 def _gain(group: ChangeGroup) -> str:
-    """Return what a prompt gains in tokens, the least and the most, where that is known."""
-    gains = sorted(gain for gain in group.tokens if gain is not None)
-    if not any(gains):
-        return ""
-    shown = " to ".join(f"{gain:+,}" for gain in dict.fromkeys((gains[0], gains[-1])))
-    return f"<span class=tokens>{shown} token{'s' * ({*gains} not in ({1}, {-1}))}</span>"
+    """Return what a prompt gains in tokens, the least and the most; empty for nothing."""
+    return f"<span class=tokens>{tokens_each(group.tokens)}</span>" if any(group.tokens) else ""
 
 
 def _totals(prompt: PromptComparison) -> str:

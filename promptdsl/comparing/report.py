@@ -40,7 +40,7 @@ class DiffReport(ComparedPrompts):
         """The report as one page that loads nothing."""
         from promptdsl.comparing.page import page
 
-        return page(self.prompts, self.groups)
+        return page(self)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the report as JSON data; groups have the numbers of their prompts."""
