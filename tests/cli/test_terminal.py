@@ -20,6 +20,7 @@ Never promise refunds, and never discuss the {} of other companies with anybody.
 """
 TEXT = """\
 `system` changed: 1 line
+the shared prefix ends at `system`: 16 of 24 tokens
 
 system
   - Be brief. [red]
@@ -77,7 +78,7 @@ def test_long_lines_are_wrapped_below_their_text() -> None:
         "  anybody.",
         "+ Never promise refunds, and never discuss the plans of other companies with",
         "  anybody.",
-    ] == [line.rstrip() for line in shown[3:8]]
+    ] == [line.rstrip() for line in shown[4:9]]
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
