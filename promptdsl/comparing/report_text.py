@@ -9,6 +9,9 @@ from promptdsl.comparing.escapes import printable, shown
 from promptdsl.comparing.groups import ChangeGroup, own_changes
 from promptdsl.comparing.text import change_lines, sentence
 
+NAMED = 40
+"""The most prompts of a group that are named."""
+
 
 def report_text(report: ComparedPrompts) -> str:
     """Return the text of a report; that of one prompt is its diff, with tokens and prefix."""
@@ -54,9 +57,14 @@ def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
     first = report.prompts[group.prompts[0]].diff
     yield from [*change_lines([group.change], sources(first.after) if first else {})][1:]
     yield "in"
-    for number in dict.fromkeys(group.prompts):
-        lost = ", which loses the cached prefix" if number in group.lost else ""
+    numbers = [*dict.fromkeys(group.prompts)]
+    # Where all lose it, the sentence says so.
+    losers = {*group.lost} if len(group.lost) < len(numbers) else set[int]()
+    for number in numbers[:NAMED]:
+        lost = ", which loses the cached prefix" if number in losers else ""
         yield f"  {name_of_prompt(report.prompts[number])}{lost}"
+    if numbers[NAMED:]:
+        yield f"  … and {len(numbers) - NAMED:,} more"
 
 
 def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> Iterator[str]:

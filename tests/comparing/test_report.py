@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from promptdsl import diff, render
+from promptdsl import Section, System, diff, render
 from promptdsl.comparing import ChangeGroup, DiffReport, PromptComparison, PromptFile
 from tests.comparing.any_file import pairs
 from tests.comparing.reports import friday, hostile, raw_texts, support
@@ -105,6 +105,15 @@ def test_a_report_of_one_prompt_reads_like_its_diff() -> None:
     found = diff(*(render(support(1, words), model="gpt-5") for words in (120, 80)))
     text = DiffReport((PromptComparison("support", "changed", found),)).text
     assert (str(found), [str(found.tokens), str(found.prefix)]) == (text, text.split("\n")[1:3])
+
+
+def test_a_text_names_forty_prompts_of_a_group() -> None:
+    """How many there are more is said, and where all lose their prefix that is said once."""
+    found = diff(*(System(Section("rules", it, cache=True)) for it in ("Be brief.", "Be kind.")))
+    prompts = (PromptComparison(f"team {it}", "changed", found) for it in range(42))
+    lines = DiffReport(tuple(prompts)).text.split("\n")
+    assert lines[2] == "`rules` changed alike in 42 prompts: 42 lose the cached prefix"
+    assert lines[-3:] == ["  team 38", "  team 39", "  … and 2 more"]
 
 
 def test_a_report_without_a_difference() -> None:
