@@ -8,7 +8,6 @@ import attrs
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.groups import ChangeGroup, groups_of, key_of, own_changes
-from promptdsl.comparing.tokens import TokenShift
 
 
 @attrs.frozen(slots=False)
@@ -66,8 +65,3 @@ class ComparedPrompts:
         told = f"{lost:,} lose their cached prefix" if lost > 1 else "1 loses its cached prefix"
         tokens = f"{self.tokens:+,} tokens in all" if self.tokens else ""
         return "; ".join(filter(None, (tokens, told if lost else "")))
-
-
-def tokens_text(tokens: TokenShift) -> str:
-    """Return the totals of a diff; empty where none is known."""
-    return "" if tokens.before is None and tokens.after is None else str(tokens)

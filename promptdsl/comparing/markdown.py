@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from promptdsl.comparing.changes import Change, sources
-from promptdsl.comparing.compared_prompts import ComparedPrompts, tokens_text
+from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.escapes import printable
 from promptdsl.comparing.report_text import (
@@ -79,7 +79,7 @@ def _table(report: ComparedPrompts, room: int) -> tuple[str, int]:
     for prompt in report.prompts:
         if prompt.status == "same":
             continue
-        tokens = tokens_text(prompt.diff.tokens) if prompt.diff else ""
+        tokens = str(prompt.diff.tokens) if prompt.diff else ""
         cells = _code(name_of_prompt(prompt)), escaped(tokens), escaped(what_changed(prompt))
         row = f"| {' | '.join(cells)} |\n"
         if len(rows) + len(row) <= room:

@@ -210,7 +210,8 @@ def _prompt(
 def _change(id: str, group: ChangeGroup, many: Sequence[str] = (), names: str = "") -> str:
     """Return a change that can be folded: its place and kind, its rows, the prompts it is in."""
     change, note = group.change, _quoted(note_of(group.change))
-    badges = [f"<span class={change.kind}>{change.kind}</span>", _gain(group)]
+    gain = f"<span class=tokens>{tokens_each(group.tokens)}</span>" if any(group.tokens) else ""
+    badges = [f"<span class={change.kind}>{change.kind}</span>", gain]
     badges += [f"<span class=many>{it}</span>" for it in many]
     return (
         f'<details open class=change id="{id}" data-kind="{change.kind}" '
@@ -246,11 +247,6 @@ def _row(row: Row) -> str:
 
 def _marked(tag: str, text: str) -> str:
     return f"<{tag}>{_text(text)}</{tag}>" if text else ""
-
-
-def _gain(group: ChangeGroup) -> str:
-    """Return what a prompt gains in tokens, the least and the most; empty for nothing."""
-    return f"<span class=tokens>{tokens_each(group.tokens)}</span>" if any(group.tokens) else ""
 
 
 def _totals(prompt: PromptComparison) -> str:

@@ -65,10 +65,8 @@ class PromptDiff:
     @property
     def costs(self) -> list[str]:
         """The tokens, and where the shared prefix ends, in sentences, where they are known."""
-        known = self.tokens.before is not None or self.tokens.after is not None
-        told = [str(self.tokens)] if known else []
         is_broken = self.prefix is not None and self.prefix.broken_by
-        return [*told, str(self.prefix)] if is_broken else told
+        return [*filter(None, (str(self.tokens), str(self.prefix) if is_broken else ""))]
 
     @cached_property
     def tokens(self) -> TokenShift:

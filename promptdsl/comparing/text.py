@@ -50,12 +50,7 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     - Hi
     + Hello
     """
-    return changes_text(changes(expected, actual), actual, exact=exact)
-
-
-def changes_text(found: Iterable[Change], actual: PromptFile, *, exact: int | None = None) -> str:
-    """Return the sentence of some changes, then each at its place; empty for none."""
-    told = [change for change in found if not change.minor]
+    told = [change for change in changes(expected, actual) if not change.minor]
     return "\n".join([sentence(told, exact), *change_lines(told, sources(actual))]) if told else ""
 
 

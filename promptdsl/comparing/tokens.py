@@ -37,6 +37,8 @@ class TokenShift:
     added: int
 
     def __str__(self) -> str:
+        if self.before is None and self.after is None:
+            return ""
         sign = "" if self.is_exact else "~"
         totals = ["?" if it is None else f"{sign}{it:,}" for it in (self.before, self.after)]
         text = f"{' -> '.join(dict.fromkeys(totals))} tokens"
