@@ -35,17 +35,16 @@ class ChangeGroup:
     def sentence(self) -> str:
         """The group in one sentence: the change, in how many prompts, and what it costs each."""
         prompts, lost = len(self.prompts), len(self.lost)
-        is_text = self.change.kind == "changed" and self.change.place[0] != HEADER
-        what = f"`{self.change.place[-1]}` changed" if is_text else sentence([self.change])
-        alike = " alike" if is_text and prompts > 1 else ""
+        what, _, more = sentence([self.change]).partition("; ")
+        alike = ""
+        if self.change.kind == "changed" and self.change.place[0] != HEADER:
+            what = f"`{self.change.place[-1]}` changed"
+            alike = " alike" if prompts > 1 else ""
         text = f"{what}{alike} in {prompts:,} prompt{'s' if prompts != 1 else ''}"
-        costs = [
-            f"{tokens_each(self.tokens)}{' each' if prompts > 1 else ''}"
-            if any(self.tokens)
-            else "",
-            f"{lost:,} lose{'' if lost > 1 else 's'} the cached prefix" if lost else "",
-        ]
-        return ": ".join(filter(None, (text, "; ".join(filter(None, costs)))))
+        each = f"{tokens_each(self.tokens)}{' each' if prompts > 1 else ''}"
+        loss = f"{lost:,} lose{'' if lost > 1 else 's'} the cached prefix" if lost else ""
+        costs = "; ".join(filter(None, (each if any(self.tokens) else "", loss, more)))
+        return ": ".join(filter(None, (text, costs)))
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the group as JSON data."""
@@ -75,10 +74,10 @@ def groups_of(diffs: Sequence[PromptDiff | None]) -> tuple[ChangeGroup, ...]:
 
 
 def own_changes(diff: PromptDiff) -> Iterator[Change]:
-    """Yield the changes that follow from no other, without that of the total in the header."""
-    for change in diff.changes:
-        if not change.minor and change.place != (HEADER, "tokens"):
-            yield change
+    """Yield the changes that follow from no other, such as the lines of the header on others."""
+    has_marks = any(change.kind == "cache" for change in diff.changes)
+    follows = {(HEADER, "tokens"), (HEADER, "cache") if has_marks else ()}
+    yield from (it for it in diff.changes if not it.minor and it.place not in follows)
 
 
 def key_of(change: Change) -> tuple[object, ...]:

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from promptdsl import Section, System, diff, render
+from promptdsl import Section, System, Volatile, diff, render
 from promptdsl.comparing import ChangeGroup, DiffReport, PromptComparison, PromptFile
 from tests.comparing.any_file import pairs
 from tests.comparing.reports import friday, hostile, raw_texts, support
-from tests.internals import FileEntry, FilePart
+from tests.internals import FileEntry, FilePart, prompt_file
 from tests.searching import examples
 
 FOLDER = Path(__file__).parent
@@ -105,6 +105,26 @@ def test_a_report_of_one_prompt_reads_like_its_diff() -> None:
     found = diff(*(render(support(1, words), model="gpt-5") for words in (120, 80)))
     text = DiffReport((PromptComparison("support", "changed", found),)).text
     assert (str(found), [str(found.tokens), str(found.prefix)]) == (text, text.split("\n")[1:3])
+
+
+def test_a_value_that_was_volatile_is_told_of_all_prompts() -> None:
+    """A group says what its change means for the values in it."""
+    before, after = (
+        System(Section("date", it)) for it in (Volatile("May 4", label="day"), "May 4")
+    )
+    report = report_of(*[(prompt_file(render(before)), prompt_file(render(after)))] * 2)
+    told = report.groups[0].sentence.partition("each; ")
+    assert ("`date` changed alike in 2 prompts", "`date` has no ⟦day⟧ any more") == (
+        told[0].partition(":")[0],
+        told[2],
+    )
+
+
+def test_a_cache_mark_that_went_is_told_once() -> None:
+    """The line of the header on marks follows from it."""
+    before, after = (System(Section("rules", "Be brief.", cache=it)) for it in (True, None))
+    (group,) = report_of((prompt_file(render(before)), prompt_file(render(after)))).groups
+    assert "the cache mark after `rules` removed in 1 prompt" == group.sentence
 
 
 def test_a_text_names_forty_prompts_of_a_group() -> None:
