@@ -122,7 +122,7 @@ def test_a_value_that_was_volatile_is_told_of_all_prompts() -> None:
 
 def test_a_cache_mark_that_went_is_told_once() -> None:
     """The line of the header on marks follows from it."""
-    before, after = (System(Section("rules", "Be brief.", cache=it)) for it in (True, None))
+    before, after = (System(Section("rules", "Be brief.", cache=it)) for it in (True, False))
     (group,) = report_of((prompt_file(render(before)), prompt_file(render(after)))).groups
     assert "the cache mark after `rules` removed in 1 prompt" == group.sentence
 
