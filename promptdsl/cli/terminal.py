@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from promptdsl.comparing import changed_words
 
-STYLES = {"- ": "red", "+ ": "green", "~ ": "yellow", "… ": "dim"}
+STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
 """The style of a line by its sign."""
+WORDS = "~ "
+"""The sign of a line with changed words, which are marked in the two lines before it instead."""
 _NAMES = re.compile("`[^`]*`")
 
 
@@ -20,7 +22,7 @@ def coloured(text: str) -> str:
         return text
     columns = shutil.get_terminal_size().columns
     console = Console(width=columns, force_terminal=True, color_system="standard")
-    lines = text.split("\n")
+    lines = [line for line in text.split("\n") if not line.startswith(WORDS)]
     with console.capture() as capture:
         for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
             sign = line[:2] if line[:2] in (*STYLES, "  ") else ""
