@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -59,13 +60,15 @@ def rendered_at(
 
 
 def _run(task: str, here: Path, seconds: float, name: str) -> None:
-    """Run the process; after the time limit it ends, with all that it started."""
+    """Run the process; after the time limit it ends, with those of its group."""
     # A folder named like this package in the checkout must not be imported in its place.
+    variables = {name: it for name, it in os.environ.items() if not name.startswith("GIT_")}
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", CHILD.format(paths=[*map(os.path.abspath, sys.path)])],
         stdin=subprocess.PIPE,
         stdout=2,
         cwd=here,
+        env=variables | {"PWD": str(here)},
         text=True,
         encoding="utf-8",
         start_new_session=True,
@@ -111,16 +114,17 @@ def _moved(paths: Iterable[str], tree: Path, checkout: Path) -> list[str]:
     moved: list[str] = []
     for path in paths:
         full = Path(path).resolve()
-        is_installed = full.is_relative_to(Path(sys.prefix).resolve())
-        inside = full.is_relative_to(tree) and not is_installed
+        inside = full.is_relative_to(tree) and not _is_installed(full)
         moved.append(str(checkout / full.relative_to(tree)) if inside else path)
     return moved
 
 
 def _moved_target(target: str, tree: Path, checkout: Path) -> str:
     """Return a TARGET whose full path is in the working tree as that of the checkout."""
-    start = f"{tree}{os.sep}"
-    return f"{checkout}{os.sep}{target.removeprefix(start)}" if target.startswith(start) else target
+    path, colon, name = target.rpartition(":")
+    full = Path(path).resolve()
+    is_inside = os.path.isabs(path) and full.is_relative_to(tree.resolve())
+    return f"{checkout / full.relative_to(tree.resolve())}{colon}{name}" if is_inside else target
 
 
 def _refuse_modules_of(tree: Path) -> None:
@@ -130,8 +134,14 @@ def _refuse_modules_of(tree: Path) -> None:
         if not file or name.partition(".")[0] == "promptdsl":
             continue
         full = Path(file).resolve()
-        if full.is_relative_to(tree) and not full.is_relative_to(Path(sys.prefix).resolve()):
+        if full.is_relative_to(tree) and not _is_installed(full):
             raise UsageError(
                 f"module {name!r} was imported from the working tree, not from the revision: "
                 "install the project so that its folder is in sys.path, as PYTHONPATH does"
             )
+
+
+def _is_installed(path: Path) -> bool:
+    """Return whether a path is in the library of Python or of its installed packages."""
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    return any(path.is_relative_to(Path(sysconfig.get_path(name)).resolve()) for name in names)

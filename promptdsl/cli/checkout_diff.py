@@ -1,13 +1,13 @@
 """All snapshots of a project against those of a revision."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.git import Repository
-from promptdsl.cli.sides import SNAPSHOT, base_of, snapshot_side
+from promptdsl.cli.sides import SNAPSHOT, base_of, is_of_model, snapshot_side
 from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, diff
 
 FOLDER = "__snapshots__"
@@ -17,33 +17,42 @@ Files: TypeAlias = Mapping[str, bytes]
 """The content of snapshots by their paths from the root of the project."""
 
 
-def checkout_report(revision: str, paths: list[str]) -> DiffReport:
-    """Return what changed in the snapshots of a project since it left a revision.
+def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[str]]:
+    """Return what changed in the snapshots of a project since it left a revision, and notes.
 
     Only files that differ are read as snapshots. Those that cannot be read are in the report.
     """
     repository = Repository()
-    folders = {path: repository.path(path) for path in paths}
-    blobs = repository.blobs(repository.merge_base(revision))
-    new = repository.files()
-    for path, folder in folders.items():
+    folders = [repository.path(path) for path in paths]
+    commit = repository.commit(revision)
+    base = repository.merge_base(commit)
+    blobs, names = repository.blobs(base or commit), repository.files()
+    for path, folder in zip(paths, folders, strict=True):
         if not os.path.exists(path) and not any(_is_in(name, folder) for name in blobs):
             raise UsageError(f"no such file or folder: {path}")
-    blobs = {name: blob for name, blob in blobs.items() if _is_snapshot(name)}
-    before = dict(zip(blobs, repository.contents([*blobs.values()]), strict=True))
-    contents = {name: _content(repository.root / name) for name in new if _is_snapshot(name)}
-    after = {name: content for name, content in contents.items() if content is not None}
-    conflicts = {it for it in repository.conflicts() if CONFLICT in b"\n" + after.get(it, b"")}
+    left_out = repository.left_out()
+
+    def is_meant(name: str) -> bool:
+        is_snapshot = name.endswith(SNAPSHOT) and FOLDER in name.split("/")
+        return is_snapshot and name not in left_out
+
+    blobs = {name: blob for name, blob in blobs.items() if is_meant(name)}
+    # The working tree may have other line ends than the repository.
+    contents = (it.replace(b"\r\n", b"\n") for it in repository.contents([*blobs.values()]))
+    before = dict(zip(blobs, contents, strict=True))
+    after, problems = _contents(repository.root, filter(is_meant, names))
+    conflicts = {after[it] for it in repository.conflicts() if it in after}
+    conflicts = {it for it in conflicts if CONFLICT in b"\n" + it}
     found = [
-        it
-        for it in _comparisons(before, after, conflicts)
-        if not paths or any(_is_in(it.name, folder) for folder in folders.values())
+        *(PromptComparison(name, "unreadable", problem=why) for name, why in problems.items()),
+        *_comparisons({it: before[it] for it in before if it not in problems}, after, conflicts),
     ]
-    return DiffReport(tuple(sorted(found, key=lambda it: it.name)))
-
-
-def _is_snapshot(path: str) -> bool:
-    return path.endswith(SNAPSHOT) and FOLDER in path.split("/")
+    if paths:
+        found = [it for it in found if any(_is_in(it.name, folder) for folder in folders)]
+        if not found:
+            raise UsageError(f"no snapshots there: they are {FOLDER}/*/*{SNAPSHOT}")
+    notes = [] if base else [f"{revision} has no merge base with HEAD here: compared with itself"]
+    return DiffReport(tuple(sorted(found, key=lambda it: it.name))), notes
 
 
 def _is_in(path: str, folder: str) -> bool:
@@ -51,24 +60,30 @@ def _is_in(path: str, folder: str) -> bool:
     return not folder or f"{path}/".startswith(f"{folder}/")
 
 
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
+def _contents(root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the content of files that are there, and why others cannot be read."""
+    contents, problems = dict[str, bytes](), dict[str, str]()
+    for name in names:
+        path = root / name
+        try:
+            if path.is_file() and not path.is_symlink():
+                contents[name] = path.read_bytes().replace(b"\r\n", b"\n")
+        except OSError as error:
+            problems[name] = f"{name}: it cannot be read: {error.strerror}"
+    return contents, problems
 
 
-def _comparisons(before: Files, after: Files, conflicts: set[str]) -> Iterator[PromptComparison]:
-    gone: dict[bytes, list[str]] = {}
-    for path, content in before.items():
+def _comparisons(before: Files, after: Files, conflicts: set[bytes]) -> Iterator[PromptComparison]:
+    gone: dict[object, list[str]] = {}
+    for path in before:
         if path not in after:
-            gone.setdefault(content, []).append(path)
-    for path, content in after.items():
-        if path in conflicts:
-            problem = f"{path}: it has merge conflicts"
-            yield PromptComparison(path, "unreadable", problem=problem)
-        elif path not in before and gone.get(content):
-            yield PromptComparison(path, "renamed", was=gone[content].pop(0))
+            gone.setdefault(_texts(path, before), []).append(path)
+    for path in after:
+        texts = _texts(path, after)
+        if any(text in conflicts for text in texts):
+            yield PromptComparison(path, "unreadable", problem=f"{path}: it has merge conflicts")
+        elif path not in before and gone.get(texts):
+            yield PromptComparison(path, "renamed", was=gone[texts].pop(0))
         else:
             yield _comparison(path, before, after)
     for paths in gone.values():
@@ -95,5 +110,6 @@ def _comparison(path: str, before: Files, after: Files) -> PromptComparison:
 def _texts(path: str, files: Files) -> tuple[bytes | None, ...]:
     """Return the content of a snapshot, and where it is that of a model, of its base."""
     content = files.get(path)
-    is_of_model = content is not None and b"\nbase: " in content[:200]
-    return (content, base_of(path, files.get)) if is_of_model else (content,)
+    if content is None or not is_of_model(content):
+        return (content,)
+    return content, base_of(path, files.get)

@@ -10,7 +10,7 @@ from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, model_notes, whole_number
 from promptdsl.cli.show import as_json, as_row, is_colourful, relative, visible
-from promptdsl.cli.sides import side
+from promptdsl.cli.sides import is_target, side
 from promptdsl.cli.write_files import write_files
 from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, Status, diff
 
@@ -22,6 +22,8 @@ branch. Example: promptdsl diff git:main:support.py:support support.py:support""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
+OF_PROMPTS = ("pairs", "props", "before", "after", "form", "model", "budget", "strict")
+"""Options that tell how a prompt is rendered."""
 
 
 def add_diff(add_parser: AddParser) -> None:
@@ -92,7 +94,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     else:
         from promptdsl.cli.checkout_diff import checkout_report
 
-        data, notes, code = _told(checkout_report(arguments.base, arguments.sides), arguments)
+        if any(getattr(arguments, name) for name in OF_PROMPTS):
+            raise UsageError("--base compares files: it takes no options of a prompt, such as -p")
+        report, notes = checkout_report(arguments.base, arguments.sides)
+        data, problems, code = _told(report, arguments)
+        notes += problems
     if arguments.output is None:
         return data, notes, code
     write_files({arguments.output: f"{data}\n"}, force=True)
@@ -102,6 +108,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the data, the notes and the exit code for two prompts, or for one rendered twice."""
     first, second = arguments.sides[0], arguments.sides[-1]
+    if arguments.is_cache_diff and not (is_target(first) and is_target(second)):
+        raise UsageError("--cache compares two targets of the working tree")
     arguments.target = first
     before = side(first, _props(arguments, "before"), arguments)
     # An error from here on names the second prompt.
@@ -145,8 +153,8 @@ def _cache_diff(
     before: Rendered | PromptFile, after: Rendered | PromptFile, *, as_data: bool, notes: list[str]
 ) -> tuple[str, list[str], int]:
     """Return the tokens that two requests share, which a prompt cache can serve."""
-    if not isinstance(before, Rendered) or not isinstance(after, Rendered):
-        raise UsageError("--cache compares two targets")
+    assert isinstance(before, Rendered)
+    assert isinstance(after, Rendered)
     report = promptdsl.prefix_report(before, after)
     code = DIFFERENT if report.first else 0
     if not as_data:

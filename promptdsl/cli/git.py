@@ -9,11 +9,14 @@ from pathlib import Path
 
 from promptdsl.cli.errors import UsageError, near
 
-# No hook and no monitor of the repository runs, and a name is no pattern.
+# No hook and no monitor of the repository runs (filters of its files do), and a name is no pattern.
 GIT = (
     "git", "--literal-pathspecs", "-c", "core.fsmonitor=false",
     "-c", f"core.hooksPath={os.devnull}", "-c", "core.sparseCheckout=false",
 )  # fmt: skip
+
+LINK = "120000"
+"""The mode of a symbolic link."""
 
 
 class Repository:
@@ -65,17 +68,18 @@ class Repository:
             raise UsageError(f"no such revision: {revision}{advice}") from None
         return found.decode().strip()
 
-    def merge_base(self, revision: str) -> str:
-        """Return the commit where the current branch left another one, or that one's own."""
-        commit = self.commit(revision)
+    def merge_base(self, commit: str) -> str | None:
+        """Return the commit where the current branch left another one; ``None`` for none."""
         try:
             return self.run("merge-base", commit, "HEAD").decode().split()[0]
         except (UsageError, IndexError):
-            return commit
+            return None
 
     def path(self, path: str) -> str:
         """Return a path from the root, ``""`` for the root itself."""
         full = os.path.normpath(self.here.resolve() / path)
+        if os.path.isabs(path):
+            full = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         found = Path(os.path.relpath(full, self.root.resolve())).as_posix()
         if found.split("/")[0] == "..":
             raise UsageError(f"{path} is outside of {self.root}")
@@ -86,8 +90,8 @@ class Repository:
         found: dict[str, str] = {}
         for row in _rows(self.run("ls-tree", "-r", "-z", "--full-tree", commit)):
             facts, _, path = row.partition("\t")
-            _, kind, blob = facts.split(" ")
-            if kind == "blob":
+            mode, kind, blob = facts.split(" ")
+            if kind == "blob" and mode != LINK:
                 found[path] = blob
         return found
 
@@ -95,6 +99,11 @@ class Repository:
         """Return the files of the working tree, tracked and new ones, by their paths."""
         listed = self._listed("--cached", "--others", "--exclude-standard")
         return sorted({*_rows(listed)})
+
+    def left_out(self) -> set[str]:
+        """Return the files that a sparse checkout leaves out of the working tree."""
+        rows = _rows(self._listed("-t", "--cached"))
+        return {row.removeprefix("S ") for row in rows if row.startswith("S ")}
 
     def conflicts(self) -> set[str]:
         """Return the files that a merge left with conflicts."""

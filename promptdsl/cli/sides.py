@@ -39,6 +39,11 @@ def _is_file(name: str) -> bool:
     return name.endswith((SNAPSHOT, ".json"))
 
 
+def is_target(name: str) -> bool:
+    """Return whether an argument names a prompt in the code that is there."""
+    return not name.startswith(GIT) and not _is_file(name)
+
+
 def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFile:
     """Return the prompt of a snapshot or a payload file."""
     content = read(path)
@@ -61,7 +66,7 @@ def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:
     """Return the prompt of a snapshot; that of a model is read with its base."""
     try:
         found = parse(content.decode())
-        if "base" not in dict(found.header):
+        if not is_of_model(content):
             return found
         base = base_of(path, read)
         if base is None:
@@ -78,9 +83,15 @@ def base_of(path: str, read: Read) -> bytes | None:
     stem = path.removesuffix(SNAPSHOT)
     for match in reversed([*re.finditer(r"\.", stem)]):
         found = read(f"{stem[: match.start()]}{SNAPSHOT}")
-        if found is not None:
+        # The name of a model may have a dot, and begin like that of another one.
+        if found is not None and not is_of_model(found):
             return found
     return None
+
+
+def is_of_model(content: bytes) -> bool:
+    """Return whether a snapshot is that of a model, which needs its base."""
+    return b"\nbase: " in content[3:].partition(b"\n---")[0]
 
 
 def _read(path: str) -> bytes | None:

@@ -227,3 +227,76 @@ def test_a_submodule_is_a_project_of_its_own(
     monkeypatch.chdir(prompts / "lib")
     expected = [(0, ["same"], ""), (1, ["changed"], "")]
     assert expected == [outer, told(cli, "--base", "main")]
+
+
+MODEL = "---\npromptdsl-snapshot: 1\n"
+MODEL += "base: the snapshot without a model; ─= names a text that is there\n"
+MODEL += "model: {}\n---\n\n──▶ system\n─= system\n"
+
+
+def write_models(folder: Path, text: str, name: str = "x") -> None:
+    """Write a snapshot with those of two models, of which one begins as the other."""
+    write(folder, text, f"__snapshots__/t/{name}.prompt.txt")
+    for model in ("gpt-4", "gpt-4.1"):
+        path = folder / f"__snapshots__/t/{name}.{model}.prompt.txt"
+        path.write_text(MODEL.format(model), "utf-8")
+
+
+def test_a_changed_base_changes_the_prompts_of_its_models(
+    cli: Command, git: Git, prompts: Path
+) -> None:
+    """Also where the name of a model has a dot, and where all have a new name."""
+    write_models(prompts, "Be brief.")
+    git("add", "-A")
+    git("commit", "-qm", "models")
+    write_models(prompts, "Be kind.")
+    same = cli("diff", "--base", "main", "__snapshots__/t").out.split("\n")[0]
+    git("mv", *(f"__snapshots__/t/{it}.prompt.txt" for it in ("x.gpt-4.1", "y.gpt-4.1")))
+    write(prompts, "Be kind.", "__snapshots__/t/y.prompt.txt")
+    moved = cli("diff", "--base", "main", "__snapshots__/t").out.split("\n")[0]
+    assert ("3 of 4 prompts differ", "5 of 6 prompts differ: 2 added, 2 changed, 1 removed") == (
+        same.partition(";")[0],
+        moved.partition(";")[0],
+    )
+
+
+@pytest.mark.usefixtures("git")
+def test_other_line_ends_are_no_difference(cli: Command, prompts: Path) -> None:
+    """The working tree may have those of its system."""
+    content = (prompts / ODD).read_bytes()
+    (prompts / ODD).write_bytes(content.replace(b"\n", b"\r\n"))
+    assert (0, ["same"], "") == told(cli, "--base", "main")
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_removed(
+    cli: Command, git: Git, prompts: Path
+) -> None:
+    """A file that is not checked out on purpose is not told."""
+    git("update-index", "--skip-worktree", ODD)
+    (prompts / ODD).unlink()
+    assert (0, [], "") == told(cli, "--base", "main")
+
+
+def test_without_a_merge_base_it_says_so(cli: Command, git: Git) -> None:
+    """Another history is compared as it is."""
+    git("checkout", "-q", "--orphan", "other")
+    git("commit", "-qm", "other")
+    note = "main has no merge base with HEAD here: compared with itself\n"
+    assert (0, ["same"], note) == told(cli, "--base", "main")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("-p", "plan=Pro"), "--base compares files: it takes no options of a prompt, such as -p"),
+        (("support.py",), "no snapshots there: they are __snapshots__/*/*.prompt.txt"),
+        (("--cache",), "--cache compares two targets, as text or JSON"),
+    ],
+)
+@pytest.mark.usefixtures("git")
+def test_what_base_does_not_take_is_refused(
+    cli: Command, arguments: tuple[str, ...], problem: str
+) -> None:
+    """An option that would do nothing is an error."""
+    done = cli("diff", "--base", "main", *arguments)
+    assert (2, f"promptdsl diff: error: {problem}\n") == (done.code, done.err)
