@@ -17,6 +17,8 @@ ABOVE, NOT_SENT = ", in the message above", ", not sent"
 """The ends of the title of a message that is sent in one with that above it, or not at all."""
 NAMELESS, NOT_STRICT = ", name not sent", ", not strict"
 """The ends of the title of the form of an answer whose name is not sent, or that is not strict."""
+EXCHANGE = ("user", "assistant", "tool", "history")
+"""The first words of the addresses of turns that are dropped together."""
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
     "loss": ("loss", "losses", "added", "removed"),
@@ -81,9 +83,9 @@ def sentence(found: Sequence[Change], exact: int | None = None) -> str:
 
 def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the parts of the sentence: the model, messages and sections, marks, the header."""
-    yield from (f"model {_shift(it)}" for it in found if it.place == (HEADER, "model"))
-    header = [it for it in found if it.place[0] == HEADER and it.place[1] != "model"]
-    told = [change for change in found if change.place[0] != HEADER]
+    header = [it for it in found if it.place[0] == HEADER]
+    told = [it for it in found if it.place[0] != HEADER]
+    yield from (f"model {_shift(it)}" for it in header if it.place[1] == "model")
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
         verbs: dict[str, list[Change]] = defaultdict(list)
         for change in told:
@@ -92,21 +94,35 @@ def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
         for verb, some in verbs.items():
             yield f"{_names(some)} {verb}{_count(some) if kind == 'changed' else ''}"
     yield from (_cache(change) for change in told if change.kind == "cache")
-    has_marks = any(change.kind == "cache" for change in told)
     for change in told:
         before, after = ({*_LABEL.findall(text or "")} for text in (change.before, change.after))
         if change.kind == "changed" and before - after:
             yield f"`{change.place[-1]}` has no {' and '.join(sorted(before - after))} any more"
+    yield from _of_header(_untold(header, told), exact)
+    if exact is not None and not any(it.place[1] == "tokens" for it in header):
+        yield f"{exact:,} tokens now"
+
+
+def _untold(header: Sequence[Change], told: Sequence[Change]) -> list[Change]:
+    """Return the changed lines of the header that messages and their marks do not tell already."""
+    dropped = [it for it in header if it.place[1] == "dropped"]
+    is_told = {
+        "model": True,
+        "cache": any(change.kind == "cache" for change in told),
+        "dropped": any(_is_dropped(change, dropped) for change in told),
+    }
+    return [it for it in header if not is_told.get(it.place[1])]
+
+
+def _of_header(header: Sequence[Change], exact: int | None) -> Iterator[str]:
+    """Yield what changed in the header; ``exact`` is the figure for the tokens after."""
     for (name, kind), group in groupby(header, key=lambda it: (it.place[1], it.kind)):
         lines = [*group]
-        if name == "dropped" and any(_is_dropped(change, lines) for change in told):
-            continue
         if kind == "moved":
             yield f"{name} moved"
         elif kind == "changed" and name not in LISTED:
-            if name != "cache" or not has_marks:
-                now = f"{exact:,}" if name == "tokens" and exact is not None else ""
-                yield from (f"{name} {_shift(line, now)}" for line in lines)
+            now = f"{exact:,}" if name == "tokens" and exact is not None else ""
+            yield from (f"{name} {_shift(line, now)}" for line in lines)
         else:
             one, many, come, gone = NOUNS.get(
                 name, (f"{name} line", f"{name} lines", "added", "removed")
@@ -114,8 +130,6 @@ def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
             noun = one if len(lines) == 1 else many
             verb = {"added": come, "removed": gone}.get(kind, kind)
             yield f"{len(lines)} {noun} {verb}"
-    if exact is not None and not any(it.place[1] == "tokens" for it in header):
-        yield f"{exact:,} tokens now"
 
 
 def _names(some: Sequence[Change]) -> str:
@@ -158,16 +172,19 @@ def _is_strictness(change: Change) -> bool:
 def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
     """Return whether a budget took a message or section away, or leaves it again.
 
-    A section is told by its address; with a message that is dropped, the others of its group go.
+    Both are told by their address; with a turn that is dropped, the others of its exchange go.
     """
     addresses = [
         (line.after or line.before or "").removeprefix("dropped: ").partition(", ~")[0]
         for line in header
         if line.place[1] == "dropped" and {line.kind, change.kind} == {"added", "removed"}
     ]
-    if len(change.place) == 1:
-        return any("/" not in address for address in addresses)
-    return any(address.endswith(f"/{change.place[1]}") for address in addresses)
+    message, *section = change.place
+    if section:
+        return any(address.endswith(f"/{section[0]}") for address in addresses)
+    word, _, id = message.partition(" ")
+    words = {address.partition("[")[0] for address in addresses}
+    return word in words or id in addresses or (word in EXCHANGE and not words.isdisjoint(EXCHANGE))
 
 
 def _sent(change: Change) -> str:

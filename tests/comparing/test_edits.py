@@ -8,7 +8,9 @@ import pytest
 from promptdsl import (
     Assistant,
     Event,
+    Grounding,
     Group,
+    History,
     Image,
     Output,
     Rendered,
@@ -150,6 +152,13 @@ def test_roles_that_changed_alike_are_told_together() -> None:
     ]
 
 
+TALK = [
+    {"role": role, "content": f"{role} {it} " * 20}
+    for it in range(3)
+    for role in ("user", "assistant")
+]
+
+
 def long_talk(budget: int) -> Rendered:
     """Return a conversation of five exchanges, the oldest of which go first."""
     turns = [
@@ -167,6 +176,16 @@ def test_what_a_budget_drops_is_told_by_name() -> None:
         "`user 1` and `assistant 1` dropped for the budget",
         "`user 1` and `assistant 1` not dropped any more",
     ]
+
+
+def test_what_the_author_removed_is_not_what_the_budget_dropped() -> None:
+    """Beside an exchange that was dropped, a part that went is told as such."""
+    before, after = (
+        render(Timeline(History(TALK), *parts, User("So?")), model="gpt-5", budget=budget)
+        for budget, parts in ((300, [Grounding("account", "Plan Pro.")]), (200, []))
+    )
+    told = "`user 1` and `assistant 1` dropped for the budget; `grounding account` removed"
+    assert told == diff(before, after).sentence
 
 
 def test_a_section_that_moves_is_one_change_for_each_model() -> None:
