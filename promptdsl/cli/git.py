@@ -1,4 +1,4 @@
-"""What git knows of a project: files at a revision, and a clean checkout of one in a new folder."""
+"""Reading from git: the files at a revision, and a clean checkout of one in a new folder."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ LINK = "120000"
 class Repository:
     """The repository around the current folder; it is only read.
 
-    Raises :class:`UsageError` where there is none, and where git is not installed.
+    Raises :class:`UsageError` outside of a repository, and where git is not installed.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Repository:
     def run(
         self, *arguments: str, given: bytes = b"", environment: dict[str, str] | None = None
     ) -> bytes:
-        """Return what a command of git prints; what it tells of an error is raised."""
+        """Return the output of a git command; :class:`UsageError` with its message if it fails."""
         try:
             done = subprocess.run(
                 [*GIT, *arguments],
@@ -145,5 +145,5 @@ class Repository:
 
 
 def _rows(listed: bytes) -> list[str]:
-    """Return what git lists, in which a name may contain anything but a zero."""
+    """Return the rows of a list of git; each ends with a zero byte, as names may have line ends."""
     return [os.fsdecode(row) for row in listed.split(b"\0")[:-1]]

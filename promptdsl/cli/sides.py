@@ -1,4 +1,4 @@
-"""What a diff compares: a target, a snapshot, a payload, or one of these at a revision."""
+"""The sides of a diff: a target, a snapshot, a payload, or one of these at a revision."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from promptdsl.comparing import PromptFile, SnapshotFormatError, applied, parse,
 SNAPSHOT = ".prompt.txt"
 GIT = "git:"
 Read = Callable[[str], bytes | None]
-"""What returns the content of a file by its path, ``None`` for a file that is not there."""
+"""A function from a path to the content of the file; ``None`` for a file that is not there."""
 
 
 def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Rendered | PromptFile:

@@ -32,9 +32,15 @@ class ChangeGroup:
     lost: tuple[int, ...] = ()
 
     @property
+    def loss(self) -> str:
+        """The number of prompts that lose their cached prefix, in words; empty for none."""
+        lost = len(self.lost)
+        return f"{lost:,} lose{'' if lost > 1 else 's'} the cached prefix" if lost else ""
+
+    @property
     def sentence(self) -> str:
         """The group in one sentence: the change, in how many prompts, and what it costs each."""
-        prompts, lost = len(self.prompts), len(self.lost)
+        prompts = len(self.prompts)
         what, _, more = sentence([self.change]).partition("; ")
         alike = ""
         if self.change.kind == "changed" and self.change.place[0] != HEADER:
@@ -42,8 +48,7 @@ class ChangeGroup:
             alike = " alike" if prompts > 1 else ""
         text = f"{what}{alike} in {prompts:,} prompt{'s' if prompts != 1 else ''}"
         each = f"{tokens_each(self.tokens)}{' each' if prompts > 1 else ''}"
-        loss = f"{lost:,} lose{'' if lost > 1 else 's'} the cached prefix" if lost else ""
-        costs = "; ".join(filter(None, (each if any(self.tokens) else "", loss, more)))
+        costs = "; ".join(filter(None, (each if any(self.tokens) else "", self.loss, more)))
         return ": ".join(filter(None, (text, costs)))
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
@@ -81,7 +86,7 @@ def own_changes(diff: PromptDiff) -> Iterator[Change]:
 
 
 def key_of(change: Change) -> tuple[object, ...]:
-    """Return what is the same for equal changes."""
+    """Return the key of a change: equal changes have equal keys."""
     return change.kind, change.place, change.was, change.now, edits_of(change)
 
 
@@ -92,7 +97,7 @@ def edits_of(change: Change) -> Edits:
 
 
 def tokens_each(tokens: Sequence[int]) -> str:
-    """Return what prompts gain: one figure, or the least and the most of them.
+    """Return the tokens that prompts gain: one figure, or the least and the most.
 
     >>> tokens_each([12, 12]), tokens_each([-1]), tokens_each([10, 1400])
     ('+12 tokens', '-1 token', '+10 to +1,400 tokens')

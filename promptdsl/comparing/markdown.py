@@ -90,7 +90,7 @@ def _table(report: ComparedPrompts, room: int) -> tuple[str, int]:
 
 
 def _details(report: ComparedPrompts) -> Iterable[str]:
-    """Yield what can be opened: the shared changes, then what each prompt has alone."""
+    """Yield the parts that fold: the shared changes, then the changes of each prompt alone."""
     for group in report.shared:
         first = report.prompts[group.prompts[0]]
         names = [_code(name_of_prompt(report.prompts[it])) for it in dict.fromkeys(group.prompts)]

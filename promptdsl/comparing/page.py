@@ -168,9 +168,7 @@ def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) 
         f"<details class=where{' open' * (len(links) <= 8)}><summary>In {len(links):,} prompts"
         f"</summary><ul>{''.join(links)}</ul></details>"
     )
-    many = [f"{len(links):,} prompts"]
-    lost = len(group.lost)
-    many += [f"{lost:,} lose{'s' * (lost == 1)} the cached prefix"] if lost else []
+    many = [f"{len(links):,} prompts", *filter(None, [group.loss])]
     return _change(f"g{index}", group, many, names)
 
 

@@ -1,9 +1,9 @@
 """The payload of any provider as a snapshot would keep its prompt."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, TypeGuard
+from typing import Any
 
 import attrs
 
@@ -19,7 +19,7 @@ from promptdsl import (
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import author, door
 
 TOLD_APART = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
@@ -30,7 +30,7 @@ _SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.
 
 @door
 def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # Any: JSON data
-    """Return what a snapshot keeps of the prompt of a payload, for its provider and model.
+    """Return the prompt of a payload as a snapshot keeps it, for its provider and model.
 
     A payload is a dictionary, or a list of messages. Its messages, tools, choice of a tool, form of
     the answer and model are kept; other keys, such as ``temperature``, are left out. Without a
@@ -88,11 +88,6 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     first, *others = likely or TOLD_APART
     fix = f'name its provider: provider="{first}", or --for {first}; or {", ".join(others)}'
     raise DataError(_why_unknown(payload, likely), fix=fix, at=(author(),))
-
-
-def is_list(data: object) -> TypeGuard[Sequence[object]]:
-    """Return whether data is a list or a tuple."""
-    return isinstance(data, list | tuple)
 
 
 def _why_unknown(payload: object, likely: list[str]) -> str:

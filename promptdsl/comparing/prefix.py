@@ -75,7 +75,7 @@ def _last(place: str) -> str:
 
 
 def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> SharedPrefix | None:
-    """Return what two requests share, ``None`` for two targets; marks are found in their texts."""
+    """Return the shared prefix of two requests; ``None`` for two targets."""
     files = [FileWriter(side, SentTexts({})).file() for side in (before, after)]
     found = prefix_of_files(files[0], files[1], count)
     if found is None or after.facts.provider is None:
@@ -93,7 +93,7 @@ def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> Sh
 
 
 def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> SharedPrefix | None:
-    """Return what two snapshots share, by the tokens of their texts; ``None`` for two models."""
+    """Return the shared prefix of two snapshots, an estimate; ``None`` for two models."""
     if dict(before.header).get("model") != dict(after.header).get("model"):
         return None
     return _prefix_of_texts(sent_texts(before), sent_texts(after), total_of(after), count)
@@ -171,7 +171,7 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
 def _prefix_of_texts(
     before: Sequence[SentText], after: Sequence[SentText], total: int | None, count: Counting
 ) -> SharedPrefix:
-    """Return what the texts of two prompts share; the second has ``total`` tokens, if known."""
+    """Return the shared prefix of texts; ``total`` are the tokens of the second, if known."""
     counts = [count(text.key) + count(text.text) for text in after]
     whole = sum(counts)
     total = whole if total is None else total
@@ -207,7 +207,7 @@ def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Off
 
 
 def _breaking_place(before: Sequence[SentText], after: Sequence[SentText], end: Offset) -> Place:
-    """Return what is at the end of the shared prefix: what was removed there, or what is there."""
+    """Return the place where the shared prefix ends: that of a removed text, or of the new one."""
     number, length = end
     old, new = (
         side[number].place_at(length) if number < len(side) else None for side in (before, after)

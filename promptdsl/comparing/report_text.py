@@ -68,7 +68,7 @@ def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
 
 
 def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> Iterator[str]:
-    """Yield what a prompt shares with no other; nothing if there is none."""
+    """Yield the lines on the changes that a prompt shares with no other; none without such."""
     diff = prompt.diff
     if prompt.status == "same":
         return
