@@ -10,7 +10,7 @@
   ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
   ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMA_KEYS``), ``tokens.images._COSTLIEST``,
   ``tokens.wire_json.SILENT``, ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
-- its rules: ``rendering.measure`` (``SIGNING``, ``FORGETTING``),
+- its rules: ``rendering.measure`` (``TWO_SIDED``, ``JOINING``),
   ``providers.shared.tools._HAVE_STRICT``, ``providers.shared.other_providers``,
   ``providers.gemini.read._LOOKS``
 - names in other libraries: ``integrations.langchain.reasoning``,

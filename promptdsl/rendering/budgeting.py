@@ -15,6 +15,7 @@ from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.vocabulary import with_vocabulary
 from promptdsl.tokens import tokens_for
+from promptdsl.tokens.count import Tokens
 from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.rewrite import hollow
 from promptdsl.tree.turn_nodes import RootNode
@@ -31,7 +32,7 @@ def fit_tree(
     Without a budget, only the limits and alternatives in the tree are applied. Raises
     :class:`BudgetError` when the parts that must stay exceed the budget.
     """
-    facts, config = settings
+    facts = settings.facts
     budget = request.budget or Budget()
     tokens = tokens_for(facts, budget.counter)
 
@@ -41,7 +42,7 @@ def fit_tree(
             return outgoing.written.tally(tokens).total
         return messages_total(outgoing.prompt, outgoing.stages[-1][1], tokens, facts)
 
-    measuring = partial(Measuring, facts, config, tokens, request.media_roots)
+    measuring = partial(_measuring, tree, request, settings, tokens)
     try:
         return fit(tree, budget, facts, measuring=measuring, prepare=prepare, tokens=count)
     except PromptError as error:
@@ -55,11 +56,25 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
         return
     if not any(isinstance(node, LazyNode) for node in hollow(tree)):
         return
-    facts, config = settings_of(request, tree)
-    tree = with_vocabulary(tree, config)
-    measure = Measuring(facts, config, tokens_for(facts, budget.counter), request.media_roots)
+    settings = settings_of(request, tree)
+    tree = with_vocabulary(tree, settings.config)
+    measure = _measuring(tree, request, settings, tokens_for(settings.facts, budget.counter))
     ready = partial(settle, media_roots=request.media_roots, lost=[])
     try:
-        request.tokens_per_weight = room_for(tree, budget, measure, reading(ready, lambda _: None))
+        room = room_for(tree, budget, measure, reading(ready, lambda _: None))
     except PromptError as error:
         raise error.located(budget.at or author()) from None
+    if request.loading is not None:
+        request.loading.load_all(request.loading.wanted)
+    request.tokens_per_weight = room
+
+
+def _measuring(
+    tree: RootNode, request: RenderRequest, settings: Settings, tokens: Tokens
+) -> Measuring:
+    """Return the counter of the parts of a tree, with the bytes that its attachments need."""
+    facts, config = settings
+    with_bytes = None
+    if request.loading is not None and facts.provider is not None:
+        with_bytes = partial(request.loading.with_bytes, facts=facts, tree=tree)
+    return Measuring(facts, config, tokens, request.media_roots, with_bytes=with_bytes)

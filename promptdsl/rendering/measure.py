@@ -2,12 +2,22 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
+
+import attrs
 
 from promptdsl.budget.line import UNMERGED, Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
-from promptdsl.messages import Block, ReasoningBlock, conversation_cache
+from promptdsl.foundation.errors import PromptError
+from promptdsl.messages import (
+    Block,
+    MediaBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    conversation_cache,
+)
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import LEADING, Kind, Role
@@ -16,16 +26,16 @@ from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, for_target
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import lower
-from promptdsl.rendering.text.traced import lower_traced
+from promptdsl.rendering.text.traced import TracedPart, lower_traced
 from promptdsl.tokens.count import Tokens
-from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens.frames import PER_NAME, REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
 from promptdsl.tree.calls import answers_in
 from promptdsl.tree.group_nodes import NoteNode, ReserveNode
 from promptdsl.tree.masks import EVENT, RESULT, SECTION, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.part_nodes import EventBlockNode
+from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
 from promptdsl.tree.recorded import first_of, remember
 from promptdsl.tree.rewrite import has_content, with_content
 from promptdsl.tree.turn_nodes import (
@@ -35,15 +45,21 @@ from promptdsl.tree.turn_nodes import (
     RequestOnlyNode,
     RootNode,
     ToolNode,
+    ToolTurnNode,
     TurnNode,
 )
 
 T = TypeVar("T")
 
-SIGNING = ("anthropic", "bedrock")
-"""The providers that accept only reasoning that they have signed."""
-FORGETTING = ("openai", "openai_compatible")
-"""The providers that accept no reasoning."""
+PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
+"""The types of the blocks that an adapter may send in another form, or not at all."""
+
+WithBytes: TypeAlias = Callable[[MediaBlock, Role, bool | None], MediaBlock]
+"""Returns an attachment with its bytes, where a target needs these and they can be loaded.
+
+The other arguments are the role of its message, and whether the result it is in is an error
+(``None`` outside of results).
+"""
 TWO_SIDED = ("anthropic", "bedrock", "gemini")
 """The providers that take neighbours of one side as one message; results are the user's."""
 JOINING = ("openai", "openai_compatible", "openai_responses")
@@ -55,16 +71,27 @@ ALONE = ("consolidate", "narrate", "place")
 class Measuring:
     """Counts the parts of one prompt for a budget, in tokens of its target.
 
-    Implements the protocol in ``budget/measure_protocol.py``.
+    Implements the protocol in ``budget/measure_protocol.py``. ``with_bytes`` returns an attachment
+    with the bytes that a ``media_loader`` loads for it.
     """
 
     def __init__(
-        self, facts: ModelFacts, config: Resolved, tokens: Tokens, media_roots: MediaRoots = ()
+        self,
+        facts: ModelFacts,
+        config: Resolved,
+        tokens: Tokens,
+        media_roots: MediaRoots = (),
+        *,
+        with_bytes: WithBytes | None = None,
     ) -> None:
         self.facts = facts
         self.config = config
         self.tokens = tokens
         self.media_roots = media_roots
+        self.with_bytes = with_bytes
+        self.prices: dict[tuple[int, Role, bool | None], tuple[Block, int]] = {}
+        self.base_prices: dict[tuple[Role, bool | None], int] = {}
+        self.priced = PRICED if facts.provider else frozenset[str]()
         self.frames: dict[Role, int] = {}
         self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
@@ -103,6 +130,9 @@ class Measuring:
 
     def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
+        if self.with_bytes is not None:
+            # The bytes are those of this render.
+            return [*map(self._message, run.items)]
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
 
     def seams(self, turn: Node) -> Sequence[Seam]:
@@ -192,7 +222,8 @@ class Measuring:
         for turn in (turn for entry in entries for turn in entry.turns):
             for part in turn.parts:
                 if id(part.node) in missing:
-                    counts[id(part.node)] = self._blocks(part.blocks())
+                    role, is_error = messages[0].role, _error_around(part, node)
+                    counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
         missing -= counts.keys()
         if missing:
             # Parts whose text was joined with that of their neighbours are counted alone.
@@ -223,32 +254,82 @@ class Measuring:
     def _total(self, node: Node, messages: Sequence[Message]) -> int:
         if node.mask & (SYSTEM | SECTION):
             frame = self.frame("system")
-            return sum(self._blocks(message.content) + frame for message in messages)
+            return sum(self._blocks(message.content, "system") + frame for message in messages)
         return sum(map(self._message, messages))
 
     def _message(self, message: Message) -> int:
-        """Return the tokens of a message, without reasoning that its target does not accept."""
-        total = message_tokens(message, self.tokens, self.facts)
+        """Return the tokens of a message, each block as its target receives it."""
         if message.plain is not None:
-            return total
-        thoughts = [block for block in message.content if isinstance(block, ReasoningBlock)]
-        return total - self._blocks(b for b in thoughts if not is_replayed(b, self.facts))
+            return message_tokens(message, self.tokens, self.facts)
+        frame, name = self.frame(message.role), message.name
+        if name:
+            frame += PER_NAME + self.tokens.of(name)
+        return frame + self._blocks(message.content, message.role)
 
-    def _blocks(self, blocks: Iterable[Block]) -> int:
-        return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
+    def _blocks(self, blocks: Iterable[Block], role: Role, is_error: bool | None = None) -> int:
+        """Return the tokens of blocks in a message of a role.
+
+        ``is_error`` is that of the result they are in, ``None`` outside of results.
+        """
+        total = 0
+        for block in blocks:
+            if block.type in self.priced:
+                total += self._price(block, role, is_error)
+            elif isinstance(block, ToolResultBlock) and not self.priced.isdisjoint(
+                inner.type for inner in block.content
+            ):
+                around = attrs.evolve(block, content=())
+                total += block_tokens(around, self.tokens, self.facts)
+                total += self._blocks(block.content, role, block.is_error)
+            else:
+                total += block_tokens(block, self.tokens, self.facts)
+        return total
+
+    def _price(self, block: Block, role: Role, is_error: bool | None) -> int:
+        """Return the tokens that a block adds to the payload its adapter writes: 0 if it is lost.
+
+        The payload is that of a short prompt with nothing else in it. Reasoning is written as after
+        a budget dropped a part, when some models no longer accept it.
+        """
+        around: tuple[Role, bool | None] = (role, is_error)
+        key = (id(block), *around)
+        if key not in self.prices:
+            sent = block
+            if self.with_bytes is not None and isinstance(block, MediaBlock):
+                sent = self.with_bytes(block, role, is_error)
+            try:
+                if around not in self.base_prices:
+                    self.base_prices[around] = self._written((), role, is_error)
+                price = self._written((sent,), role, is_error) - self.base_prices[around]
+            except PromptError:  # it is raised when the block is sent
+                price = block_tokens(sent, self.tokens, self.facts)
+            self.prices[key] = block, max(price, 0)
+        return self.prices[key][1]
+
+    def _written(self, blocks: tuple[Block, ...], role: Role, is_error: bool | None) -> int:
+        """Return the tokens of the payload of a prompt with some blocks and a short text."""
+        from promptdsl.providers.written import WrittenPayload
+
+        question, said = Message("user", "."), (*blocks, TextBlock("."))
+        if is_error is not None:
+            call = Message("assistant", (ToolUseBlock("call", "tool", "{}"),))
+            result = ToolResultBlock("call", said, is_error=is_error)
+            messages: tuple[Message, ...] = (question, call, Message(role, (result,)))
+        elif role == "user":
+            messages = (Message(role, said),)
+        else:
+            messages = (question, Message(role, said))
+        return WrittenPayload(Prompt(messages, trimmed=True), self.facts).tally(self.tokens).total
 
 
-def is_replayed(thought: ReasoningBlock, facts: ModelFacts) -> bool:
-    """Return whether reasoning is still sent to its provider when a budget drops other parts."""
-    provider = facts.provider
-    if provider is None:
-        return True
-    if provider in FORGETTING or facts.binds_reasoning:
-        return False
-    if provider == "chat_template":
-        return thought.origin in (None, provider)
-    signed = thought.signature or thought.encrypted or provider not in SIGNING
-    return bool(signed) and thought.origin == provider
+def _error_around(part: TracedPart, turn: Node) -> bool | None:
+    """Return whether the result that a part is in is an error, ``None`` outside of results."""
+    around: TracedPart | None = part
+    while around is not None:
+        if isinstance(around.node, ToolResultNode):
+            return around.node.is_error
+        around = around.around
+    return turn.is_error if isinstance(turn, ToolTurnNode) else None
 
 
 def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], T]) -> Sequence[T]:

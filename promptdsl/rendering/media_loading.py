@@ -1,6 +1,6 @@
 """Loads attachments at an address by the author's ``media_loader``, where a target needs bytes."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl.components.scope import detached
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import MediaError, OptionError, PromptError
+from promptdsl.foundation.errors import MediaError, OptionError
 from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, MediaBlock, ToolResultBlock
@@ -19,6 +19,7 @@ from promptdsl.messages.media.attachment import of_file
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import Role
 from promptdsl.providers.registry import TARGETS
 from promptdsl.rendering.text.blocks import MediaLoader, with_bytes
 from promptdsl.tree.node import Node, walk
@@ -46,6 +47,10 @@ class MediaLoading:
     load: MediaLoader
     waits: bool = False
     data: dict[str, bytes] = attrs.field(factory=dict[str, bytes])
+    failed: dict[str, MediaError] = attrs.field(factory=dict[str, MediaError])
+    """The errors of addresses, which are raised where the attachment is sent."""
+    wanted: dict[str, Node] = attrs.field(factory=dict[str, Node])
+    """The addresses that a budget waits for, each with the tree it is in."""
     sources: dict[tuple[MediaSource, str], MediaSource] = attrs.field(
         factory=dict[tuple[MediaSource, str], MediaSource]
     )
@@ -61,24 +66,57 @@ class MediaLoading:
         waiting = [block for message in prompt.messages for block in needed(message)]
         if not waiting:
             return prompt
-        addresses = dict.fromkeys(block.source.value for block in waiting)
-        missing = [address for address in addresses if address not in self.data]
-        if missing and self.waits:
-            raise Unloaded(partial(self.fetch, missing, tree))
-        for address in missing:
-            self.data[address] = self._call(address, tree)
+        addresses = dict.fromkeys((block.source.value for block in waiting), tree)
+        self.load_all({**self.wanted, **addresses})
+        for address in addresses:
+            if address in self.failed:
+                raise self.failed[address]
         filled = {id(block): self._filled(block, tree) for block in waiting}
         messages = tuple(_replaced(message, filled) for message in prompt.messages)
         return attrs.evolve(prompt, messages=messages)
 
-    async def fetch(self, addresses: Sequence[str], tree: Node) -> None:
-        """Load the bytes at addresses concurrently.
+    def with_bytes(
+        self, block: MediaBlock, role: Role, is_error: bool | None, *, facts: ModelFacts, tree: Node
+    ) -> MediaBlock:
+        """Return an attachment as it will be sent, for a budget that counts its tokens.
 
-        After all are done, raises the error of the first address in the prompt that failed.
+        It is unchanged where the target needs no bytes, and where these could not be loaded or are
+        still to be awaited. ``is_error`` is that of the result it is in, ``None`` outside of one.
         """
+        address = block.source.value
+        is_refused = is_error or (is_error is not None and not facts.result_media)
+        if is_refused or not _needs_bytes(block, role, facts):
+            return block
+        if self.waits and address not in self.data:
+            self.wanted[address] = tree
+            return block
+        self.load_all({address: tree})
+        if address in self.failed:
+            return block
+        with suppress(MediaError):  # it is raised when the attachment is sent
+            return self._filled(block, tree)
+        return block
+
+    def load_all(self, addresses: Mapping[str, Node]) -> None:
+        """Load the bytes at addresses, each only once; each has the tree that it is in.
+
+        Raises :class:`Unloaded` where bytes must be awaited.
+        """
+        known = self.data.keys() | self.failed.keys()
+        missing = {address: tree for address, tree in addresses.items() if address not in known}
+        if missing and self.waits:
+            raise Unloaded(partial(self.fetch, missing))
+        for address, tree in missing.items():
+            try:
+                self.data[address] = self._call(address, tree)
+            except MediaError as error:
+                self.failed[address] = error
+
+    async def fetch(self, addresses: Mapping[str, Node]) -> None:
+        """Load the bytes at addresses concurrently; each has the tree that it is in."""
         from asyncio import gather
 
-        async def loaded(address: str) -> bytes:
+        async def loaded(address: str, tree: Node) -> bytes:
             try:
                 with detached():
                     result = self.load(address)
@@ -87,11 +125,15 @@ class MediaLoading:
                 raise _failed(address, tree, error) from error
             return _checked(data, address, tree)
 
-        results = await gather(*map(loaded, addresses), return_exceptions=True)
+        waiting = (loaded(address, tree) for address, tree in addresses.items())
+        results = await gather(*waiting, return_exceptions=True)
         for address, result in zip(addresses, results, strict=True):
-            if isinstance(result, BaseException):
+            if isinstance(result, bytes):
+                self.data[address] = result
+            elif isinstance(result, MediaError):
+                self.failed[address] = result
+            else:
                 raise result
-            self.data[address] = result
 
     def _call(self, address: str, tree: Node) -> bytes:
         try:
@@ -136,12 +178,17 @@ def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
 
 def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
     """Yield the attachments of a message whose addresses its target refuses."""
-    if message.plain is not None or message.role not in ("user", "assistant", "tool"):
-        return
-    needs_bytes = TARGETS[str(facts.provider)].adapter.needs_bytes
-    for block in _attachments(message.content, in_results=facts.result_media):
-        if block.type in facts.media and needs_bytes(block, message.role):
-            yield block
+    if message.plain is None:
+        for block in _attachments(message.content, in_results=facts.result_media):
+            if _needs_bytes(block, message.role, facts):
+                yield block
+
+
+def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
+    """Return whether a target takes the bytes of an attachment, but not its address."""
+    if role not in ("user", "assistant", "tool") or block.type not in facts.media:
+        return False
+    return TARGETS[str(facts.provider)].adapter.needs_bytes(block, role)
 
 
 def _attachments(blocks: Iterable[Block], *, in_results: bool) -> Iterator[MediaBlock]:
@@ -179,7 +226,7 @@ def _checked(data: object, address: str, tree: Node) -> bytes:
     raise MediaError(problem, fix="return its bytes", at=(_line_of(address, tree),))
 
 
-def _failed(address: str, tree: Node, error: Exception) -> PromptError:
+def _failed(address: str, tree: Node, error: Exception) -> MediaError:
     """Return the error of an attachment whose loading raised another one."""
     said = ""
     with suppress(Exception):

@@ -313,7 +313,7 @@ def _again(
     template = request.template if provider == "chat_template" else None
     loading = request.loading
     if loading is not None:
-        loading = attrs.evolve(loading, waits=False)
+        loading = attrs.evolve(loading, waits=False, failed={}, wanted={})
     other = attrs.evolve(request, provider=provider, template=template, loading=loading)
     return _for_target(other, stages, losses, settled=is_settled(hollow(stages[-1][1])))
 
