@@ -30,6 +30,8 @@ CHARACTERS = 6
 """The most characters of a token, on average: ordinary text has about four."""
 PATIENCE = 50
 """After so many additions of the same tokens that change nothing, the addition doubles."""
+SLACK = 12
+"""A rest that fits with so many tokens less than planned is sent, without a try with more parts."""
 SHOWN = 5
 """The count of the largest parts that an error names."""
 
@@ -138,23 +140,41 @@ def _drop_to_fit(
     step: int,
     limit: int,
 ) -> tuple[ListDropped, S]:
-    """Drop more and more until the rest fits.
+    """Drop more and more until the rest fits; put parts back if it has fewer tokens than planned.
 
     ``over`` is how many tokens the whole is over the limit, ``None`` if it was not tried. The cut
     of a conversation moves by ``step`` tokens.
     """
-    need = plan.need(limit)
+    planned = need = plan.need(limit)
+    least = 0  # to need less is known to be too much
     if over is not None:
         need = min(max(need, 1), over)  # with the first dropped part, reasoning may be left out
+        least = 1
+    best: tuple[ListDropped, S] | None = None
+    best_saved = 0
     while True:
         choice = plan.choose(need, step)
         tree, saved = plan.tree_of(choice), choice.saved
+        if best is not None and saved >= best_saved:
+            return best
         cut_parts = still_cut(cuts, tree)
-        ready, over = attempt(tree, bool(cut_parts or saved))
+        try:
+            ready, over = attempt(tree, bool(cut_parts or saved))
+        except PromptError:
+            if best is None:
+                raise
+            return best  # the error is in a part that was put back
         if over <= 0:
-            return partial(_all_dropped, cut_parts, choice, plan.line, plan.entries), ready
+            best_saved = saved
+            best = partial(_all_dropped, cut_parts, choice, plan.line, plan.entries), ready
+            surplus = planned - saved - over
+            if surplus <= SLACK:
+                return best
+            need = max(need - surplus, least)
+            continue
         if need >= plan.spare:
             raise _too_long(plan, limit, limit + over)
+        least = saved + 1
         # Its texts need more tokens together than one by one: need more, until the plan saves more.
         for tries in count():
             need += over << max(tries - PATIENCE, 0)

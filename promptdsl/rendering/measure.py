@@ -89,8 +89,7 @@ class Measuring:
         self.tokens = tokens
         self.media_roots = media_roots
         self.with_bytes = with_bytes
-        self.prices: dict[tuple[int, Role, bool | None], tuple[Block, int]] = {}
-        self.base_prices: dict[tuple[Role, bool | None], int] = {}
+        self.unpriced: dict[tuple[Role, bool | None], int] = {}
         self.priced = PRICED if facts.provider else frozenset[str]()
         self.frames: dict[Role, int] = {}
         self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
@@ -271,10 +270,10 @@ class Measuring:
 
         ``is_error`` is that of the result they are in, ``None`` outside of results.
         """
-        total = 0
+        total, priced = 0, list[Block]()
         for block in blocks:
             if block.type in self.priced:
-                total += self._price(block, role, is_error)
+                priced.append(block)
             elif isinstance(block, ToolResultBlock) and not self.priced.isdisjoint(
                 inner.type for inner in block.content
             ):
@@ -283,30 +282,28 @@ class Measuring:
                 total += self._blocks(block.content, role, block.is_error)
             else:
                 total += block_tokens(block, self.tokens, self.facts)
-        return total
+        return total + (self._price(priced, role, is_error) if priced else 0)
 
-    def _price(self, block: Block, role: Role, is_error: bool | None) -> int:
-        """Return the tokens that a block adds to the payload its adapter writes: 0 if it is lost.
+    def _price(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
+        """Return the tokens that blocks add to the payload their adapter writes: 0 for a loss.
 
         The payload is that of a short prompt with nothing else in it. Reasoning is written as after
         a budget dropped a part, when some models no longer accept it.
         """
-        around: tuple[Role, bool | None] = (role, is_error)
-        key = (id(block), *around)
-        if key not in self.prices:
-            sent = block
-            if self.with_bytes is not None and isinstance(block, MediaBlock):
-                sent = self.with_bytes(block, role, is_error)
-            try:
-                if around not in self.base_prices:
-                    self.base_prices[around] = self._written((), role, is_error)
-                price = self._written((sent,), role, is_error) - self.base_prices[around]
-            except PromptError:  # it is raised when the block is sent
-                price = block_tokens(sent, self.tokens, self.facts)
-            self.prices[key] = block, max(price, 0)
-        return self.prices[key][1]
+        if self.with_bytes is not None:
+            blocks = [
+                self.with_bytes(block, role, is_error) if isinstance(block, MediaBlock) else block
+                for block in blocks
+            ]
+        place: tuple[Role, bool | None] = (role, is_error)
+        try:
+            if place not in self.unpriced:
+                self.unpriced[place] = self._written((), *place)
+            return max(self._written(blocks, *place) - self.unpriced[place], 0)
+        except PromptError:  # it is raised again when they are sent
+            return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
 
-    def _written(self, blocks: tuple[Block, ...], role: Role, is_error: bool | None) -> int:
+    def _written(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
         """Return the tokens of the payload of a prompt with some blocks and a short text."""
         from promptdsl.providers.written import WrittenPayload
 

@@ -102,7 +102,10 @@ TARGETS: dict[str, dict[str, Any]] = {
     "gemini-2.5-pro": {"model": "gemini-2.5-pro"},
     "gemini-3.8-flash": {"model": "gemini-3.8-flash"},
     "Bedrock": {"provider": "bedrock"},
-    "Claude on Bedrock": {"model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"},
+    "Claude on Bedrock": {
+        "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "provider": "bedrock",
+    },
     "template": {"chat_template": TEMPLATES["vision"]},
 }
 
