@@ -65,7 +65,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     except PromptError as error:
         raise error.located(budget.at or author()) from None
     if request.loading is not None:
-        request.loading.load_all(request.loading.wanted)
+        request.loading.check_awaited({})
     request.tokens_per_weight = room
 
 

@@ -48,9 +48,9 @@ class MediaLoading:
     waits: bool = False
     data: dict[str, bytes] = attrs.field(factory=dict[str, bytes])
     failed: dict[str, MediaError] = attrs.field(factory=dict[str, MediaError])
-    """The errors of addresses, which are raised where the attachment is sent."""
+    """The errors of addresses that could not be loaded, raised where the attachment is sent."""
     wanted: dict[str, Node] = attrs.field(factory=dict[str, Node])
-    """The addresses that a budget waits for, each with the tree it is in."""
+    """The addresses whose tokens a budget counts before they are awaited, each with its tree."""
     sources: dict[tuple[MediaSource, str], MediaSource] = attrs.field(
         factory=dict[tuple[MediaSource, str], MediaSource]
     )
@@ -64,13 +64,9 @@ class MediaLoading:
         """
         needed = partial(_needed, facts=facts)
         waiting = [block for message in prompt.messages for block in needed(message)]
+        self.check_awaited(dict.fromkeys((block.source.value for block in waiting), tree))
         if not waiting:
             return prompt
-        addresses = dict.fromkeys((block.source.value for block in waiting), tree)
-        self.load_all({**self.wanted, **addresses})
-        for address in addresses:
-            if address in self.failed:
-                raise self.failed[address]
         filled = {id(block): self._filled(block, tree) for block in waiting}
         messages = tuple(_replaced(message, filled) for message in prompt.messages)
         return attrs.evolve(prompt, messages=messages)
@@ -90,27 +86,20 @@ class MediaLoading:
         if self.waits and address not in self.data:
             self.wanted[address] = tree
             return block
-        self.load_all({address: tree})
-        if address in self.failed:
-            return block
-        with suppress(MediaError):  # it is raised when the attachment is sent
+        with suppress(MediaError):  # it is raised where the attachment is sent
             return self._filled(block, tree)
         return block
 
-    def load_all(self, addresses: Mapping[str, Node]) -> None:
-        """Load the bytes at addresses, each only once; each has the tree that it is in.
+    def check_awaited(self, addresses: Mapping[str, Node]) -> None:
+        """Raise :class:`Unloaded` if addresses, or those a budget counts, must be awaited first.
 
-        Raises :class:`Unloaded` where bytes must be awaited.
+        Each address has the tree that it is in.
         """
+        addresses = {**self.wanted, **addresses} if self.waits else {}
         known = self.data.keys() | self.failed.keys()
         missing = {address: tree for address, tree in addresses.items() if address not in known}
-        if missing and self.waits:
+        if missing:
             raise Unloaded(partial(self.fetch, missing))
-        for address, tree in missing.items():
-            try:
-                self.data[address] = self._call(address, tree)
-            except MediaError as error:
-                self.failed[address] = error
 
     async def fetch(self, addresses: Mapping[str, Node]) -> None:
         """Load the bytes at addresses concurrently; each has the tree that it is in."""
@@ -135,6 +124,18 @@ class MediaLoading:
             else:
                 raise result
 
+    def _bytes(self, address: str, tree: Node) -> bytes:
+        """Return the bytes at an address; it is loaded once, also if that failed."""
+        if address in self.failed:
+            raise self.failed[address]
+        if address not in self.data:
+            try:
+                self.data[address] = self._call(address, tree)
+            except MediaError as error:
+                self.failed[address] = error
+                raise
+        return self.data[address]
+
     def _call(self, address: str, tree: Node) -> bytes:
         try:
             with detached():
@@ -154,11 +155,12 @@ class MediaLoading:
         address, key = block.source.value, (block.source, block.type)
         source = self.sources.get(key)
         if source is None:
+            data = self._bytes(address, tree)
             try:
-                source = of_file(block.source, self.data[address], block.type)
+                source = of_file(block.source, data, block.type)
             except MediaError as error:
                 what = f"{error.what}: {_shown(address)}"
-                fix = PAGE if self.data[address].lstrip()[:1] == b"<" else error.fix
+                fix = PAGE if data.lstrip()[:1] == b"<" else error.fix
                 raise MediaError(what, fix=fix, at=(_line_of(address, tree),)) from None
             self.sources[key] = source
         return with_bytes(block, source)

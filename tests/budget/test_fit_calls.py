@@ -262,24 +262,6 @@ def thoughts(origin: str, signature: str | None) -> tuple[Message, ...]:
     return tuple(one for said in answers for one in (Message("user", (TextBlock("ASK"),)), said))
 
 
-@pytest.mark.parametrize(
-    ("provider", "origin", "signature"),
-    [
-        ("openai", "openai", None),
-        ("gemini", "anthropic", "c2ln"),
-        ("bedrock", "bedrock", None),
-        ("chat_template", "gemini", None),
-    ],
-)
-def test_reasoning_that_is_not_sent_takes_no_room(
-    provider: str, origin: str, signature: str | None
-) -> None:
-    """What a target does not take back sends nothing else away."""
-    history = History(thoughts(origin, signature))
-    found = fit(13, history, User("Q"), provider=provider)
-    assert () == found.dropped
-
-
 def test_reasoning_that_is_sent_takes_room() -> None:
     """What a target takes back counts, with what it belongs to."""
     history = History(thoughts("gemini", "c2ln"), step=0)

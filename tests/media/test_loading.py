@@ -15,6 +15,7 @@ from promptdsl import (
     Document,
     History,
     Image,
+    Lazy,
     LossError,
     MediaError,
     Node,
@@ -382,19 +383,41 @@ def test_a_recorded_conversation_grows() -> None:
     assert {"format": "png", "source": {"bytes": PNG}} == payloads[1][398]["content"][1]["image"]
 
 
-def test_all_addresses_are_awaited_at_once() -> None:
+LISTED = Document.from_url(WEB + "a.csv")
+
+
+def long_talk(name: str) -> Node:
+    """Return a recorded exchange of 1,000 tokens with a document at an address."""
+    document = {"type": "document", "url": WEB + name}
+    question = {"role": "user", "content": ["See.", document]}
+    return History([question, {"role": "assistant", "content": "A list. " * 300}])
+
+
+@pytest.mark.parametrize("budget", [None, 600, 100])
+def test_all_addresses_are_awaited_at_once(budget: int | None) -> None:
     """An asynchronous function is called for all addresses before one of them is there."""
-    names = ["a.png", "b.png", "c.jpg"]
-    together = asyncio.Barrier(len(names))
+    together = asyncio.Barrier(3)
 
     async def load(address: str) -> bytes:
         await asyncio.wait_for(together.wait(), 10)
         return FILES[address.rpartition("/")[2]]
 
-    tree = User("See.", *pictures(*names))
-    rendered = asyncio.run(arender(tree, provider="bedrock", media_loader=load))
-    formats = [part["image"]["format"] for part in parts(rendered)[1:]]
-    assert ["png", "png", "jpeg"] == formats
+    asked = User(Lazy(lambda _: "See."), Document.from_url(WEB + "a.md"), LISTED)
+    tree = Timeline(long_talk("report.pdf"), asked)
+    rendered = asyncio.run(arender(tree, provider="bedrock", media_loader=load, budget=budget))
+    assert ["md", "csv"] == [part["document"]["format"] for part in parts(rendered)[1:]]
+
+
+@either_way
+@pytest.mark.parametrize("budget", [600, 100])
+def test_a_failure_in_a_dropped_part_is_none(way: Any, budget: int) -> None:
+    """A budget asks once for every address, and raises the failures of those that are sent."""
+    tree = Timeline(long_talk("x.pdf"), User("And?", LISTED))
+    webs = [Web(), Web()]
+    rendered = way(tree, webs[0], provider="bedrock", budget=budget)
+    raised(MediaError, lambda: way(tree, webs[1], provider="bedrock", budget=5_000))
+    assert ["history"] == [part.what for part in rendered.dropped]
+    assert [[WEB + "x.pdf", WEB + "a.csv"]] * 2 == [web.asked for web in webs]
 
 
 # What is wrong.
