@@ -31,7 +31,7 @@ CHARACTERS = 6
 PATIENCE = 50
 """After so many additions of the same tokens that change nothing, the addition doubles."""
 SLACK = 12
-"""A rest that fits with so many tokens less than planned is sent, without a try with more parts."""
+"""A rest that fits, with at most so many tokens less than planned, is sent as it is."""
 SHOWN = 5
 """The count of the largest parts that an error names."""
 
@@ -146,7 +146,7 @@ def _drop_to_fit(
     of a conversation moves by ``step`` tokens.
     """
     planned = need = plan.need(limit)
-    least = 0  # to need less is known to be too much
+    least = 0  # if fewer tokens are saved, the rest is known to be too long
     if over is not None:
         need = min(max(need, 1), over)  # with the first dropped part, reasoning may be left out
         least = 1

@@ -221,7 +221,9 @@ class Measuring:
         for turn in (turn for entry in entries for turn in entry.turns):
             for part in turn.parts:
                 if id(part.node) in missing:
-                    role, is_error = messages[0].role, _error_around(part, node)
+                    is_error = _error_around(part, node)
+                    # The results of a turn are messages before that of its other parts.
+                    role = messages[-1 if is_error is None else 0].role
                     counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
         missing -= counts.keys()
         if missing:

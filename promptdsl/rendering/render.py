@@ -102,7 +102,8 @@ def render(
     - ``tool_choice``: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool to call.
     - ``media_roots``: the folders in which a path from data may be read; none by default.
     - ``media_loader``: a function from an address to the bytes there, called once for each address
-      of an attachment that the target takes as bytes only; by default such an attachment is a loss.
+      of an attachment that the target takes as bytes only, also of one that a budget drops; by
+      default such an attachment is a loss.
     - ``chat_template``: the Jinja template of an open model: its text, a :class:`ChatTemplate`, or
       a tokenizer with a template.
 
