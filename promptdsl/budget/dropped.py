@@ -16,6 +16,7 @@ from promptdsl.budget.slots import Slot
 from promptdsl.budget.units import Entry
 from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
+from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolNode, TurnNode
@@ -128,8 +129,8 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     addresses = _addresses(entries)
     parts: list[Dropped] = []
     for slot, tokens, priority, reason, change in reports:
-        way = slot.way
-        if not tokens or not dropped.isdisjoint(way[:-1]):
+        way, has_media = slot.way, slot.node.mask & MEDIA << SHIFT
+        if not (tokens or has_media) or not dropped.isdisjoint(way[:-1]):
             continue
         entry = next(index for index, above in enumerate(way) if above in addresses)
         sections = [above.node for above in way[entry + 1 :] if isinstance(above.node, SectionNode)]

@@ -223,7 +223,7 @@ class Measuring:
                 if id(part.node) in missing:
                     is_error = _error_around(part, node)
                     # The results of a turn are messages before that of its other parts.
-                    role = messages[-1 if is_error is None else 0].role
+                    role = messages[-1 if is_error is None else 0].role if messages else "user"
                     counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
         missing -= counts.keys()
         if missing:

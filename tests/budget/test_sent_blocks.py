@@ -15,6 +15,7 @@ from promptdsl import (
     Document,
     Fragment,
     Grounding,
+    Group,
     History,
     Image,
     Lazy,
@@ -213,6 +214,15 @@ def test_a_lazy_gets_the_room_that_is_there(loader: Any) -> None:
     tree = Timeline(System("s"), room, User("Look.", LOOK))
     rendered = render(tree, provider="bedrock", budget=3_000, media_loader=loader)
     assert (True, ()) == ("2944" in rendered.messages[-1].text, rendered.dropped)
+
+
+def test_a_lost_part_that_is_dropped_is_told() -> None:
+    """An attachment that has no tokens at its target is not dropped in silence."""
+    tree = Timeline(History(TALK, step=0), User("Q", Group(LOOK, priority=-1)))
+    rendered = render(tree, provider="bedrock", budget=600, counter=COUNTERS["words"])
+    assert [("history", True), ("group", False)] == [
+        (p.what, p.tokens > 0) for p in rendered.dropped
+    ]
 
 
 def test_the_largest_part_is_one_that_is_sent() -> None:
