@@ -27,6 +27,7 @@ from promptdsl import (
     Timeline,
     Tool,
     ToolMessage,
+    ToolResult,
     ToolUse,
     Turn,
     User,
@@ -214,6 +215,23 @@ def test_a_lazy_gets_the_room_that_is_there(loader: Any) -> None:
     tree = Timeline(System("s"), room, User("Look.", LOOK))
     rendered = render(tree, provider="bedrock", budget=3_000, media_loader=loader)
     assert (True, ()) == ("2944" in rendered.messages[-1].text, rendered.dropped)
+
+
+@pytest.mark.parametrize(
+    ("model", "is_error", "dropped"),
+    [
+        ("gpt-5", False, [558]),
+        ("claude-sonnet-4-5", False, [596, 596]),
+        ("claude-sonnet-4-5", True, [596]),
+    ],
+)
+def test_a_part_has_its_place(model: str, is_error: bool, dropped: list[int]) -> None:
+    """A picture in a result has the tokens that a target sends of it there."""
+    parts = [Group("G", Image.from_bytes(png(500, 900)), priority=n) for n in (1, 2)]
+    result = ToolResult("1", "Found.", parts[0], is_error=is_error)
+    asked = [User("Q"), Assistant(ToolUse("look", {}, id="1")), User(result, "Text.", parts[1])]
+    found = render(Timeline(*asked, Assistant("A"), User("End.")), model=model, budget=160).dropped
+    assert dropped == [part.tokens for part in found]
 
 
 def test_a_lost_part_that_is_dropped_is_told() -> None:
