@@ -157,13 +157,13 @@ from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
-from promptdsl.rendering.reports.cache_order import cache_order as request
 from promptdsl.rendering.reports.cache_order import (
+    beginning_tokens,
     certain,
     common,
     shared_by,
-    shared_tokens,
 )
+from promptdsl.rendering.reports.cache_order import cache_order as request
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.page import (
@@ -322,6 +322,7 @@ __all__ = [
     "attachment_tokens",
     "attribute",
     "authored_cell",
+    "beginning_tokens",
     "best_boundary",
     "bits",
     "block_tokens",
@@ -465,7 +466,6 @@ __all__ = [
     "schema_text",
     "serialise",
     "shared_by",
-    "shared_tokens",
     "shown",
     "signature_of",
     "skeleton",

@@ -161,6 +161,7 @@ def _cache_diff(
         return visible(relative(str(report))), notes, code
     data = {
         "shared": report.shared,
+        "served": report.served,
         "before": report.before,
         "after": report.after,
         "behind": report.behind,

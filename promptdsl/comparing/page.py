@@ -182,7 +182,7 @@ def _prompt(
     model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
     if prompt.diff is not None:
         facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
-        if prompt.diff.prefix is not None and prompt.diff.prefix.broken_by:
+        if prompt.diff.prefix is not None and not prompt.diff.prefix.is_whole:
             facts += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
     if prompt.problem:
         facts += f"<p class=problem>{_text(prompt.problem)}</p>"

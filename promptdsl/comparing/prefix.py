@@ -1,19 +1,20 @@
-"""The shared prefix of two prompts: what a prompt cache can serve, and what ends it."""
+"""The shared prefix of two prompts, what ends it, and what a prompt cache serves of it."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl import Rendered, prefix_report
+from promptdsl import ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
 from promptdsl.comparing.alignment import equal_start
 from promptdsl.comparing.canonical import FileWriter, ShownTexts
 from promptdsl.comparing.changes import CacheMark, NamedEntry, Place, named
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
-from promptdsl.comparing.tokens import as_json, total_of
+from promptdsl.comparing.tokens import as_json, target_of, total_of
 
 CACHED = 0.1
 """The approximate cost of a token from a cache; a token that is read anew costs 1."""
@@ -24,17 +25,21 @@ ESTIMATE = "estimate, by the tokens of the texts"
 Counting: TypeAlias = Callable[[str], int]
 Offset: TypeAlias = tuple[int, int]
 """The number of a text, and of a character in it."""
+Block: TypeAlias = tuple[object, bool]
+"""What a block is compared by, and whether a cache mark ends it."""
 
 
 @attrs.frozen
 class SharedPrefix:
-    """The beginning that two prompts share, in tokens of the second, which a cache can serve.
+    """The beginning that two prompts share, in tokens of the second, and what a cache serves of it.
 
-    ``behind`` are the tokens of the second prompt after it. ``broken_by`` is what ended it, as
-    changes name places; empty where nothing did. ``lost_marks`` are the places of the cache marks
-    of the first prompt that it does not reach. A cache by marks serves what is before the last mark
-    that is not lost: ``anew`` are the tokens from there to the last mark of the second prompt,
-    which are read anew once. ``label`` says how exact the tokens are; ``anew`` is an estimate.
+    ``behind`` are the tokens of the second prompt after it. ``served`` are the tokens that the
+    cache of the provider serves. ``broken_by`` is what ended the prefix, as changes name places;
+    empty where nothing did. ``lost_marks`` are the places of the cache marks of the first prompt
+    that serve nothing: a block up to them is another one, as text was changed, removed or added in
+    it. ``anew`` are the tokens from the last mark that is not lost to the last mark of the second
+    prompt, which are read anew once. ``label`` says how exact the tokens are; ``anew`` is an
+    estimate.
 
     >>> from promptdsl import Section, System, diff
     >>> one, two = (System(Section("role", "You help."), Section("tone", it)) for it in "ab")
@@ -44,6 +49,7 @@ class SharedPrefix:
 
     shared: int
     behind: int
+    served: int
     label: str
     broken_by: str = ""
     lost_marks: tuple[str, ...] = ()
@@ -52,13 +58,18 @@ class SharedPrefix:
     @property
     def cost(self) -> float:
         """The cost of the second prompt after the first, in tokens that are read anew."""
-        return self.shared * CACHED + self.behind
+        return self.served * CACHED + self.shared + self.behind - self.served
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the prompts begin alike to their ends, and no cache mark is lost."""
+        return not self.broken_by and not self.lost_marks
 
     def __str__(self) -> str:
-        if not self.broken_by:
-            return "the shared prefix is the whole prompt"
-        text = f"the shared prefix ends at `{_last(self.broken_by)}`: "
-        text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
+        text = "the shared prefix is the whole prompt"
+        if self.broken_by:
+            text = f"the shared prefix ends at `{_last(self.broken_by)}`: "
+            text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
         if self.lost_marks:
             text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost, "
             text += f"{self.anew:,} tokens are read anew once"
@@ -81,14 +92,14 @@ def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> Sh
     if found is None or after.facts.provider is None:
         return found
     report = prefix_report(before, after)
-    if report.first is None:
-        return SharedPrefix(report.shared, report.behind, report.label)
+    broken_by = report.first and (found.broken_by or report.first.path or report.first.what)
     return attrs.evolve(
         found,
         shared=report.shared,
         behind=report.behind,
+        served=report.served,
         label=report.label,
-        broken_by=found.broken_by or report.first.path or report.first.what,
+        broken_by=broken_by or "",
     )
 
 
@@ -96,7 +107,13 @@ def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> S
     """Return the shared prefix of two snapshots, an estimate; ``None`` for two models."""
     if dict(before.header).get("model") != dict(after.header).get("model"):
         return None
-    return _prefix_of_texts(sent_texts(before), sent_texts(after), total_of(after), count)
+    model, provider = target_of(after)
+    facts = ModelFacts()
+    # A snapshot that somebody wrote may name any provider.
+    with suppress(PromptError):
+        facts = render(Prompt(), model=model, provider=provider).facts
+    texts = sent_texts(before), sent_texts(after)
+    return _prefix_of_texts(*texts, count, total=total_of(after), facts=facts)
 
 
 class SentTexts(ShownTexts):
@@ -114,6 +131,8 @@ class SentText:
     key: str
     pieces: list[tuple[Place, str]] = attrs.field(factory=list[tuple[Place, str]])
     """The texts, each with the place that it belongs to."""
+    ends: list[int] = attrs.field(factory=list[int])
+    """The numbers of the characters before each block but the first one."""
     marks: list[tuple[Place, int]] = attrs.field(factory=list[tuple[Place, int]])
     """The cache marks: what each is after, and the number of the characters before it."""
 
@@ -153,6 +172,7 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
                     yield text
                     text, gap, length = SentText(""), "", 0
                 text.key += part.mark
+            text.ends += [length] if gap else []
             text.pieces.append((place, gap + part.text))
             length += len(gap + part.text)
             gap = ""
@@ -161,6 +181,7 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
                 text.marks.append((place, length))
             # The text after a mark is in another block.
             if mark.text:
+                text.ends.append(length)
                 text.pieces.append((place, GAP + mark.text))
                 length += len(GAP + mark.text)
             gap = "" if mark.text else GAP
@@ -169,7 +190,12 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
 
 
 def _prefix_of_texts(
-    before: Sequence[SentText], after: Sequence[SentText], total: int | None, count: Counting
+    before: Sequence[SentText],
+    after: Sequence[SentText],
+    count: Counting,
+    *,
+    total: int | None,
+    facts: ModelFacts,
 ) -> SharedPrefix:
     """Return the shared prefix of texts; ``total`` are the tokens of the second, if known."""
     counts = [count(text.key) + count(text.text) for text in after]
@@ -182,17 +208,33 @@ def _prefix_of_texts(
         # What is not text, such as a preface to tools, is mostly before the texts.
         return max(total - max(whole - counted, 0), 0) if counted else 0
 
-    end = _end_of_shared(before, after)
-    if end is None:
-        return SharedPrefix(total, 0, ESTIMATE)
+    end, rule = _end_of_shared(before, after), facts.cache_rule
+    shared = total if end is None else tokens(end)
+    (olds, old_ends), (news, new_ends) = _blocks(before), _blocks(after)
+    # The cache marks after equal blocks, the others, and the last one of the second prompt.
+    equal, served = rule.equal_blocks(olds, news), rule.served_blocks(olds, news)
     marks = [(place, (index, at)) for index, it in enumerate(before) for place, at in it.marks]
-    lost = [" > ".join(place) for place, offset in marks if offset > end]
-    served = max([offset for _, offset in marks if offset <= end], default=(0, 0))
-    last = [(index, at) for index, it in enumerate(after) for _, at in it.marks]
-    until = tokens(last[-1]) if last and last[-1] > end else total
-    anew = max(until - tokens(served), 0) if lost else 0
-    shared, broken_by = tokens(end), " > ".join(_breaking_place(before, after, end))
-    return SharedPrefix(shared, total - shared, ESTIMATE, broken_by, tuple(lost), anew)
+    lost = [" > ".join(place) for place, at in marks if bisect_left(old_ends, at) >= equal]
+    start = tokens(new_ends[served - 1]) if served else 0
+    last = [(index, at) for index, it in enumerate(after) for _, at in it.marks][-1:]
+    until = max(map(tokens, last), default=0)
+    anew = (until if until > start else total) - start if lost else 0
+    found = min(start, shared) if rule.needs_marks else shared
+    broken_by = "" if end is None else " > ".join(_breaking_place(before, after, end))
+    served = rule.served_tokens(found)
+    return SharedPrefix(shared, total - shared, served, ESTIMATE, broken_by, tuple(lost), anew)
+
+
+def _blocks(texts: Sequence[SentText]) -> tuple[list[Block], list[Offset]]:
+    """Return the blocks of texts for the rule of a cache, and where each ends."""
+    blocks, offsets = list[Block](), list[Offset]()
+    for number, text in enumerate(texts):
+        marks, start = {at for _, at in text.marks}, 0
+        for end in (*text.ends, len(text.text)):
+            blocks.append(((text.key, text.text[start:end]), end in marks))
+            offsets.append((number, end))
+            start = end
+    return blocks, offsets
 
 
 def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Offset | None:

@@ -65,8 +65,8 @@ class PromptDiff:
     @property
     def costs(self) -> list[str]:
         """The tokens, and where the shared prefix ends, in sentences, where they are known."""
-        is_broken = self.prefix is not None and self.prefix.broken_by
-        return [*filter(None, (str(self.tokens), str(self.prefix) if is_broken else ""))]
+        prefix = "" if self.prefix is None or self.prefix.is_whole else str(self.prefix)
+        return [*filter(None, (str(self.tokens), prefix))]
 
     @cached_property
     def tokens(self) -> TokenShift:

@@ -11,7 +11,7 @@ from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.tokens import counter
 
 _TOTAL = re.compile(r"(~?)([\d,]+) \((.+)\)")
-_MODEL = re.compile(r"(.*?) ?(?:\(\w+\))?")
+_MODEL = re.compile(r"(.*?) ?(?:\((\w+)\))?")
 _NOT_SENT = re.compile(r"^(?:──▶ |─▷ |─⚑|─= |─■ (?:image|audio|video|document|text)\b).*\n?", re.M)
 """A line of a file that is no text: a title, a mark of a section, a cache mark, an attachment."""
 _KIND = re.compile(r"^─■ ?\w*", re.MULTILINE)
@@ -71,9 +71,14 @@ def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
 
 def counter_of(file: PromptFile) -> Callable[[str], int]:
     """Return what counts texts for the model of a snapshot."""
-    model = _MODEL.fullmatch(dict(file.header).get("model", ""))
-    name = model[1] if model else ""
-    return counter(None if name in ("", "none") else name).of
+    return counter(target_of(file)[0]).of
+
+
+def target_of(file: PromptFile) -> tuple[str | None, str | None]:
+    """Return the model and the provider that a snapshot names."""
+    target = _MODEL.fullmatch(dict(file.header).get("model", ""))
+    model, provider = target.groups() if target else (None, None)
+    return None if model in ("", "none") else model, provider
 
 
 def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:

@@ -9,6 +9,7 @@ import attrs
 from promptdsl.foundation.errors import OptionError, nearest
 
 if TYPE_CHECKING:
+    from promptdsl.config.cache_rule import CacheRule
     from promptdsl.config.chat_template import ChatTemplate
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
@@ -162,6 +163,13 @@ class ModelFacts:
         unknown = f"model {self.model!r} is not known"
         reason = "no model given" if self.model is None else unknown
         return f"careful defaults of {self.provider} ({reason})"
+
+    @property
+    def cache_rule(self) -> "CacheRule":
+        """What the prompt cache of the target serves of a request after an earlier one."""
+        from promptdsl.config.cache_rule import cache_rule
+
+        return cache_rule(self.provider, self.cache_minimum, takes_marks=self.cache_marks)
 
     def layers(self) -> tuple[tuple[str, Mapping[str, Mapping[str, MappedRole]]], ...]:
         """Return the configuration layers of this target, the provider's before the model's.

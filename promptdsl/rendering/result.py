@@ -401,8 +401,8 @@ def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
     >>> report.shared > 0
     True
 
-    A provider's prompt cache can serve this beginning of the second request after the first. Cache
-    marks make no difference. Tokens are counted with the counter of the second result; results
+    ``report.served`` are those that the provider's prompt cache serves, by its rule: cache marks do
+    not change what is shared, but they may change what is served. Tokens are counted with the counter of the second result; results
     without a target are compared in the form for OpenAI. Raises :class:`TargetError` for two
     different targets, which share no cache.
     """

@@ -153,7 +153,7 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
         f"{report.shared:,} of {report.before:,} tokens of the earlier prompt are shared "
         f"({share:.1%}), at least {min_share:.0%} was asked for\n"
         f"  the shared prefix ends where {report.first}\n"
-        f"  {report.behind:,} of {report.after:,} tokens of the later prompt are read anew"
+        f"  {report.behind:,} of {report.after:,} tokens of the later prompt come after it"
     )
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from promptdsl import (
     CacheBreakpoint,
     Event,
+    List,
     Rendered,
     Section,
     System,
@@ -104,10 +105,52 @@ def test_a_volatile_value_ends_the_prefix_and_is_no_change() -> None:
 
 
 def test_a_mark_or_an_id_alone_ends_no_prefix() -> None:
-    """Neither is in the text that a cache compares."""
+    """Neither is in the text; but a mark divides a block, and what was cached of it is lost."""
     marked = prefix(support(), support(is_role_marked=True))
     one, other = (Timeline(Event(UserAction("left"), id=id), User("Hi")) for id in ("a", "b"))
-    assert str(marked) == str(prefix(one, other)) == "the shared prefix is the whole prompt"
+    whole = "the shared prefix is the whole prompt"
+    lost = "the cached prefix up to `rules/tone` is lost, 755 tokens are read anew once"
+    assert [f"{whole}; {lost}", whole] == [str(marked), str(prefix(one, other))]
+
+
+def cached(*rules: str, more: str = "", question: str = "Hi") -> Timeline:
+    """Return a prompt with a mark after its rules, more behind it, and a marked question."""
+    system = System(
+        Section("rules", RULES, List(*rules), cache=True), more and Section("more", more)
+    )
+    return Timeline(system, User(question, cache=True))
+
+
+BOTH = pytest.mark.parametrize("compare", [prefix, of_snapshots])
+
+
+@BOTH
+def test_a_marked_block_that_grows_is_lost(compare: Any) -> None:
+    """A rule at the end of a cached section leaves nothing of it in a cache by marks."""
+    found = compare(cached("A."), cached("A.", "B."))
+    assert (0, ("system > rules", "user"), True) == (
+        found.served,
+        found.lost_marks,
+        found.anew > 740,
+    )
+
+
+@BOTH
+def test_text_directly_after_a_mark_keeps_it(compare: Any) -> None:
+    """What was added stands in a block of its own: only it and what follows is read anew."""
+    found = compare(cached("A."), cached("A.", more="More. " * 20, question="Why?"))
+    assert (("user",), True) == (found.lost_marks, 20 < found.anew < 80)
+
+
+@pytest.mark.parametrize(("model", "served"), [(CLAUDE, 1_480), ("gpt-5", 1_024)])
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_what_is_served_and_what_it_costs(model: str, served: int, is_stored: bool) -> None:
+    """A served token costs a tenth; a snapshot tells nearly the same."""
+    sides = [render(cached(RULES, question=it), model=model) for it in ("Hi", "Why?")]
+    found = diff(*map(stored, sides) if is_stored else sides).prefix
+    assert found
+    assert abs(found.served - served) < 30
+    assert found.cost == found.served * 0.1 + found.shared + found.behind - found.served
 
 
 def test_a_removed_section_is_named() -> None:
@@ -195,8 +238,9 @@ def is_sound(found: SharedPrefix | None) -> bool:
     return found is None or (
         0 <= found.shared
         and 0 <= found.behind
+        and 0 <= found.served <= found.shared
         and 0 <= found.anew <= found.shared + found.behind
-        and bool(found.broken_by) >= bool(found.lost_marks)
+        and bool(found.broken_by or found.lost_marks) == (not found.is_whole)
     )
 
 

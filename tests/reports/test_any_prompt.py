@@ -2,11 +2,12 @@
 
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import Rendered, prefix_report, render
+from promptdsl import Rendered, Timeline, User, prefix_report, render
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.reports.any_requests import requests
@@ -58,7 +59,24 @@ def test_what_is_shared_is_part_of_both(one: Part, two: Part, provider: str | No
     itself = prefix_report(before, before)
     total = before.tokens.total if provider else itself.before
     assert (True, total, None) == (
-        0 <= report.shared <= min(report.before, report.after),
+        0 <= report.served <= report.shared <= min(report.before, report.after),
         itself.shared,
         itself.first,
+    )
+
+
+BLOCKS = st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=6)
+
+
+@examples(200)
+@given(BLOCKS, BLOCKS, BLOCKS, st.sampled_from(["claude-sonnet-4-5", "gpt-5.6-sol"]))
+def test_more_equal_blocks_serve_no_less(one: Any, two: Any, equal: Any, model: str) -> None:
+    """Equal blocks before two requests are served too; of itself, all up to the last mark is."""
+    rule = render(Timeline(User("Hi.")), model=model).facts.cache_rule
+    served = rule.served_blocks(one, two)
+    longer = rule.served_blocks(equal + one, equal + two)
+    marks = [end for end, block in enumerate(one, 1) if block[1] or model.startswith("gpt")]
+    assert (True, max(marks, default=0)) == (
+        longer >= (served and served + len(equal)),
+        rule.served_blocks(one, one),
     )

@@ -216,8 +216,71 @@ def test_the_text_before_the_first_difference_is_shared() -> None:
 
 def test_what_it_costs() -> None:
     """A token from a cache costs a tenth of one that is read anew."""
-    report = compared(Timeline(User("One two three four.")), Timeline(User("One two three six.")))
+    before, after = (Timeline(User(f"One two three {end}.")) for end in ("four", "six"))
+    report = compared(before, after, provider="gemini")
     assert (4, 0.7 + 4) == (report.behind, round(report.cost, 6))
+
+
+def rules(*more: Any, cache: bool = True) -> Node:
+    """Return a prompt with 3,000 words in a section, a mark after it, and a question."""
+    return system(Section("rules", " ".join(["rule"] * 3_000), *more, cache=cache))
+
+
+def talk(turns: int) -> Timeline:
+    """Return a marked system text, and so many turns, the last of which has a mark."""
+    said = [(User, Assistant)[n % 2]("Yes.", cache=n == turns - 1) for n in range(turns)]
+    return Timeline(System(" ".join(["rule"] * 3_000), cache=True), *said)
+
+
+def target(model: str, provider: str | None = None) -> dict[str, Any]:
+    """Return the options of a render for a model."""
+    return {"model": model, "provider": provider}
+
+
+CLAUDE, OPENAI, OPENAI_MARKS, GEMINI = map(
+    target, ("claude-sonnet-4-5", "gpt-5", "gpt-5.6-sol", "gemini-2.5-pro")
+)
+BEDROCK = target("anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock")
+
+
+@pytest.mark.parametrize(
+    ("of", "before", "after", "served"),
+    [
+        pytest.param(CLAUDE, rules(), rules("More."), 0, id="a marked block that grew"),
+        pytest.param(BEDROCK, rules(), rules("More."), 0, id="the same on Bedrock"),
+        pytest.param(OPENAI_MARKS, rules(), rules("More."), 0, id="the same with OpenAI's marks"),
+        pytest.param(OPENAI, rules(), rules("More."), 2_944, id="OpenAI: steps of 128"),
+        pytest.param(GEMINI, rules(), rules("More."), 3_003, id="Gemini: equal tokens"),
+        pytest.param(CLAUDE, rules(), rules(CacheBreakpoint(), "More."), 3_003, id="a new block"),
+        pytest.param(BEDROCK, rules(), rules(CacheBreakpoint(), "More."), 3_003, id="and there"),
+        pytest.param(CLAUDE, rules(), rules(), 3_004, id="nothing changed: up to the mark"),
+        pytest.param(CLAUDE, rules(cache=False), rules(), 0, id="a mark that came"),
+        pytest.param(CLAUDE, rules(), rules(cache=False), 0, id="a mark that went"),
+        pytest.param(CLAUDE, talk(1), talk(20), 3_009, id="a mark 19 blocks later"),
+        pytest.param(CLAUDE, talk(1), talk(21), 3_004, id="a mark 20 blocks later"),
+        pytest.param(OPENAI_MARKS, talk(1), talk(61), 3_009, id="OpenAI: at any distance"),
+        pytest.param(
+            OPENAI_MARKS, rules(cache=False), rules(cache=False), 3_012, id="its own mark"
+        ),
+        pytest.param(CLAUDE, system(A, CacheBreakpoint()), system(A), 0, id="below the minimum"),
+        pytest.param(GEMINI, system(A), system(A), 0, id="and of Gemini"),
+    ],
+)
+def test_what_a_cache_serves(of: Any, before: Node, after: Node, served: int) -> None:
+    """A cache by marks serves blocks up to a mark of the first request, others serve equal text."""
+    assert served == compared(before, after, **of).served
+
+
+def test_what_ends_a_cache_beside_text() -> None:
+    """Another tool serves nothing, another choice of a tool what is before the messages."""
+
+    def sent(tool: str, choice: str | None = None) -> Rendered:
+        prompt = Timeline(Tool(name=tool, description="Does it."), *talk(3).content)
+        return render(prompt, counter=words, tool_choice=choice, **CLAUDE)
+
+    before, *others = sent("find"), sent("look"), sent("find", "find")
+    served = [prefix_report(before, after).served for after in others]
+    assert [0, before.tokens.tools + 3_004] == served
 
 
 def test_it_counts_with_the_second_counter() -> None:
@@ -248,11 +311,11 @@ def test_two_targets_share_no_cache(before: Any, after: Any, named: tuple[str, s
 def test_a_report_names_the_node_and_its_line() -> None:
     """As a text a report says what is shared, which node broke it where, and what that costs."""
     changed = Section("b", "Rule c holds.", title="B")
-    report = compared(system(A, B), system(A, changed))
+    report = compared(system(A, B), system(A, changed), provider="gemini")
     assert str(report).split("\n") == [
         "12 of 25 tokens are shared (48%): estimate (by the counter given)",
         f"  section 'b' was changed: {changed.source}",
-        "  the shared prefix ends there: 13 tokens are read anew",
+        "  the shared prefix ends there: a cache serves 12 tokens, 13 are read anew",
         "  with a cached token at a tenth it costs 14 of 25 (43% saved)",
     ]
 

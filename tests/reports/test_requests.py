@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from promptdsl import render
 from tests.internals import (
+    beginning_tokens,
     certain,
     common,
     facts_for,
     request,
     shared_by,
-    shared_tokens,
     tokens_for,
 )
 from tests.internals import encoding_named as encoding
@@ -28,7 +28,7 @@ FRAME = 4
 def shared(one: dict[str, Any], two: dict[str, Any]) -> tuple[str, int, bool]:
     """Return where two payloads part, the words they share, and whether these are the first."""
     found = shared_by(request(one, OPENAI), request(two, OPENAI))
-    return found.place, shared_tokens(found, COUNTER, OPENAI), found.is_whole
+    return found.place, beginning_tokens(found.payload, COUNTER, OPENAI), found.is_whole
 
 
 def user(content: object, **more: object) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def test_a_request_shares_all_of_itself(provider: str, prompt: object) -> None:
     whole = shared_by(found, request(rendered.payload(), rendered.facts))
     assert ("", rendered.tokens.total - 3) == (
         whole.place,
-        shared_tokens(whole, COUNTER, rendered.facts),
+        beginning_tokens(whole.payload, COUNTER, rendered.facts),
     )
 
 
@@ -111,7 +111,10 @@ def test_a_tool_choice_is_another_conversation_for_some() -> None:
         for kind in ("auto", "any")
     )
     found = shared_by(one, two)
-    assert ("tool_choice", FRAME + 1) == (found.place, shared_tokens(found, COUNTER, facts))
+    assert ("tool_choice", FRAME + 1) == (
+        found.place,
+        beginning_tokens(found.payload, COUNTER, facts),
+    )
 
 
 @given(st.text("ab", max_size=12), st.text("ab", max_size=12))

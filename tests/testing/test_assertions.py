@@ -168,7 +168,7 @@ def test_an_unstable_prefix() -> None:
     assert (
         "12 of 24 tokens of the earlier prompt are shared (50.0%), at least 60% was asked for\n"
         f"  the shared prefix ends where section 'rules' was changed: {RULES}\n"
-        "  12 of 24 tokens of the later prompt are read anew"
+        "  12 of 24 tokens of the later prompt come after it"
     ) == failure(lambda: assert_prefix_stable(before, after, min_share=0.6))
     assert assert_prefix_stable(before, after, min_share=0.5) is None
 

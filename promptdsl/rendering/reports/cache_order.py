@@ -101,10 +101,10 @@ def _mapping(value: WireValue) -> Payload | None:
     return value if isinstance(value, Mapping) else None
 
 
-def shared_tokens(shared: Shared, tokens: TextTokens, facts: ModelFacts) -> int:
-    """Return the tokens that two requests share, without those that begin a reply."""
-    framed = 0 if "prompt" in shared.payload else REPLY
-    return entry_tokens(shared.payload, tokens, facts).total - framed
+def beginning_tokens(payload: Payload, tokens: TextTokens, facts: ModelFacts) -> int:
+    """Return the tokens of the beginning of a request, without those that begin a reply."""
+    framed = 0 if "prompt" in payload else REPLY
+    return entry_tokens(payload, tokens, facts).total - framed
 
 
 def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
@@ -155,6 +155,74 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
         if old != new and _entry_key(old) != _entry_key(new):
             return index
     return least
+
+
+# Blocks, as a cache by marks compares them.
+
+
+@attrs.define
+class PlacedBlock:
+    """A block of a request, and its place: a tool, system text, or an entry or a part of one.
+
+    ``key`` is what it is compared by. ``header`` is the message that it begins, without content.
+    """
+
+    place: str
+    part: WireValue
+    key: object
+    is_marked: bool
+    header: Payload | None = None
+
+
+def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
+    """Return the blocks of a request in the order of a cache; a bare mark belongs to the last one.
+
+    All but tools also differ where the settings do, messages where the choice of a tool does.
+    """
+    blocks: list[PlacedBlock] = []
+
+    def add(place: str, part: WireValue, before: object, header: Payload | None = None) -> None:
+        holders = [part, *_items(value_at(part, "output"))]
+        is_marked = any(mark in it for it in holders if isinstance(it, Mapping) for mark in MARKS)
+        if blocks and not _is_part(part):
+            blocks[-1].is_marked = True
+            return
+        text = _text_of(part)
+        key = place, _key(part) if text is None else text, header and _key(header), before
+        blocks.append(PlacedBlock(place, part, key, is_marked, header))
+
+    settings = _key(order.rest)
+    for path in TOOL_PATHS:
+        for tool in _items(value_at(payload, *path)):
+            add("tools", tool, None)
+    for part in order.system:
+        add("system", part, settings)
+    for entry in order.entries:
+        mapping, before = _mapping(entry) or {}, (settings, order.choice)
+        parts = [part for key in _CONTENT for part in _items(mapping.get(key))]
+        for number, part in enumerate(parts):
+            add("part", part, before, None if number else _header(mapping))
+        if not parts:
+            add("entry", entry, before)
+    return blocks
+
+
+def beginning_of(order: CacheOrder, blocks: Sequence[PlacedBlock]) -> Payload:
+    """Return the payload of the first blocks of a request."""
+    tools = [block.part for block in blocks if block.place == "tools"]
+    system = [block.part for block in blocks if block.place == "system"]
+    messages: list[WireValue] = []
+    content: list[WireValue] = []
+    for block in blocks:
+        if block.header is not None:
+            content = []
+            messages.append({**block.header, "content": content})
+        if block.place == "part":
+            content.append(block.part)
+        elif block.place == "entry":
+            messages.append(block.part)
+    rest: Payload = order.rest if len(blocks) > len(tools) else {}
+    return {"tools": tools, **rest, "system": system, "messages": messages}
 
 
 # Messages.

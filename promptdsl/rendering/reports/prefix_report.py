@@ -5,7 +5,14 @@ import attrs
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import TargetError
 from promptdsl.providers.registry import TARGETS
-from promptdsl.rendering.reports.cache_order import Payload, cache_order, shared_by, shared_tokens
+from promptdsl.rendering.reports.cache_order import (
+    Payload,
+    beginning_of,
+    beginning_tokens,
+    cache_blocks,
+    cache_order,
+    shared_by,
+)
 from promptdsl.rendering.reports.first_difference import Difference, first_difference
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_report import total_of
@@ -16,11 +23,13 @@ CACHED = 0.1
 
 @attrs.frozen(eq=False)
 class PrefixReport:
-    """The number of tokens at the beginning that two requests share, which a cache can serve.
+    """The number of tokens at the beginning that two requests share, and what a cache serves.
 
-    ``before`` and ``after`` are all their tokens, in the counter of the second, and ``label`` says
-    how exact that is. ``first`` is the first difference, ``None`` for equal requests. ``extends``
-    is whether the second only continues the first: nothing before its end changed.
+    ``shared`` are equal tokens, ``served`` those of them that the cache of the provider serves: up
+    to a cache mark, or whole steps, and none below ``minimum``. ``before`` and ``after`` are all
+    their tokens, in the counter of the second, and ``label`` says how exact that is. ``first`` is
+    the first difference, ``None`` for equal requests. ``extends`` is whether the second only
+    continues the first: nothing before its end changed.
 
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
@@ -30,34 +39,37 @@ class PrefixReport:
     """
 
     shared: int
+    served: int
     before: int
     after: int
     label: str
     first: Difference | None
     extends: bool
+    minimum: int = 0
 
     @property
     def behind(self) -> int:
-        """The tokens of the second request that are read anew."""
+        """The tokens of the second request after the shared ones."""
         return self.after - self.shared
 
     @property
     def cost(self) -> float:
         """The cost of the second request, in tokens that are read anew."""
-        return self.shared * CACHED + self.behind
+        return self.served * CACHED + self.after - self.served
 
     def __str__(self) -> str:
         share = self.shared / self.after if self.after else 1
         head = f"{self.shared:,} of {self.after:,} tokens are shared ({share:.0%}): {self.label}"
-        if self.first is None:
-            return f"{head}\n  the requests are the same"
-        what = "nothing before it changed" if self.extends else "the shared prefix ends there"
+        what = "nothing before it changed: " if self.extends else "the shared prefix ends there: "
+        served = f"{self.served:,} tokens" if self.served else "nothing"
+        served += f" below {self.minimum:,} tokens" if self.shared < self.minimum else ""
         saved = 1 - self.cost / self.after if self.after else 0
         return "\n".join(
             [
                 head,
-                f"  {self.first}",
-                f"  {what}: {self.behind:,} tokens are read anew",
+                f"  {self.first}" if self.first else "  the requests are the same",
+                f"  {what if self.first else ''}a cache serves {served}, "
+                f"{self.after - self.served:,} are read anew",
                 f"  with a cached token at a tenth it costs {self.cost:,.0f} of {self.after:,} "
                 f"({saved:.0%} saved)",
             ]
@@ -74,15 +86,25 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
             fix="render both for the same model and provider",
         )
     payloads = _payload(before), _payload(after)
-    shared = shared_by(*(cache_order(payload, facts) for payload in payloads))
+    orders = [cache_order(payload, facts) for payload in payloads]
+    shared = shared_by(*orders)
     (old, _), (new, label) = (total_of(payload, tokens, facts) for payload in payloads)
+    count = new
+    if shared.place:
+        count = min(beginning_tokens(shared.payload, tokens, facts), new)
+    rule, served = facts.cache_rule, count
+    if rule.needs_marks:
+        blocks = [*map(cache_blocks, payloads, orders)]
+        keys = [[(block.key, block.is_marked) for block in side] for side in blocks]
+        found = beginning_of(orders[1], blocks[1][: rule.served_blocks(*keys)])
+        served = min(beginning_tokens(found, tokens, facts), count)
+    served = rule.served_tokens(served)
     if not shared.place:
-        return PrefixReport(new, old, new, label, None, extends=True)
+        return PrefixReport(new, served, old, new, label, None, extends=True, minimum=rule.minimum)
     first = first_difference(before, after) or Difference("changed", "the request", shared.place)
     # A chat template writes an end after the last turn, but not before another turn.
     extends = shared.is_whole or ("prompt" in shared.payload and first.how == "appended")
-    count = min(shared_tokens(shared, tokens, facts), new)
-    return PrefixReport(count, old, new, label, first, extends)
+    return PrefixReport(count, served, old, new, label, first, extends, rule.minimum)
 
 
 def _payload(outcome: Outcome) -> Payload:
