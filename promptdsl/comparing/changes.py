@@ -33,6 +33,8 @@ LISTED = ("hint", "loss", "dropped")
 """The names of lines of the header that come and go."""
 CACHE, TOOL, FAILED = "─⚑", "─■ tool ", "─■ failed"
 """The beginnings of a cache mark, and of the marks of a tool and of a result that is an error."""
+TEXT = "─■ text"
+"""The mark of a text that stands beside other blocks."""
 _ON_THE_WIRE = re.compile(
     r"(?: as \w+)?(?:, in <\w+>)?(?:, name not sent)?(?:, id sent as \S+)?"
     r"(?:, in the message above|, not sent)?\Z"
@@ -222,8 +224,10 @@ def _stripped(part: FilePart) -> str:
 
 
 def _neighbour(names: Sequence[str], index: int | None) -> str:
-    """Return where an item is: after its neighbour, or first."""
-    return f"after `{names[index - 1]}`" if index else "first"
+    """Return where an item is: after its neighbour, or first; a first text has no name."""
+    if not index:
+        return "first"
+    return f"after `{names[index - 1]}`" if names[index - 1] else "after the text before it"
 
 
 def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterator[Change]:
@@ -278,8 +282,20 @@ def _of_message(old: NamedEntry, new: NamedEntry, kept: Kept) -> Iterator[Change
     is_same_order = [it.after for it in old.cache] == [it.after for it in new.cache] and not any(
         row.moved or row.before is None or row.after is None for row in rows
     )
+    gone = [row.before for row in rows if row.before is not None and row.after is None]
+    come = [row.after for row in rows if row.after is not None and row.before is None]
+    bare = _section_openings(old, gone), _section_openings(new, come)
     for row in rows:
-        yield from _of_part(old, new, row, is_same_order=is_same_order)
+        follows = row.before in bare[0] if row.after is None else row.after in bare[1]
+        for change in _of_part(old, new, row, is_same_order=is_same_order):
+            yield attrs.evolve(change, minor=change.minor or follows)
+
+
+def _section_openings(entry: NamedEntry, parts: Sequence[int]) -> list[int]:
+    """Return the marks of texts among parts that came or went with a section that begins a text."""
+    marks = [it for it in parts if entry.parts[it] == FilePart(TEXT)]
+    sections = [it for it in parts if entry.parts[it].mark.startswith(WITHIN)]
+    return marks if len(marks) <= len(sections) else []
 
 
 def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> list[Step]:

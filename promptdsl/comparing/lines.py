@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+import attrs
+
 from promptdsl.comparing.alignment import Hunk, equal_start, hunks, increasing, most_alike
-from promptdsl.comparing.changes import Change
+from promptdsl.comparing.changes import TEXT, Change
+from promptdsl.comparing.snapshot_file import WITHIN
 
 CONTEXT = 2
 """The equal lines that are shown around a change."""
@@ -46,7 +49,14 @@ def hunks_of(change: Change) -> list[Hunk]:
 
 
 def rows_of(change: Change) -> Iterator[Row]:
-    """Yield the rows of a change, with few of the equal lines."""
+    """Yield the rows of a change, with few of the equal lines.
+
+    Of a text or section that came or went, the mark that only says so is left out.
+    """
+    text = change.before or change.after or ""
+    mark, _, rest = text.partition("\n")
+    if change.kind in ("added", "removed") and rest and mark.startswith((TEXT, WITHIN)):
+        change = attrs.evolve(change, before=change.before and rest, after=change.after and rest)
     found = hunks_of(change)
     for number, (equal, removed, added) in enumerate(found):
         is_last = not (removed or added)

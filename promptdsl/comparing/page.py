@@ -252,6 +252,8 @@ def _totals(prompt: PromptComparison) -> str:
     if prompt.diff is None or prompt.diff.tokens.before is None or prompt.diff.tokens.after is None:
         return ""
     tokens = prompt.diff.tokens
+    if tokens.label_before:
+        return f"<span class=tokens>{_line(str(tokens))}</span>"
     about = "" if tokens.is_exact else "~"
     counts = [f"{about}{it:,}" for it in dict.fromkeys((tokens.before, tokens.after))]
     added = f", {tokens.added:+,}" if tokens.added else ""

@@ -11,7 +11,7 @@ import attrs
 from promptdsl import ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
 from promptdsl.comparing.alignment import equal_start
 from promptdsl.comparing.canonical import FileWriter, ShownTexts
-from promptdsl.comparing.changes import CacheMark, NamedEntry, Place, named
+from promptdsl.comparing.changes import TEXT, CacheMark, NamedEntry, Place, named
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
 from promptdsl.comparing.tokens import as_json, target_of, total_of
@@ -165,7 +165,7 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
     for number in range(-1, len(entry.parts)):
         if number >= 0:
             part, place = entry.parts[number], entry.place(number)
-            if part.mark == "─■ text":
+            if part.mark == TEXT:
                 gap = GAP
             elif part.mark and not part.mark.startswith(WITHIN):
                 if number:

@@ -2,9 +2,10 @@
 
 import os
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from promptdsl.comparing.changes import HEADER, LISTED, Change, Place, changes, sources
 from promptdsl.comparing.lines import AROUND, WordHunk, hunks_of, rows_of
@@ -180,9 +181,20 @@ def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
         if line.place[1] == "dropped" and {line.kind, change.kind} == {"added", "removed"}
     ]
     message, *section = change.place
-    if section:
-        return any(address.endswith(f"/{section[0]}") for address in addresses)
     word, _, id = message.partition(" ")
+    if section:
+        # A section goes with those around it. Of system text, the address has no turn before it.
+        path = section[0].partition(", ")[0].split("/")
+        around = [*accumulate(path, "{}/{}".format)]
+        if word == "system":
+            return not {*around}.isdisjoint(addresses)
+        turns = [
+            it.removesuffix(f"/{end}")
+            for end in around
+            for it in addresses
+            if it.endswith(f"/{end}")
+        ]
+        return any(turn in (id, word) or turn.startswith(f"{word}[") for turn in turns)
     words = {address.partition("[")[0] for address in addresses}
     return word in words or id in addresses or (word in EXCHANGE and not words.isdisjoint(EXCHANGE))
 
@@ -276,9 +288,22 @@ def _diff(change: Change) -> list[str]:
             lines.append(f"+ {row.after}")
         if row.words and max(len(row.before), len(row.after)) >= LONG:
             lines.append(f"~ {_marked(row.words)}")
+        if row.kind == "changed" and (letters := _other_letters(row.before, row.after)):
+            lines.append(f"({letters})")
     while lines[-1:] == ["  "]:
         lines.pop()
     return lines
+
+
+def _other_letters(before: str, after: str) -> str:
+    """Return the letters of two lines that differ in their script alone; they may look alike."""
+    pairs = dict.fromkeys(pair for pair in zip(before, after, strict=False) if pair[0] != pair[1])
+    names = [tuple(unicodedata.name(letter, "") for letter in pair) for pair in pairs]
+    are_letters = all(old.isalpha() and new.isalpha() for old, new in pairs)
+    are_alike = all(old.split(" ")[0] != new.split(" ")[0] for old, new in names)
+    if len(before) != len(after) or not (are_letters and are_alike):
+        return ""
+    return f"other letters: {'; '.join(f'{new}, was {old}' for old, new in names)}"
 
 
 def _marked(words: Sequence[WordHunk]) -> str:

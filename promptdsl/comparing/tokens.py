@@ -24,6 +24,7 @@ class TokenShift:
 
     They are exact for prompts that were rendered. The total of a snapshot is rounded, so ``added``
     is the sum of what its changes add. ``None`` stands for a total that is not known.
+    ``label_before`` is how those of the first prompt were counted, where in another way.
 
     >>> from promptdsl import System, diff
     >>> print(diff(System("Be brief."), System("Be very brief, and kind.")).tokens)
@@ -35,12 +36,15 @@ class TokenShift:
     label: str
     is_exact: bool
     added: int
+    label_before: str = ""
 
     def __str__(self) -> str:
         if self.before is None and self.after is None:
             return ""
         sign = "" if self.is_exact else "~"
         totals = ["?" if it is None else f"{sign}{it:,}" for it in (self.before, self.after)]
+        if self.label_before:
+            return f"{totals[0]} tokens ({self.label_before}) -> {totals[1]} ({self.label})"
         text = f"{' -> '.join(dict.fromkeys(totals))} tokens"
         text += f", {self.added:+,}" if self.added else ""
         return text + (f" ({self.label})" if self.label else "")
@@ -49,13 +53,14 @@ class TokenShift:
 def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift:
     """Return the totals of two prompts, those of snapshots rounded.
 
-    ``counted`` are the tokens that their changes add.
+    ``counted`` are the tokens that their changes add, in the counter of the second.
     """
-    _, label = _rounded_total(after)
-    totals = total_of(before), total_of(after)
-    if before.total is None or after.total is None:
-        return TokenShift(*totals, label, is_exact=False, added=counted)
-    return TokenShift(*totals, label, is_exact=True, added=after.total - before.total)
+    (_, old), (_, label) = _rounded_total(before), _rounded_total(after)
+    other = old if old != label else ""
+    added, is_exact = counted, before.total is not None and after.total is not None
+    if before.total is not None and after.total is not None and not other:
+        added = after.total - before.total
+    return TokenShift(total_of(before), total_of(after), label, is_exact, added, other)
 
 
 def total_of(file: PromptFile) -> int | None:

@@ -402,9 +402,9 @@ def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
     True
 
     ``report.served`` are those that the provider's prompt cache serves, by its rule: cache marks do
-    not change what is shared, but they may change what is served. Tokens are counted with the counter of the second result; results
-    without a target are compared in the form for OpenAI. Raises :class:`TargetError` for two
-    different targets, which share no cache.
+    not change what is shared, but they may change what is served. Tokens are counted with the
+    counter of the second result; results without a target are compared in the form for OpenAI.
+    Raises :class:`TargetError` for two different targets, which share no cache.
     """
     for rendered in (before, after):
         if not isinstance(rendered, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -188,6 +188,48 @@ def test_what_the_author_removed_is_not_what_the_budget_dropped() -> None:
     assert told == diff(before, after).sentence
 
 
+def guide(budget: int, *, sections: Sequence[str] = "ab") -> Rendered:
+    """Return system and user sections, some of them inside others, that a budget drops."""
+    data = Section("data", "d " * 200, priority=1)
+    with Timeline() as prompt:
+        System(data, Section("o", Section("in", "i " * 100, priority=2), "rest"))
+        User(*(Section(name, name) for name in sections), data, "So?")
+    return render(prompt, budget=budget, counter=lambda text: len(text.split()))
+
+
+@pytest.mark.parametrize(
+    ("after", "sentence"),
+    [
+        (guide(300), "`data` dropped for the budget"),
+        (guide(100), "`o, continued` renamed to `o`; `data` and `o/in` dropped for the budget"),
+        (guide(300, sections="b"), "`data` dropped for the budget; `a` removed"),
+    ],
+)
+def test_sections_that_a_budget_drops_are_told(after: Rendered, sentence: str) -> None:
+    """System sections, sections in others and in turns are dropped; those of the author removed."""
+    assert sentence == diff(guide(2_000), after).sentence
+
+
+def test_the_tokens_of_two_models_are_labelled_each() -> None:
+    """Two counters have no difference; each total names its own."""
+    before, after = (render(System("You help."), model=it) for it in ("gpt-5", "claude-opus-5"))
+    assert "10 tokens (o200k_base) -> 13 (o200k_base x 1.6)" == str(diff(before, after).tokens)
+
+
+def test_a_text_after_one_without_a_name_has_a_place() -> None:
+    """Where it was is said in words, and the mark of the file is no line of it."""
+    told = str(diff(User("a", Text("b")), User("a"))).split("\n")
+    assert ["user > text", "(removed, it was after the text before it)", "- b"] == told[-3:]
+
+
+def test_letters_that_look_alike_are_named() -> None:
+    """Two lines that look equal differ in a letter of another script."""
+    before, after = System("Pay now."), System("P\u0430y now.")
+    told = str(diff(before, after)).split("\n")[-1]
+    assert "(other letters: CYRILLIC SMALL LETTER A, was LATIN SMALL LETTER A)" == told
+    assert ["- Pay now.", "+ Pau now."] == str(diff(before, System("Pau now."))).split("\n")[-2:]
+
+
 def test_a_section_that_moves_is_one_change_for_each_model() -> None:
     """What stands instead of a mark that a model does not take follows from the move."""
     moved = Desk(sections=("role", "tone", "rules"))
