@@ -121,6 +121,7 @@ def _table_text(report: "TokenReport", parts: Sequence["TokenPart"], strikes: bo
         lines.append(line.rstrip())
     lines += [""] if lines else []
     lines.append(f"{report.total:,} tokens: {visible(report.label, one_line=True)}")
+    lines += [report.savings] if report.savings else []
     if report.typical is not None:
         lines.append(f"usually {report.typical:,}")
     dropped = [part.tokens for part in report.parts if part.dropped is not None]

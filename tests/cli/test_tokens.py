@@ -110,6 +110,22 @@ def test_the_largest_first(cli: Command) -> None:
     ]
 
 
+def test_dropped_parts_come_last(cli: Command) -> None:
+    """A dropped part is not sent, so a smaller one that is sent comes before it."""
+    shown = names(cli, "counted.py:trimmed", "--sort", "size", "--budget", "100")
+    assert ["section 'role'", "section 'hours'"] == [
+        name for _, name in shown if name.startswith("section")
+    ]
+
+
+def test_what_the_form_saves_is_told(cli: Command, tmp_path: Path) -> None:
+    """A target that needs fewer tokens than the parts has no row below 0, but words."""
+    (template := tmp_path / "plain.jinja").write_text("{{ messages[-1].content }}")
+    options = ("--for", "chat_template", "--chat-template", str(template))
+    lines = cli("tokens", "support.py:GREETING", *options).out.split("\n")
+    assert ["the target's own form saves 11 tokens"] == [it for it in lines if "form" in it]
+
+
 def test_what_was_dropped_is_told(cli: Command) -> None:
     """What a budget took away is there with its reason, and how many tokens it was in all."""
     done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")

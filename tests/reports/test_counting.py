@@ -85,9 +85,32 @@ def test_messages_tools_and_form_are_the_total(provider: str | None, prompt: obj
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("prompt", [everything, pictured])
 def test_the_parts_of_the_request_are_the_total(provider: str | None, prompt: object) -> None:
-    """The parts that stand directly in the request add up to the total."""
+    """The parts that stand directly in the request, and what the form saves, are the total."""
     rendered = render(prompt(), provider=provider)  # type: ignore[operator]
-    assert rendered.tokens.total == sum(part.tokens for part in tops(rendered))
+    parts = [part.tokens for part in tops(rendered)]
+    assert (True, rendered.tokens.total) == (
+        min(parts) >= 0,
+        sum(parts) + min(rendered.tokens.form, 0),
+    )
+
+
+SILENT = "{% for m in messages %}{{ m.content }}\n{% endfor %}"
+"""A chat template that shows no tools."""
+
+
+@pytest.mark.parametrize(
+    ("template", "tools", "told"),
+    [
+        (SILENT, 0, "the target's own form saves 4 tokens"),
+        ("{{ tools | tojson }}" + SILENT, 23, "the target's own form saves 15 tokens"),
+    ],
+)
+def test_what_a_template_does_not_show_is_no_part(template: str, tools: int, told: str) -> None:
+    """Tools that are not sent count nothing; what a target's form saves is said in words."""
+    prompt = Timeline(Tool(name="find", description="Find it."), User("Hi."), User("So?"))
+    report = render(prompt, provider="chat_template", chat_template=template, counter=words).tokens
+    shown = [part.tokens for part in report.parts if part.what.startswith("tool")]
+    assert (tools, tools > 0, told) == (report.tools, bool(shown), str(report).split("\n")[-1][2:])
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

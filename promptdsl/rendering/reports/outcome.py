@@ -43,6 +43,15 @@ class Outcome:
         """The payload, for reading only; it may have calls without a result."""
         return None if self.written_payload is None else self.written_payload.shared
 
+    @property
+    def equipped(self) -> Prompt:
+        """The prompt with the tools and the form of the answer that the target sends."""
+        written, sent = self.written_payload, self.sent
+        lost = {loss.what for loss in (written.losses if written else ()) if loss.kind == "content"}
+        tools = tuple(tool for tool in sent.tools if f"tool {tool.name!r}" not in lost)
+        output = None if "output schema" in lost else sent.output
+        return attrs.evolve(sent, tools=tools, output=output)
+
     def counts(self) -> tuple[int, ...]:
         """Return the tokens of each message, its frame included."""
         return tuple(message_counts(self.tree, self.messages, self.tokens, self.facts))

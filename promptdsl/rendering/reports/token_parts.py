@@ -128,8 +128,8 @@ class Ledger:
             self.sources[source] = self.sources.get(source, 0) + tokens
 
     def add_tools(self, total: int) -> None:
-        """Add the tools and the form of the answer, which a request begins with."""
-        sent, tokens = self.outcome.sent, self.outcome.tokens
+        """Add the tools and the form of the answer that are sent, which a request begins with."""
+        sent, tokens = self.outcome.equipped, self.outcome.tokens
         output = sent.output
         form = output_tokens(output, tokens) if output else 0
         if sent.tools:

@@ -68,13 +68,21 @@ class TokenReport:
 
     @property
     def tools(self) -> int:
-        """The tokens of the tools and of the form of the answer."""
-        return beside_tokens(self._outcome.sent, self._tokens, self._outcome.facts)
+        """The tokens of the tools and of the form of the answer that are sent."""
+        return beside_tokens(self._outcome.equipped, self._tokens, self._outcome.facts)
 
     @property
     def form(self) -> int:
-        """The tokens of the target's own form: fences, the reply's frame. It may be below 0."""
+        """The tokens of the target's own form: fences, the reply's frame.
+
+        Below 0, it is what the target saves, as one that joins messages; then it is no part.
+        """
         return self.total - sum(self.messages) - self.tools
+
+    @property
+    def savings(self) -> str:
+        """What the target's own form saves, in words; empty where it saves nothing."""
+        return f"{OWN} saves {-self.form:,} tokens" if self.form < 0 else ""
 
     @property
     def sections(self) -> Mapping[str, int]:
@@ -102,7 +110,8 @@ class TokenReport:
         ledger = Ledger(self._outcome, self.messages)
         ledger.add_tools(self.tools)
         ledger.add_messages()
-        ledger.parts.append(TokenPart(0, OWN, "", self.form))
+        if self.form > 0:
+            ledger.parts.append(TokenPart(0, OWN, "", self.form))
         return ledger
 
     def __str__(self) -> str:
@@ -118,6 +127,7 @@ class TokenReport:
         lines += [f"  dropped: {part.tokens:,} {_named(part)}" for part in dropped[:SHOWN]]
         if len(dropped) > SHOWN:
             lines.append(f"  dropped: {len(dropped) - SHOWN:,} other parts")
+        lines += [f"  {self.savings}"] if self.savings else []
         return "\n".join(lines)
 
     def __repr__(self) -> str:
