@@ -61,13 +61,11 @@ def _refuse_constant(constant: str) -> Never:
 def call_function(
     function: Callable[..., object], arguments: Mapping[str, object], target: str
 ) -> object:
-    """Return the result of a function for arguments by name.
+    """Return the result of a function for arguments by name, also of an asynchronous one.
 
     Raises :class:`UsageError` for a parameter it does not have and for one that it needs, and
     whatever the function raises.
     """
-    if inspect.iscoroutinefunction(function):
-        raise UsageError(f"{target} is asynchronous: name a function that returns a prompt")
     try:
         if sys.version_info >= (3, 14):
             from annotationlib import Format
@@ -96,4 +94,9 @@ def call_function(
     if missing:
         options = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{target} needs {', '.join(missing)}: {options}")
-    return function(**arguments)
+    result = function(**arguments)
+    if inspect.iscoroutine(result):
+        import asyncio
+
+        return asyncio.run(result)
+    return result

@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.git import Repository
-from promptdsl.cli.sides import SNAPSHOT, base_of, is_of_model, snapshot_side
+from promptdsl.cli.sides import SNAPSHOT, base_of, is_of_model, payload_side, snapshot_side
 from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, diff
 
-FOLDER = "__snapshots__"
+FOLDER, PAYLOAD = "__snapshots__", ".payload.json"
+BEGINNING = b"---\npromptdsl-snapshot:"
 CONFLICT = b"\n<<<<<<< "
 EMPTY = PromptFile((), ())
 Files: TypeAlias = Mapping[str, bytes]
@@ -33,14 +34,18 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     left_out = repository.left_out()
 
     def is_meant(name: str) -> bool:
-        is_snapshot = name.endswith(SNAPSHOT) and FOLDER in name.split("/")
-        return is_snapshot and name not in left_out
+        return name.endswith((SNAPSHOT, PAYLOAD)) and name not in left_out
 
     blobs = {name: blob for name, blob in blobs.items() if is_meant(name)}
     # The working tree may have other line ends than the repository.
     contents = (it.replace(b"\r\n", b"\n") for it in repository.contents([*blobs.values()]))
     before = dict(zip(blobs, contents, strict=True))
     after, problems = _contents(repository.root, filter(is_meant, names))
+    known = _folders(before) | _folders(after)
+    before, after, problems = (
+        {name: it for name, it in files.items() if not known.isdisjoint(name.split("/")[:-1])}
+        for files in (before, after, problems)
+    )
     conflicts = {after[it] for it in repository.conflicts() if it in after}
     conflicts = {it for it in conflicts if CONFLICT in b"\n" + it}
     found = [
@@ -49,10 +54,17 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     ]
     if paths:
         found = [it for it in found if any(_is_in(it.name, folder) for folder in folders)]
-        if not found:
-            raise UsageError(f"no snapshots there: they are {FOLDER}/*/*{SNAPSHOT}")
+    if not found and not left_out:
+        problem = "no snapshots there" if paths else f"no snapshots here, and none at {revision}"
+        raise UsageError(f"{problem}: they are {FOLDER}/*/*{SNAPSHOT}")
     notes = [] if base else [f"{revision} has no merge base with HEAD here: compared with itself"]
     return DiffReport(tuple(sorted(found, key=lambda it: it.name))), notes
+
+
+def _folders(files: Files) -> set[str]:
+    """Return the names of the folders of snapshots; pytest may have been given another one."""
+    paths = [name.split("/") for name, content in files.items() if content.startswith(BEGINNING)]
+    return {FOLDER, *(path[-3] for path in paths if FOLDER not in path and path[2:])}
 
 
 def _is_in(path: str, folder: str) -> bool:
@@ -93,6 +105,8 @@ def _comparisons(before: Files, after: Files, conflicts: set[bytes]) -> Iterator
 def _comparison(path: str, before: Files, after: Files) -> PromptComparison:
     if _texts(path, before) == _texts(path, after):
         return PromptComparison(path, "same")
+    if path.endswith(PAYLOAD):
+        return _payload_comparison(path, before.get(path), after.get(path))
     try:
         old, new = (
             snapshot_side(path, files[path], files.get) if path in files else None
@@ -105,6 +119,19 @@ def _comparison(path: str, before: Files, after: Files) -> PromptComparison:
         return PromptComparison(path, "added" if new else "removed", model=model)
     found = diff(old, new)
     return PromptComparison(path, "changed" if found else "same", found, model=model)
+
+
+def _payload_comparison(path: str, before: bytes | None, after: bytes | None) -> PromptComparison:
+    """Return how a payload differs; also where that is nothing that the model reads."""
+    if before is None or after is None:
+        return PromptComparison(path, "added" if before is None else "removed")
+    provider = path.removesuffix(PAYLOAD).rpartition(".")[2]
+    try:
+        found = diff(*(payload_side(path, content, provider) for content in (before, after)))
+    except UsageError as error:
+        return PromptComparison(path, "changed", problem=str(error))
+    problem = "" if found else "its JSON changed, in what is no part of the prompt"
+    return PromptComparison(path, "changed", found or None, problem=problem)
 
 
 def _texts(path: str, files: Files) -> tuple[bytes | None, ...]:

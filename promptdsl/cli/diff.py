@@ -1,6 +1,7 @@
 """``promptdsl diff``: what changed between two prompts, or in all snapshots of a project."""
 
 import argparse
+from collections.abc import Mapping
 from functools import partial
 
 import promptdsl
@@ -22,8 +23,8 @@ branch. Example: promptdsl diff git:main:support.py:support support.py:support""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
-OF_PROMPTS = ("pairs", "props", "before", "after", "form", "model", "budget", "strict")
-"""Options that tell how a prompt is rendered."""
+WITH_BASE = ("sides", "base", "format", "output", "traceback", "is_cache_diff")
+"""What is taken with ``--base``; every other option is for a prompt that is rendered."""
 
 
 def add_diff(add_parser: AddParser) -> None:
@@ -76,11 +77,14 @@ def add_diff(add_parser: AddParser) -> None:
         "--json", dest="format", action="store_const", const="json", help="as --format json"
     )
     group.add_argument("--output", metavar="FILE", help="write to a file, and over what it has")
-    parser.set_defaults(run=run, cache=None, target="", failed=UsageError.code)
+    parser.set_defaults(run=partial(run, defaults=vars(parser.parse_args([]))))
+    parser.set_defaults(cache=None, target="", failed=UsageError.code)
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the data, the notes and the exit code of the command.
+def run(
+    arguments: argparse.Namespace, defaults: Mapping[str, object]
+) -> tuple[str, list[str], int]:
+    """Return the data, the notes and the exit code of the command, whose options have defaults.
 
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompts raise.
     """
@@ -94,7 +98,10 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     else:
         from promptdsl.cli.checkout_diff import checkout_report
 
-        if any(getattr(arguments, name) for name in OF_PROMPTS):
+        given = (
+            name for name, value in vars(arguments).items() if defaults.get(name, value) != value
+        )
+        if any(name not in WITH_BASE for name in given):
             raise UsageError("--base compares files: it takes no options of a prompt, such as -p")
         report, notes = checkout_report(arguments.base, arguments.sides)
         data, problems, code = _told(report, arguments)

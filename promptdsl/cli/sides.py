@@ -51,7 +51,12 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
         raise UsageError(f"no such file: {path}")
     if path.endswith(SNAPSHOT):
         return snapshot_side(path, content, read)
-    provider = arguments.form if arguments.form in PROVIDERS else None
+    return payload_side(path, content, arguments.form)
+
+
+def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile:
+    """Return the prompt of a payload, which is for a provider if one is named."""
+    provider = provider if provider in PROVIDERS else None
     try:
         payload = json.loads(content)
     except (ValueError, RecursionError) as error:

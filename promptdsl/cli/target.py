@@ -9,6 +9,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec
 from types import ModuleType
 
+import promptdsl
 from promptdsl.cli.errors import UsageError, near
 
 FORM = "TARGET is file.py:name or module:name"
@@ -26,7 +27,7 @@ def loaded_target(target: str) -> Generator[object]:
     code in it raises.
     """
     location, colon, name = target.rpartition(":")
-    if not colon or len(location) == 1:  # a letter alone is a drive
+    if not colon or (len(location) == 1 and not name.isidentifier()):  # a drive, as in C:\a.py
         location, name = target, ""
     paths = list(sys.path)
     try:
@@ -102,4 +103,5 @@ def _is_prompt(name: str, value: object, module: ModuleType) -> bool:
         return False
     if callable(value):
         return getattr(value, "__module__", None) == module.__name__
-    return type(value).__module__.startswith("promptdsl.")
+    is_imported = getattr(promptdsl, name, None) is value  # from promptdsl import *
+    return type(value).__module__.startswith("promptdsl.") and not is_imported

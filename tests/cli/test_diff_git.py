@@ -42,6 +42,20 @@ def write(folder: Path, text: str, name: str = ODD) -> None:
     path.write_text(SNAPSHOT.format(text), "utf-8")
 
 
+def write_payload(folder: Path, text: str | None, name: str) -> None:
+    """Write the payload of one text, or delete it."""
+    path = folder / name
+    path.unlink(missing_ok=True)
+    if text is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'{{"messages": [{{"role": "user", "content": "{text}"}}]}}', "utf-8")
+
+
+def summary(cli: Command) -> str:
+    """Return how many prompts differ from the base."""
+    return re.split("[;:\n]", cli("diff", "--base", "main").out)[0]
+
+
 def told(cli: Command, *arguments: str) -> tuple[int, list[str], str]:
     """Return the exit code, the states of which there is one prompt, and the errors."""
     done = cli("diff", *arguments, "--format", "html")
@@ -52,6 +66,66 @@ def told(cli: Command, *arguments: str) -> tuple[int, list[str], str]:
 def test_equal_snapshots_are_no_difference(cli: Command) -> None:
     """A project as it was committed differs in nothing, wherever one stands in it."""
     assert (0, ["same"], "") == told(cli, "--base", "main", ".")
+
+
+def test_links_are_no_snapshots(cli: Command, git: Git, prompts: Path) -> None:
+    """A link in the repository is no file of its own, whether it is there or not."""
+    (prompts / "__snapshots__/t/link.prompt.txt").symlink_to(prompts / ODD)
+    git("add", "-A")
+    git("commit", "-qm", "link")
+    assert (0, ["same"], "") == told(cli, "--base", "main")
+
+
+OTHER = "tests/__prompts__/test_a/test_a"
+"""The path of a snapshot where pytest has ``--snapshot-dirname=__prompts__``."""
+
+
+def test_snapshots_in_another_folder_are_found(cli: Command, git: Git, prompts: Path) -> None:
+    """A snapshot says that it is one, and what stands beside it is one, too."""
+    write(prompts, "Be brief.", f"{OTHER}.prompt.txt")
+    write_payload(prompts, "Hi.", f"{OTHER}.payload.json")
+    git("add", "-A")
+    git("commit", "-qm", "two")
+    write(prompts, "Be kind.", f"{OTHER}.prompt.txt")
+    write_payload(prompts, "Hello.", f"{OTHER}.payload.json")
+    write_payload(prompts, "Hello.", "webhook.payload.json")
+    assert "2 of 3 prompts differ" == summary(cli)
+
+
+PAYLOAD = "__snapshots__/t/test.openai.payload.json"
+ID = 'Hi."}], "n": [{"id": "'
+PAYLOADS = {
+    "text": ("Hi.", "Hello.", "`user` changed: 1 line"),
+    "gone": ("Hi.", None, "removed"),
+    "new": (None, "Hi.", "added"),
+    "no prompt": (f"{ID}1", f"{ID}2", "its JSON changed, in what is no part of the prompt"),
+    "no JSON": (
+        "Hi.",
+        '"',
+        f"{PAYLOAD} is no JSON: Expecting ',' delimiter: line 1 column 45 (char 44)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PAYLOADS)
+def test_payloads_are_snapshots(cli: Command, git: Git, prompts: Path, case: str) -> None:
+    """A payload is compared as a prompt, and what no prompt tells of it is told as well."""
+    before, after, sentence = PAYLOADS[case]
+    write_payload(prompts, before, PAYLOAD)
+    git("add", "-A")
+    git("commit", "--allow-empty", "-qm", "two")
+    write_payload(prompts, after, PAYLOAD)
+    done = cli("diff", "--base", "main")
+    lines = [it for it in done.out.split("\n") if it.startswith(PAYLOAD)]
+    assert (1, [f"{PAYLOAD}: {sentence}"]) == (done.code, lines)
+
+
+def test_no_snapshot_at_all_is_an_error(cli: Command, git: Git) -> None:
+    """A gate that looks at nothing is no gate."""
+    git("rm", "-q", "-r", "__snapshots__")
+    git("commit", "-qm", "none")
+    problem = "no snapshots here, and none at main: they are __snapshots__/*/*.prompt.txt"
+    assert (2, [], f"promptdsl diff: error: {problem}\n") == told(cli, "--base", "main")
 
 
 @pytest.mark.usefixtures("git")
@@ -141,6 +215,16 @@ def test_a_target_is_rendered_as_it_was(cli: Command, git: Git, prompts: Path) -
     before = git("status", "--porcelain")
     code, states, error = told(cli, "git:main:support.py:GREETING", "support.py:GREETING")
     assert (1, ["changed"], "", before) == (code, states, error, git("status", "--porcelain"))
+
+
+def test_a_hook_of_git_changes_no_prompt(cli: Command, git: Git, prompts: Path) -> None:
+    """The variables of git are not those of a prompt at a revision, here only of this one."""
+    code = "import os\nfrom promptdsl import User\nP = User(str('GIT_CONFIG_GLOBAL' in os.environ))"
+    (prompts / "hooked.py").write_text(code, "utf-8")
+    git("add", "-A")
+    git("commit", "-qm", "two")
+    done = cli("diff", "git:main:hooked.py:P", "hooked.py:P")
+    assert ["- False", "+ True"] == done.out.split("\n")[-3:-1]
 
 
 @pytest.mark.usefixtures("git")
@@ -285,10 +369,24 @@ def test_without_a_merge_base_it_says_so(cli: Command, git: Git) -> None:
     assert (0, ["same"], note) == told(cli, "--base", "main")
 
 
+OF_PROMPTS = (
+    ("--reserve", "100"),
+    ("--media-root", "."),
+    ("--tool-choice", "auto"),
+    ("--chat-template", "x"),
+    ("--model", "gpt-5"),
+    ("--timeout", "5"),
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (("-p", "plan=Pro"), "--base compares files: it takes no options of a prompt, such as -p"),
+        *(
+            ((*it,), "--base compares files: it takes no options of a prompt, such as -p")
+            for it in OF_PROMPTS
+        ),
         (("support.py",), "no snapshots there: they are __snapshots__/*/*.prompt.txt"),
         (("--cache",), "--cache compares two targets, as text or JSON"),
     ],

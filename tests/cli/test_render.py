@@ -105,6 +105,15 @@ def test_losses_are_notes(cli: Command) -> None:
     assert (0, note) == (done.code, done.err)
 
 
+def test_hints_are_notes(cli: Command) -> None:
+    """What a target says in a form of its own is on standard error, too."""
+    done = cli("render", "support.py:clicked", "--for", "gemini")
+    assert (0, f"support.py:{LINES['clicked']}: hint: event turn") == (
+        done.code,
+        done.err.partition(" (")[0],
+    )
+
+
 def test_losses_are_data_for_programs(cli: Command) -> None:
     """As JSON, the losses stand beside the messages, each with its file and line."""
     options = ("--for", "messages", "--model", "claude-opus-4-5", "--json")

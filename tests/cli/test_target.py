@@ -28,6 +28,28 @@ def test_a_file_or_a_module_is_named(cli: Command, target: str) -> None:
     assert Done(0, GREETING_TEXT, "") == cli("render", target)
 
 
+def test_a_module_may_have_a_name_of_one_letter(cli: Command, prompts: Path) -> None:
+    """A letter before a name is a module, and before a path the drive of Windows."""
+    written(prompts / "m.py", USER + "ok = User('Hi.')\n")
+    error = "promptdsl render: error: no such file: m:\\ok.py: did you mean 'm.py'?\n"
+    assert [Done(0, ruled("[user]\nHi.\n"), ""), Done(2, "", error)] == [
+        cli("render", "m:ok"),
+        cli("render", "m:\\ok.py"),
+    ]
+
+
+def test_a_function_may_be_asynchronous(cli: Command) -> None:
+    """What an asynchronous function returns is awaited."""
+    assert Done(0, GREETING_TEXT, "") == cli("render", "support.py:later")
+
+
+def test_what_was_imported_from_promptdsl_is_no_target(cli: Command, prompts: Path) -> None:
+    """The constants of the package are suggested to nobody who imported all of it."""
+    written(prompts / "all_of_it.py", "from promptdsl import *\nSAID = User('Hi.')\n")
+    done = cli("render", "all_of_it.py")
+    assert "name one; in all_of_it.py there is SAID\n" == done.err.rpartition(": ")[2]
+
+
 def test_an_absolute_path_is_a_file(cli: Command, prompts: Path) -> None:
     """A file may be anywhere."""
     assert Done(0, GREETING_TEXT, "") == cli("render", f"{prompts / 'support.py'}:GREETING")
@@ -131,11 +153,6 @@ def test_a_file_is_read_as_its_encoding_says(cli: Command, prompts: Path) -> Non
             "support.py:Timeline",
             "support.py:Timeline is a class: name a prompt, or a function that returns one",
             id="class",
-        ),
-        pytest.param(
-            "support.py:later",
-            "support.py:later is asynchronous: name a function that returns a prompt",
-            id="asynchronous",
         ),
     ],
 )
