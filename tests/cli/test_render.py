@@ -107,8 +107,8 @@ def test_losses_are_notes(cli: Command) -> None:
 
 def test_hints_are_notes(cli: Command) -> None:
     """What a target says in a form of its own is on standard error, too."""
-    done = cli("render", "support.py:clicked", "--for", "gemini")
-    assert (0, f"support.py:{LINES['clicked']}: hint: event turn") == (
+    done = cli("render", "support.py:clicked", "--for", "anthropic")
+    assert (0, f"support.py:{LINES['clicked']}: hint: event turn as an instruction") == (
         done.code,
         done.err.partition(" (")[0],
     )
