@@ -42,9 +42,9 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     before = dict(zip(blobs, contents, strict=True))
     after, problems = _contents(repository.root, filter(is_meant, names))
     known = _folders(before) | _folders(after)
-    before, after, problems = (
-        {name: it for name, it in files.items() if not known.isdisjoint(name.split("/")[:-1])}
-        for files in (before, after, problems)
+    others = {it for it in {**before, **after} if known.isdisjoint(it.split("/")[:-1])}
+    before, after = (
+        {it: files[it] for it in files if it not in others} for files in (before, after)
     )
     conflicts = {after[it] for it in repository.conflicts() if it in after}
     conflicts = {it for it in conflicts if CONFLICT in b"\n" + it}

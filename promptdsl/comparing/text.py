@@ -298,10 +298,9 @@ def _diff(change: Change) -> list[str]:
 def _other_letters(before: str, after: str) -> str:
     """Return the letters of two lines that differ in their script alone; they may look alike."""
     pairs = dict.fromkeys(pair for pair in zip(before, after, strict=False) if pair[0] != pair[1])
-    names = [tuple(unicodedata.name(letter, "") for letter in pair) for pair in pairs]
-    are_letters = all(old.isalpha() and new.isalpha() for old, new in pairs)
-    are_alike = all(old.split(" ")[0] != new.split(" ")[0] for old, new in names)
-    if len(before) != len(after) or not (are_letters and are_alike):
+    names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
+    scripts = [{name.split(" ")[0] for name in pair if " LETTER " in name} for pair in names]
+    if len(before) != len(after) or any(len(pair) != 2 for pair in scripts):
         return ""
     return f"other letters: {'; '.join(f'{new}, was {old}' for old, new in names)}"
 

@@ -167,9 +167,11 @@ class ModelFacts:
     @property
     def cache_rule(self) -> "CacheRule":
         """What the prompt cache of the target serves of a request after an earlier one."""
-        from promptdsl.config.cache_rule import cache_rule
+        from promptdsl.config.cache_rule import OPENAI_MARKS, RULES, CacheRule
 
-        return cache_rule(self.provider, self.cache_minimum, takes_marks=self.cache_marks)
+        rule = RULES.get(self.provider, CacheRule())
+        rule = OPENAI_MARKS if self.cache_marks and not rule.needs_marks else rule
+        return attrs.evolve(rule, minimum=self.cache_minimum or rule.minimum)
 
     def layers(self) -> tuple[tuple[str, Mapping[str, Mapping[str, MappedRole]]], ...]:
         """Return the configuration layers of this target, the provider's before the model's.

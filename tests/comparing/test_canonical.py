@@ -408,6 +408,13 @@ def test_what_is_added_for_a_target() -> None:
     assert expected == [*prompt_file(render(tree, model="claude-sonnet-4-5")).entries]
 
 
+def test_a_mark_behind_the_fence_of_a_target_is_shown() -> None:
+    """The end of the fence stands in the block, too, and the mark is after it."""
+    tree = Timeline(System("s"), User("q"), Developer("Be brief.", cache=True), User("So?"))
+    entry = prompt_file(render(tree, model="claude-sonnet-4-5")).entries[2]
+    assert ["Be brief.", "─⚑ cache"] == [part.mark or part.text for part in entry.parts]
+
+
 def test_what_is_not_sent() -> None:
     """An attachment and a cache mark that a target does not take are shown as not sent."""
     video = {"type": "video", "source": {"type": "base64", "data": "AAAA"}}

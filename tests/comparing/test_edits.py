@@ -191,9 +191,9 @@ def test_what_the_author_removed_is_not_what_the_budget_dropped() -> None:
 def guide(budget: int, *, sections: Sequence[str] = "ab") -> Rendered:
     """Return system and user sections, some of them inside others, that a budget drops."""
     data = Section("data", "d " * 200, priority=1)
-    with Timeline() as prompt:
-        System(data, Section("o", Section("in", "i " * 100, priority=2), "rest"))
-        User(*(Section(name, name) for name in sections), data, "So?")
+    own = [Section(name, name) for name in sections]
+    inner = Section("o", Section("in", "i " * 100, priority=2), "rest")
+    prompt = Timeline(System(*own, data, inner), User(*own, data, "So?"))
     return render(prompt, budget=budget, counter=lambda text: len(text.split()))
 
 
@@ -227,7 +227,8 @@ def test_letters_that_look_alike_are_named() -> None:
     before, after = System("Pay now."), System("P\u0430y now.")
     told = str(diff(before, after)).split("\n")[-1]
     assert "(other letters: CYRILLIC SMALL LETTER A, was LATIN SMALL LETTER A)" == told
-    assert ["- Pay now.", "+ Pau now."] == str(diff(before, System("Pau now."))).split("\n")[-2:]
+    others = [str(diff(before, System(text))).split("\n")[-1] for text in ("Pau now.", "P-y now.")]
+    assert ["+ Pau now.", "+ P-y now."] == others
 
 
 def test_a_section_that_moves_is_one_change_for_each_model() -> None:

@@ -162,16 +162,16 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
 
 @attrs.define
 class PlacedBlock:
-    """A block of a request, and its place: a tool, system text, or an entry or a part of one.
+    """A block of a request: a tool, system text, or a part of an entry, with its key to compare.
 
-    ``key`` is what it is compared by. ``header`` is the message that it begins, without content.
+    ``entry`` is the entry that it begins, without its content; ``part`` is ``None`` without any.
     """
 
     place: str
     part: WireValue
     key: object
     is_marked: bool
-    header: Payload | None = None
+    entry: Payload | None
 
 
 def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
@@ -181,15 +181,14 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
     """
     blocks: list[PlacedBlock] = []
 
-    def add(place: str, part: WireValue, before: object, header: Payload | None = None) -> None:
-        holders = [part, *_items(value_at(part, "output"))]
+    def add(place: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
+        holders = [part, *_items(value_at(entry, "output"))]
         is_marked = any(mark in it for it in holders if isinstance(it, Mapping) for mark in MARKS)
-        if blocks and not _is_part(part):
+        if blocks and part is not None and not _is_part(part):
             blocks[-1].is_marked = True
-            return
-        text = _text_of(part)
-        key = place, _key(part) if text is None else text, header and _key(header), before
-        blocks.append(PlacedBlock(place, part, key, is_marked, header))
+        else:
+            key = place, _text_of(part) or _key(part), entry and _key(entry), around
+            blocks.append(PlacedBlock(place, part, key, is_marked, entry))
 
     settings = _key(order.rest)
     for path in TOOL_PATHS:
@@ -197,32 +196,29 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
             add("tools", tool, None)
     for part in order.system:
         add("system", part, settings)
-    for entry in order.entries:
-        mapping, before = _mapping(entry) or {}, (settings, order.choice)
-        parts = [part for key in _CONTENT for part in _items(mapping.get(key))]
-        for number, part in enumerate(parts):
-            add("part", part, before, None if number else _header(mapping))
-        if not parts:
-            add("entry", entry, before)
+    for item in order.entries:
+        entry = _mapping(item) or {"role": "user", "content": item}
+        parts = [part for key in _CONTENT for part in _items(entry.get(key))]
+        for number, part in enumerate(parts or [None]):
+            header = None if number else _header(entry)
+            add("messages", part, (settings, order.choice), header)
     return blocks
 
 
 def beginning_of(order: CacheOrder, blocks: Sequence[PlacedBlock]) -> Payload:
     """Return the payload of the first blocks of a request."""
-    tools = [block.part for block in blocks if block.place == "tools"]
-    system = [block.part for block in blocks if block.place == "system"]
+    lists: dict[str, list[WireValue]] = {"tools": [], "system": []}
     messages: list[WireValue] = []
     content: list[WireValue] = []
     for block in blocks:
-        if block.header is not None:
+        if block.entry is not None:
             content = []
-            messages.append({**block.header, "content": content})
-        if block.place == "part":
-            content.append(block.part)
-        elif block.place == "entry":
-            messages.append(block.part)
-    rest: Payload = order.rest if len(blocks) > len(tools) else {}
-    return {"tools": tools, **rest, "system": system, "messages": messages}
+            messages.append(
+                block.entry if block.part is None else {**block.entry, "content": content}
+            )
+        lists.get(block.place, content).append(block.part)
+    rest: Payload = order.rest if len(blocks) > len(lists["tools"]) else {}
+    return {**lists, **rest, "messages": messages}
 
 
 # Messages.
