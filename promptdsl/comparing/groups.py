@@ -119,5 +119,7 @@ def _group(members: Sequence[tuple[int, PromptDiff, Change]]) -> ChangeGroup:
 
 def _breaks(diff: PromptDiff, change: Change) -> bool:
     """Return whether a change is what broke the cached prefix of a prompt."""
-    prefix = diff.prefix
-    return bool(prefix and prefix.lost_marks and prefix.broken_by == " > ".join(change.place))
+    broken_by = diff.prefix.broken_by if diff.prefix and diff.prefix.lost_marks else None
+    # A mark that came or moved divides a block, and changes no text.
+    is_mark = broken_by == "" and change.kind == "cache"
+    return is_mark or broken_by == " > ".join(change.place)

@@ -56,7 +56,7 @@ def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift
     ``counted`` are the tokens that their changes add, in the counter of the second.
     """
     (_, old), (_, label) = _rounded_total(before), _rounded_total(after)
-    other = old if old != label else ""
+    other = old if label not in ("", old) else ""
     added, is_exact = counted, before.total is not None and after.total is not None
     if before.total is not None and after.total is not None and not other:
         added = after.total - before.total

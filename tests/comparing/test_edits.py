@@ -202,7 +202,7 @@ def guide(budget: int, *, sections: Sequence[str] = "ab") -> Rendered:
     [
         (guide(300), "`data` dropped for the budget"),
         (guide(100), "`o, continued` renamed to `o`; `data` and `o/in` dropped for the budget"),
-        (guide(300, sections="b"), "`data` dropped for the budget; `a` removed"),
+        (guide(300, sections="b"), "`a` removed; `data` dropped for the budget"),
     ],
 )
 def test_sections_that_a_budget_drops_are_told(after: Rendered, sentence: str) -> None:

@@ -23,7 +23,15 @@ from promptdsl import (
     diff,
     render,
 )
-from promptdsl.comparing import PromptDiff, PromptFile, SharedPrefix, parse, serialise
+from promptdsl.comparing import (
+    DiffReport,
+    PromptComparison,
+    PromptDiff,
+    PromptFile,
+    SharedPrefix,
+    parse,
+    serialise,
+)
 from tests.comparing.any_file import pairs
 from tests.providers.prompts import ANY_PROMPTS
 from tests.searching import examples
@@ -111,6 +119,15 @@ def test_a_mark_or_an_id_alone_ends_no_prefix() -> None:
     whole = "the shared prefix is the whole prompt"
     lost = "the cached prefix up to `rules/tone` is lost, 755 tokens are read anew once"
     assert [f"{whole}; {lost}", whole] == [str(marked), str(prefix(one, other))]
+
+
+def test_a_mark_that_loses_the_prefix_is_told_with_it() -> None:
+    """In a report, the mark that divides a cached block is what loses it."""
+    found = diff(*(render(support(is_role_marked=it), model=CLAUDE) for it in (False, True)))
+    report = DiffReport((PromptComparison("support", "changed", found),))
+    assert ["the cache mark after `role` added in 1 prompt: 1 loses the cached prefix"] == [
+        group.sentence for group in report.groups
+    ]
 
 
 def cached(*rules: str, more: str = "", question: str = "Hi") -> Timeline:
