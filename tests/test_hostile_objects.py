@@ -3,36 +3,65 @@
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import partial
+from inspect import signature
 from typing import Any, NoReturn
 
 import pytest
 
 from promptdsl import (
+    Assistant,
+    CacheBreakpoint,
+    ChatTemplate,
     Checklist,
     Code,
     ContentError,
     Developer,
+    Ephemeral,
     Event,
+    FirstFit,
+    Format,
     Grounding,
     Heading,
+    History,
+    Image,
     Json,
+    Lazy,
+    Limit,
     List,
+    MessageTransformationConfig,
+    OptionError,
+    Output,
     Paragraph,
     PromptError,
     Quote,
+    Reasoning,
+    Reserve,
     Section,
+    System,
     Table,
     Template,
     Text,
     Timeline,
+    Tool,
+    ToolMessage,
+    Turn,
     Untrusted,
     User,
     UserAction,
     Value,
     Volatile,
+    component,
+    decode,
+    read_payload,
+    register_model,
     render,
+    split_text,
     trusted,
 )
+from promptdsl.tokens import download
+from tests.errors import raised
+from tests.folding import failures
 from tests.template_strings import tstring
 from tests.value_places import FORMS, LINES
 
@@ -257,3 +286,112 @@ def test_template_variables_are_refused() -> None:
     """A variable that is no plain data is refused by name."""
     with pytest.raises(ContentError, match="Html"):
         render(Developer(Template.from_string("{{ v }}", v=Html())))
+
+
+# Options: an author's mistake is told, whatever the value does when it is asked.
+
+
+class Row:
+    """A database row that lost its session."""
+
+    __repr__ = __str__ = __format__ = __eq__ = __ne__ = __bool__ = __hash__ = _fail  # type: ignore[assignment]
+
+
+class Array:
+    """An array of numbers as NumPy has them: no comparison of it is a boolean."""
+
+    __hash__ = None  # type: ignore[assignment]
+    __bool__ = _fail  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Any:
+        return Array()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([1, 2])
+
+
+HOSTILE: Mapping[str, Any] = {"row": Row(), "array": Array(), "5,001 digits": 10**5000}
+KEYWORDS: Mapping[Callable[..., Any], Callable[..., Any]] = {
+    **{kind: partial(kind, "x") for kind in (Event, Ephemeral, System, User, FirstFit, Untrusted)},
+    Assistant: partial(Assistant, "x"),
+    CacheBreakpoint: CacheBreakpoint,
+    ChatTemplate: partial(ChatTemplate, "x"),
+    Grounding: partial(Grounding, "g", "x"),
+    History: partial(History, []),
+    Image.from_bytes: partial(Image.from_bytes, b"\xff\xd8\xff"),
+    Lazy: partial(Lazy, str),
+    Limit: partial(Limit, 5, "x"),
+    MessageTransformationConfig: MessageTransformationConfig,
+    Output: partial(Output, {"type": "object"}),
+    Reasoning: partial(Reasoning, "x", "x"),
+    Section: partial(Section, "s", "x"),
+    Timeline: partial(Timeline, "x"),
+    Tool: lambda **option: Tool(**{"name": "x", "description": "x", "input_schema": {}} | option),
+    ToolMessage: partial(ToolMessage, "1", "x"),
+    UserAction: partial(UserAction, "x"),
+    component: lambda **option: component(**option)(lambda: None),
+    render: partial(render, User("x")),
+    split_text: partial(split_text, "x"),
+}
+"""What takes keywords, each with a call that gives all else that it needs."""
+ARGUMENTS: dict[str, Callable[[Any], object]] = {
+    "Code": lambda value: Code("x", value),
+    "Format": lambda value: Format(value, "x"),
+    "Grounding": lambda value: Grounding(value, "x"),
+    "Heading": lambda value: Heading("x", value),
+    "Limit": lambda value: Limit(value, "x"),
+    "Reserve": Reserve,
+    "Section": lambda value: Section(value, "x"),
+    "Template": Template,
+    "ToolMessage": lambda value: ToolMessage(value, "x"),
+    "Turn": lambda value: Turn(value, "x"),
+    "Volatile": lambda value: Volatile("x", value),
+    "a counter": lambda value: render(User("x"), budget=5, counter=lambda _: value),
+    "a delimiter": lambda value: MessageTransformationConfig(delimiters={"event": value}),
+    "a role": lambda value: MessageTransformationConfig(role_mapping={"event": value}),
+    "decode": decode,
+    "download": download,
+    "for_target": lambda value: render(User("x")).for_target(value),
+    "media of a model": lambda value: register_model("x", provider="openai", media=[value]),
+    "provider of a model": lambda value: register_model("x", provider=value),
+    "read_payload": lambda value: read_payload({}, value),
+    "render": lambda value: render(User("x"), value),  # type: ignore[misc]
+    "window of a model": lambda value: register_model("x", provider="openai", window=value),
+}
+"""What takes an option in another way."""
+OPTIONS: dict[str, Callable[[Any], object]] = {
+    f"{function.__qualname__}({option.name}=)": lambda value, call=call, name=option.name: call(
+        **{name: value}
+    )
+    for function, call in KEYWORDS.items()
+    for option in signature(function).parameters.values()
+    if option.kind is option.KEYWORD_ONLY
+}
+OPTIONS |= ARGUMENTS
+
+
+def no_error(option: str, hostile: str) -> str:
+    """Return what an option does with a hostile value instead of an error that names this file."""
+    try:
+        OPTIONS[option](HOSTILE[hostile])
+    except PromptError as error:
+        return "" if error.at[:1] and error.at[0].startswith(__file__) else f"it names {error.at}"
+    return "it is taken"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_an_option_that_cannot_be_asked_is_an_error(hostile: str) -> None:
+    """A value that cannot be printed or compared is refused by each option, with the line."""
+    assert [] == failures(OPTIONS, lambda option: no_error(option, hostile))
+
+
+def test_an_option_that_cannot_be_printed_is_its_type() -> None:
+    """The error for a value that cannot be printed shows its type."""
+    error = raised(OptionError, lambda: User("x", id=HOSTILE["row"]))
+    assert "User(id=<Row that cannot be printed>)" == error.what
+
+
+def test_a_priority_that_cannot_be_printed() -> None:
+    """A number of more digits than Python prints is no priority."""
+    error = raised(OptionError, lambda: User("x", priority=10**5000))
+    assert "User(priority=<int that cannot be printed>)" == error.what

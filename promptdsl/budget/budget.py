@@ -1,11 +1,12 @@
 """The budget of a render: its arguments, checked."""
 
 from collections.abc import Callable
+from sys import maxsize
 from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from promptdsl.foundation.errors import OptionError
+from promptdsl.foundation.errors import OptionError, is_one_of, shown
 from promptdsl.foundation.source import Source, author
 from promptdsl.tokens import TokenCounter
 
@@ -48,13 +49,13 @@ def checked_budget(
 ) -> Budget:
     """Return a budget; :class:`OptionError` for arguments that are wrong."""
     limit: TokenLimit | None
-    if tokens is None or (type(tokens) is int and tokens >= 0):
+    if tokens is None or (type(tokens) is int and 0 <= tokens <= maxsize):
         limit = tokens
-    elif tokens == "window":
+    elif is_one_of(tokens, ("window",)):
         limit = "window"
     else:
         raise _refusal("budget", tokens, "write a whole number of tokens, or 'window'")
-    if type(reserve) is not int or reserve < 0:
+    if type(reserve) is not int or not 0 <= reserve <= maxsize:
         raise _refusal("reserve", reserve, "write a whole number of tokens, from 0 on")
     if isinstance(limit, int) and reserve > limit:
         raise _refusal("reserve", reserve, f"it is a part of the budget, which is {limit}")
@@ -62,4 +63,4 @@ def checked_budget(
 
 
 def _refusal(name: str, value: object, fix: str) -> OptionError:
-    return OptionError(f"{name}={value!r}", fix=fix, at=(author(),))
+    return OptionError(f"{name}={shown(value)}", fix=fix, at=(author(),))

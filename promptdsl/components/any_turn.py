@@ -16,7 +16,7 @@ from promptdsl.components.turns import (
     TurnComponent,
     User,
 )
-from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.errors import OptionError, nearest, shown
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author
 from promptdsl.messages.roles import Role
@@ -50,7 +50,8 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     >>> [message.role for message in render(prompt).messages]
     ['user', 'assistant']
     """
-    if role == "ephemeral":
+    given: object = role
+    if is_text(given) and given == "ephemeral":
         context = object.__new__(Ephemeral)
         context.type = options.pop("type", None)
         context.title = options.pop("title", None)
@@ -62,11 +63,10 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     cls = TURNS.get(role) if is_text(role) else None
     if cls is None:
         retract((role, *content))
-        given: object = role
         fix = 'it comes first: Turn("user", ...)'
         if is_text(given):
             fix = nearest(given, (*TURNS, "ephemeral"))
-        problem = f"unknown role {role!r}" if given is not LEFT_OUT else "a Turn needs its role"
+        problem = "a Turn needs its role" if given is LEFT_OUT else f"unknown role {shown(given)}"
         raise OptionError(problem, fix=fix, at=(author(),))
     turn = object.__new__(cls)
     turn.role = cls.spoken_by

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, volatile_in
 from promptdsl.components.fast_path import with_own_code
-from promptdsl.components.options import id_problem, options_of, refuse_options, shown
+from promptdsl.components.options import id_problem, options_of, refuse_options
 from promptdsl.components.scope import (
     Component,
     enter,
@@ -31,7 +31,7 @@ from promptdsl.components.scope import (
     retract,
     set_innermost,
 )
-from promptdsl.foundation.errors import OptionError, PlacementError, PromptError
+from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, shown
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Position, Source, end_traceback

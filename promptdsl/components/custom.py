@@ -39,7 +39,14 @@ from promptdsl.components.scope import (
     put,
     retract,
 )
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError, ScopeError, nearest
+from promptdsl.foundation.errors import (
+    ContentError,
+    OptionError,
+    PromptError,
+    ScopeError,
+    nearest,
+    shown,
+)
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import author, author_frame, door
 from promptdsl.messages.field_checks import kind_of
@@ -208,7 +215,7 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
     component_name = original.__name__ if name is None else name
     if not is_name(component_name):
         raise OptionError(
-            f"{component_name!r} is no name of a component",
+            f"{shown(component_name)} is no name of a component",
             fix="letters, digits, _ . - : @component(name=...)",
             at=(author(),),
         )

@@ -4,12 +4,20 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from inspect import Parameter, signature
 from math import inf, isnan
+from sys import int_info
 from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_args
 
 from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component, retract
 from promptdsl.config.transformation import BodyEncoding
-from promptdsl.foundation.errors import DataError, OptionError, nearest
+from promptdsl.foundation.errors import (
+    LONGEST_SHOWN,
+    DataError,
+    OptionError,
+    is_one_of,
+    nearest,
+    shown,
+)
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import author, door, end_traceback
 from promptdsl.foundation.unicode import exact
@@ -21,10 +29,10 @@ Audience: TypeAlias = Literal["all", "model", "people"]
 BODY_ENCODINGS: tuple[BodyEncoding, ...] = get_args(BodyEncoding)
 AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
-LONGEST_SHOWN = 60
-"""The most characters of a value in an error."""
 MOST_WORDS = 4
 """The most words of a title: a longer text was meant as content."""
+LARGEST: int = 10**int_info.str_digits_check_threshold
+"""The largest whole number of an option: Python may refuse to print a longer one."""
 A_NUMBER = "write a number: the higher, the longer it is kept"
 
 
@@ -195,8 +203,8 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
         return value, "" if isinstance(value, bool) else "write True or False"
     if name in ("audience", "encoding"):
         choices: tuple[str, ...] = AUDIENCES if name == "audience" else BODY_ENCODINGS
-        is_known = value in choices or (value is None and name == "encoding")
-        return value, "" if is_known else nearest(str(value), choices)
+        is_known = is_one_of(value, choices) or (value is None and name == "encoding")
+        return exact(value), "" if is_known else nearest(value, choices)
     if name == "tags":
         is_set = isinstance(value, set | frozenset)
         tags = [*value] if _is_collection(value) else []
@@ -206,8 +214,9 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
         # A set has no order, so its tags are sorted.
         return tuple(sorted(texts) if is_set else texts), problem
     if name == "metadata":
-        problem = "" if value is None or isinstance(value, Mapping) else "write a mapping"
-        return frozen(value) if value and not problem else EMPTY, problem
+        is_given = isinstance(value, Mapping)
+        problem = "" if is_given or value is None else "write a mapping"
+        return frozen(value) if is_given else EMPTY, problem
     if name == "priority":
         return exact_number(value), "" if is_priority(value) else A_NUMBER
     if value is None:
@@ -245,14 +254,20 @@ def at_priority(component: Node, priority: object) -> Options:
 
 def is_priority(value: object) -> bool:
     """Return whether a value can be a priority: a finite number, or ``None``."""
-    return value is None or (is_real(value) and value not in (inf, -inf))
+    number = exact_number(value) if is_real(value) else None
+    return value is None or number not in (None, inf, -inf)
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a number that can be compared: no boolean, no NaN."""
+    """Return whether a value is a number that can be compared: no boolean, no NaN.
+
+    A whole number is at most :data:`LARGEST`.
+    """
     if isinstance(value, float):
         return not isnan(value)
-    return isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return abs(int.__int__(value)) <= LARGEST
 
 
 def check_priority(component: Node, priority: object) -> float | None:
@@ -271,30 +286,23 @@ def exact_number(value: object) -> float | None:
 
 def check_count(component: Node, name: str, value: object, least: int) -> int:
     """Return a whole number of ``least`` or more, or raise :class:`OptionError`."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and is_real(value):
         number = int.__int__(value)
         if number >= least:
             return number
     raise bad_option(component, name, value, f"write a whole number, {least} or more")
 
 
-def check_choice(component: Node, name: str, value: object, choices: Iterable[str]) -> None:
+def check_choice(component: Node, name: str, value: object, choices: Collection[str]) -> None:
     """Raise :class:`OptionError` for a value that is not one of some strings."""
-    text = value if isinstance(value, str) else ""
-    if not text or text not in choices:
-        raise bad_option(component, name, value, nearest(text, choices))
+    if not is_one_of(value, choices):
+        raise bad_option(component, name, value, nearest(value, choices))
 
 
 def check_flag(component: Node, name: str, value: object) -> None:
     """Raise :class:`OptionError` for a value that is not ``True`` or ``False``."""
     if not isinstance(value, bool):
         raise bad_option(component, name, value, "write True or False")
-
-
-def shown(value: object) -> str:
-    """Return an author's value as an error shows it; a long one without its end."""
-    text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def is_name(value: object) -> bool:
@@ -313,8 +321,8 @@ def id_problem(component: Node, value: object) -> str:
         return ""
     is_grounding = label(component) == "Grounding"
     written = 'write Grounding("account", ...)' if is_grounding else 'write id="question"'
-    if value and not isinstance(value, Node | bool | bytes | Collection):
-        written = f"write str({shown(value)})" if isinstance(value, int) else "write str(id)"
+    if not isinstance(value, str | Node | bool | bytes | Collection | None):
+        written = f"write str({shown(value)})" if is_real(value) else "write str(id)"
     return f"an id is any text that is not empty; {written}"
 
 
@@ -325,7 +333,7 @@ def _section_advice(value: object) -> str:
     """Return the advice for a value that cannot be the id of a section."""
     from unicodedata import normalize
 
-    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    text = str(value) if isinstance(value, str) or is_real(value) else ""
     ascii_text = normalize("NFKD", text[:LONGEST_SHOWN]).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text).strip("_.-")
     if not slug:

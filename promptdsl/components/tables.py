@@ -6,7 +6,7 @@ from typing import Literal, Never, TypeAlias, TypeGuard
 from promptdsl.components.arguments import TEXT_BITS, adopt_values
 from promptdsl.components.options import check_choice, refuse_options, too_many
 from promptdsl.components.scope import Component, place, retract, start
-from promptdsl.foundation.errors import ContentError, PromptError, nearest
+from promptdsl.foundation.errors import ContentError, PromptError, nearest, shown
 from promptdsl.foundation.escaping import data_text, text_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import end_traceback
@@ -95,7 +95,7 @@ def _read_table(
     """
     if columns is not None and not _is_ordered(columns):
         raise ContentError(
-            f"columns={columns!r}", fix='write a list of names: columns=["name", "price"]'
+            f"columns={shown(columns)}", fix='write a list of names: columns=["name", "price"]'
         )
     chosen: Names | None = None
     if columns is not None:

@@ -21,7 +21,7 @@ from promptdsl.components.options import (
     too_many,
 )
 from promptdsl.components.scope import Component, getframe, innermost, is_text, join, place, start
-from promptdsl.foundation.errors import ContentError, DataError, PromptError
+from promptdsl.foundation.errors import ContentError, DataError, PromptError, shown
 from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonValue, write_json
 from promptdsl.foundation.source import end_traceback
@@ -148,7 +148,7 @@ class Reasoning(Component, ReasoningNode):
         for name, value in fields.items():
             if not isinstance(value, str) and (name == "text" or value is not None):
                 raise ContentError(
-                    f"Reasoning({name}={value!r})", fix="write a string", at=(self.source,)
+                    f"Reasoning({name}={shown(value)})", fix="write a string", at=(self.source,)
                 )
         self.block = ReasoningBlock(exact(text), exact(signature), exact(encrypted), exact(origin))
         place(self)
@@ -234,7 +234,7 @@ class ToolMessage(Container, ToolTurnNode):
         self.is_error = is_error
         self.error_type = error_type
         plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
-        is_fault = is_error or error_type is not None
+        is_fault = is_error is not False or error_type is not None
         if not plain or type(tool_use_id) is not str or options or is_fault:
             begin(self, content, options)
             return

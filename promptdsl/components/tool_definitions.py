@@ -9,7 +9,7 @@ from typing import Never
 
 from promptdsl.components.options import refuse_options, too_many
 from promptdsl.components.scope import Component, place, retract, start
-from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError
+from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError, shown
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.signatures import nothing
@@ -173,7 +173,7 @@ def _refuse_no_object(schema: JsonObject) -> None:
     """Raise :class:`ContentError` for the schema of a tool that is not of type object."""
     if schema.get("type") != "object":
         raise ContentError(
-            f"input_schema is of type {schema.get('type')!r}, a tool takes an object",
+            f"input_schema is of type {shown(schema.get('type'))}, a tool takes an object",
             fix='{"type": "object", "properties": {...}}',
         )
 
@@ -183,7 +183,7 @@ def _output_schema(
 ) -> OutputSchema:
     """Return the schema of an answer, from a type or from a JSON schema."""
     if not isinstance(strict, bool):
-        raise OptionError(f"strict={strict!r}", fix="write True or False")
+        raise OptionError(f"strict={shown(strict)}", fix="write True or False")
     kind = kind_of(schema)
     own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
     if is_mapping(schema):
@@ -198,11 +198,12 @@ def _output_schema(
         if hasattr(type(schema), "__pydantic_fields__"):
             problem = f"an Output takes a type or a JSON schema, not {kind}"
             raise ContentError(problem, fix=f"give its class: Output({type(schema).__name__})")
-        made = type_schema(schema, getattr(schema, "__name__", repr(schema)))
+        made = type_schema(schema, getattr(schema, "__name__", shown(schema)))
         data = _plain_schema(closed(made) if strict else made, "schema")
     if strict and at_root(data).get("type") != "object":
+        found = shown(data.get("type"))
         raise ContentError(
-            f"the schema of an Output is of type {data.get('type')!r}, a strict one is an object",
+            f"the schema of an Output is of type {found}, a strict one is an object",
             fix="put it in a field of a model, or write strict=False where a provider takes it",
         )
     # All providers take these characters, and 64 of them.
@@ -220,7 +221,7 @@ def _text(option: str, value: object) -> str | None:
     """Return an option that is a string, if it is given."""
     if value is None or isinstance(value, str):
         return exact(value)
-    raise OptionError(f"{option}={value!r}", fix="write a string")
+    raise OptionError(f"{option}={shown(value)}", fix="write a string")
 
 
 def _plain_schema(schema: object, name: str) -> JsonObject:

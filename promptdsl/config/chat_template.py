@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import door, end_traceback
 
@@ -35,7 +35,8 @@ def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Ma
 
 def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
     try:
-        tokens = (given,) if isinstance(given, str) else tuple(given)
+        several = isinstance(given, Iterable) and not isinstance(given, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        tokens: tuple[Any, ...] = tuple(given) if several else (given,)  # Any: checked below
         for token in tokens:
             _check_text("a special token", token)
     except PromptError as error:
@@ -51,13 +52,13 @@ def _checked_variables(
         variables = dict(given)
     except (TypeError, ValueError):
         raise ContentError(
-            f"variables are a mapping or pairs, not {given!r:.60}",
+            f"variables are a mapping or pairs, not {shown(given)}",
             fix='write variables={"enable_thinking": False}',
         ) from None
     for name in variables:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ContentError(
-                f"the name of a variable is a string, not {name!r:.60}",
+                f"the name of a variable is a string, not {shown(name)}",
                 fix='write variables={"enable_thinking": False}',
             )
         if name in RESERVED:

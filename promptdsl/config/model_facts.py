@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from math import inf
+from sys import maxsize
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 import attrs
 
-from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.errors import OptionError, is_one_of, nearest, shown
 
 if TYPE_CHECKING:
     from promptdsl.config.cache_rule import CacheRule
@@ -202,7 +203,7 @@ def checked_facts(facts: Facts) -> Facts:
             raise OptionError(f"unknown fact {name!r}", fix=nearest(name, FACT_NAMES))
         fix = _fix(name, value)
         if fix is not None:
-            raise OptionError(f"{name}={value!r}", fix=fix)
+            raise OptionError(f"{name}={shown(value)}", fix=fix)
     kept = facts.copy()
     if "media" in facts:
         kept["media"] = tuple(kind for kind in get_args(MediaKind) if kind in facts["media"])
@@ -222,7 +223,7 @@ def _fix(name: str, value: object) -> str | None:
     if name in _FLAGS:
         is_right, fix = isinstance(value, bool), "write True or False"
     elif name in _COUNTS:
-        is_right = type(value) is int and value > 0
+        is_right = type(value) is int and 0 < value <= maxsize
         fix = "write how many tokens, a whole number above 0, or None"
     elif name == "encoding":
         is_right = isinstance(value, str) and value != ""
@@ -231,11 +232,12 @@ def _fix(name: str, value: object) -> str | None:
         is_right = _are_factors(value)
         fix = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
     elif name != "media":
-        is_right, fix = value in _CHOICES[name], nearest(str(value), _CHOICES[name])
+        choices = _CHOICES[name]
+        is_right, fix = is_one_of(value, choices), nearest(value, choices)
     elif isinstance(value, list | tuple):
         kinds = cast("Sequence[object]", value)
-        wrong = [str(kind) for kind in kinds if kind not in _CHOICES[name]]
-        is_right, fix = not wrong, nearest("".join(wrong[:1]), _CHOICES[name])
+        wrong = [kind for kind in kinds if not is_one_of(kind, _CHOICES[name])]
+        is_right, fix = not wrong, nearest(wrong[0] if wrong else "", _CHOICES[name])
     else:
         is_right, fix = False, f"write a tuple of these: {', '.join(_CHOICES[name])}"
     return None if is_right else fix

@@ -20,7 +20,14 @@ from promptdsl.config.model_facts import (
     TokenFactors,
     checked_facts,
 )
-from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest
+from promptdsl.foundation.errors import (
+    OptionError,
+    PromptError,
+    TargetError,
+    is_one_of,
+    nearest,
+    shown,
+)
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, door
 
@@ -281,7 +288,7 @@ def register_model(
     try:
         if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError(
-                f"a pattern is the name of a model, not {pattern!r}",
+                f"a pattern is the name of a model, not {shown(pattern)}",
                 fix="write it as it begins: register_model('my-model', ...)",
             )
         _check_provider(provider)
@@ -308,12 +315,13 @@ def _change_entries(
 
 def _check_provider(provider: object) -> None:
     providers = _tables()["providers"]
-    if not isinstance(provider, str) or provider not in providers:
-        meant = _SUGGESTED.get(str(provider).lower().replace("-", "_"))
-        fix = f"did you mean {meant!r}?" if meant else nearest(str(provider), providers)
+    if not is_one_of(provider, providers):
+        name = provider if isinstance(provider, str) else shown(provider)
+        meant = _SUGGESTED.get(name.lower().replace("-", "_"))
+        fix = f"did you mean {meant!r}?" if meant else nearest(name, providers)
         if isinstance(provider, str) and is_known(provider):
             fix = f"it is a model: write model={provider!r}"
-        raise TargetError(f"unknown provider {provider!r}", fix=fix)
+        raise TargetError(f"unknown provider {shown(provider)}", fix=fix)
 
 
 _SUGGESTED = {

@@ -22,7 +22,7 @@ from promptdsl.config.delimiters import (
     fence_names,
 )
 from promptdsl.config.model_facts import MappedRole
-from promptdsl.foundation.errors import ConfigError, nearest
+from promptdsl.foundation.errors import ConfigError, is_one_of, nearest, shown
 from promptdsl.foundation.guards import check_delimiter
 from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author, end_traceback, note_caller
@@ -127,8 +127,8 @@ def _settings(options: object) -> Settings:
     for key, value in _flat("a configuration", options):
         if key in _CHOICES:
             choices = _CHOICES[key]
-            if not isinstance(value, str) or value not in choices:
-                raise ConfigError(f"unknown {key} {value!r}", fix=nearest(str(value), choices))
+            if not is_one_of(value, choices):
+                raise ConfigError(f"unknown {key} {shown(value)}", fix=nearest(value, choices))
             settings[key] = value
         elif key == "delimiters.event":
             delimiter = _delimiter(key, value)
@@ -137,12 +137,12 @@ def _settings(options: object) -> Settings:
             settings[key] = _delimiter(key, value)
         elif key == "format_block":
             if value is not None and not callable(value):
-                problem = f"{key} is a function of a block or None, not {value!r}"
+                problem = f"{key} is a function of a block or None, not {shown(value)}"
                 raise ConfigError(problem, fix="write lambda block: ...")
             settings[key] = value
         else:
             if not isinstance(value, bool):
-                problem = f"{key} is True or False, not {value!r}"
+                problem = f"{key} is True or False, not {shown(value)}"
                 raise ConfigError(problem, fix="write True or False")
             settings[key] = value
     return tuple(sorted(settings.items()))
@@ -153,11 +153,11 @@ def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
     known = _KEYS[path]
     if not isinstance(options, Mapping):
         raise ConfigError(
-            f"{path} is a mapping, not {options!r}", fix=f"its keys: {', '.join(known)}"
+            f"{path} is a mapping, not {shown(options)}", fix=f"its keys: {', '.join(known)}"
         )
     for key, value in cast("Mapping[str, object]", options).items():
-        if key not in known:
-            raise ConfigError(f"unknown key {key!r} in {path}", fix=nearest(str(key), known))
+        if not is_one_of(key, known):
+            raise ConfigError(f"unknown key {shown(key)} in {path}", fix=nearest(key, known))
         name = key if path == "a configuration" else f"{path}.{key}"
         # One delimiter may be given for all events.
         has_keys = isinstance(value, Mapping) if name == "delimiters.event" else name in _KEYS
@@ -177,7 +177,7 @@ def _delimiter(path: str, given: object) -> Delimiter:
             delimiter = Delimiter("pair", open, close)
         case _:
             raise ConfigError(
-                f"{path} is no delimiter: {given!r}",
+                f"{path} is no delimiter: {shown(given)}",
                 fix="write a pair of texts, one text as a prefix, or None for no fence",
             )
     for text in filter(None, (delimiter.open, delimiter.close)):
@@ -341,7 +341,7 @@ def as_layer(given: object, *, at: Source | None) -> Transformation | None:
         raise ConfigError(error.what, fix=error.fix, at=(at,)) from None
     except TypeError:
         raise ConfigError(
-            f"a transformation is a configuration, a mapping or a function, not {given!r}",
+            f"a transformation is a configuration, a mapping or a function, not {shown(given)}",
             fix='write transformation={"format": "xml"}',
             at=(at,),
         ) from None

@@ -23,10 +23,13 @@ PromptError (ValueError)
 Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
 """
 
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Collection, Iterable
+from typing import Any, Self, TypeGuard
 
-from promptdsl.foundation.unicode import on_one_line
+from promptdsl.foundation.unicode import exact, on_one_line
+
+LONGEST_SHOWN = 60
+"""The most characters of a value in an error."""
 
 
 class PromptError(ValueError):
@@ -290,12 +293,33 @@ class LossError(PromptError):
     """
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def shown(value: object) -> str:
+    """Return an author's value as an error shows it, on one line; a long one without its end.
+
+    A value that cannot be printed, such as a database row that lost its session, is its type.
+    """
+    try:
+        text = on_one_line(repr(value))
+    except Exception:
+        text = f"<{type(value).__name__} that cannot be printed>"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def is_one_of(value: object, known: Collection[str]) -> TypeGuard[str]:
+    """Return whether an author's value is one of some strings.
+
+    Values of other types are not compared: ``==`` of an array is no boolean.
+    """
+    return isinstance(value, str) and exact(value) in known
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
     """Return ``"did you mean 'x'?"`` for the nearest known name, else the list of known names."""
     from difflib import get_close_matches
 
     names = sorted(known)
-    close = get_close_matches(name, names, n=1)
+    text = exact(name) if isinstance(name, str) else shown(name)
+    close = get_close_matches(text, names, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(map(on_one_line, names))}" if names else "it takes no options"

@@ -25,6 +25,7 @@ from typing import TypeAlias
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import Leaf, json_leaf, plain
 from promptdsl.foundation.json import stack_is_full
+from promptdsl.foundation.source import door
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 
 _MARKUP = "&<>"
@@ -97,6 +98,7 @@ def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str
     return _JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+@door
 def decode(text: str) -> str:
     """Return the original of a value that was encoded in a prompt.
 
@@ -105,7 +107,12 @@ def decode(text: str) -> str:
     >>> from promptdsl import decode
     >>> decode("1 &lt; 2 &amp; 2 &lt; 3")
     '1 < 2 & 2 < 3'
+
+    Raises :class:`ContentError` for anything but a string.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        problem = f"decode() takes a string, not {type(text).__name__}"
+        raise ContentError(problem, fix="give it the text itself")
     return _REFERENCE.sub(_decoded_reference, text) if "&" in text else text
 
 

@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
-from promptdsl.foundation.errors import DataError, TargetError, nearest
+from promptdsl.foundation.errors import DataError, TargetError, is_one_of, nearest, shown
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.loss import Loss
@@ -123,11 +123,10 @@ def read_payload(payload: object, provider: ProviderName | str) -> Prompt:
     Raises :class:`TargetError` for an unknown provider, :class:`DataError` for a payload that
     cannot be read, with the index and the key that is wrong.
     """
-    target = TARGETS.get(str(provider))
-    if target is None:
-        fix = nearest(str(provider), TARGETS)
-        raise TargetError(f"unknown provider {provider!r}", fix=fix, at=(author(),))
+    if not is_one_of(provider, TARGETS):
+        problem = f"unknown provider {shown(provider)}"
+        raise TargetError(problem, fix=nearest(provider, TARGETS), at=(author(),))
     try:
-        return target.adapter.read(payload)
+        return TARGETS[provider].adapter.read(payload)
     except DataError as error:
         raise error.located(author()) from None

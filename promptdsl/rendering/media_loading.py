@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl.components.scope import detached
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import MediaError, OptionError
+from promptdsl.foundation.errors import MediaError, OptionError, shown
 from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, MediaBlock, ToolResultBlock
@@ -170,7 +170,7 @@ def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
     """Return the loading of a render; :class:`OptionError` for anything but a function."""
     if not callable(media_loader):
         fix = "write a function from an address to bytes"
-        raise OptionError(f"media_loader={media_loader!r}", fix=fix, at=(author(),))
+        raise OptionError(f"media_loader={shown(media_loader)}", fix=fix, at=(author(),))
     called = type(media_loader).__call__
     if not waits and (iscoroutinefunction(media_loader) or iscoroutinefunction(called)):
         problem = "this media_loader is asynchronous, and render() does not wait"

@@ -10,7 +10,7 @@ import attrs
 from promptdsl.components.block import finish
 from promptdsl.config.model_facts import ProviderName
 from promptdsl.config.transformation import Transformation
-from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
@@ -311,7 +311,7 @@ def _again(
     request: RenderRequest, stages: Stages, losses: tuple[Loss, ...], provider: str
 ) -> Rendered:
     """Return the result for another provider, from the same tree."""
-    template = request.template if provider == "chat_template" else None
+    template = request.template if is_one_of(provider, ("chat_template",)) else None
     loading = request.loading
     if loading is not None:
         loading = attrs.evolve(loading, waits=False, failed={}, wanted={})

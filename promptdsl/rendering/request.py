@@ -17,7 +17,14 @@ from promptdsl.config.transformation import (
     as_layer,
     resolve,
 )
-from promptdsl.foundation.errors import ConfigError, ContentError, OptionError, TargetError, nearest
+from promptdsl.foundation.errors import (
+    ConfigError,
+    ContentError,
+    OptionError,
+    TargetError,
+    nearest,
+    shown,
+)
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.loss import Loss
@@ -78,7 +85,7 @@ def refuse_arguments(
     """Raise :class:`OptionError` for an argument without a name, or with an unknown one."""
     name = function.__name__
     for value in surplus:
-        fix = f"name it: {name}(tree, model={value!r})"
+        fix = f"name it: {name}(tree, model={shown(value)})"
         if isinstance(value, Node):
             fix = f"write one Timeline: {name}(Timeline(...))"
         elif not isinstance(value, str):
@@ -116,7 +123,7 @@ def checked_request(
     asynchronous functions are awaited.
     """
     checked = None
-    if budget is not None or counter is not None or reserve != 0:
+    if budget is not None or counter is not None or type(reserve) is not int or reserve:
         from promptdsl.budget.budget import checked_budget
 
         checked = checked_budget(budget, reserve, counter)
@@ -124,9 +131,9 @@ def checked_request(
     if cache is not None:
         _check_one_of("cache", cache, ("auto",))
     if strict is not True and strict is not False:
-        raise OptionError(f"strict={strict!r}", fix="write True or False", at=(author(),))
+        raise OptionError(f"strict={shown(strict)}", fix="write True or False", at=(author(),))
     layer = None if transformation is None else as_layer(transformation, at=author())
-    roots = _folders(media_roots) if media_roots != () else ()
+    roots = () if media_roots is _NO_FOLDERS else _folders(media_roots)
     loading = None
     if media_loader is not None:
         from promptdsl.rendering.media_loading import checked_loading
@@ -158,26 +165,32 @@ def checked_request(
 
 
 def _check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise OptionError(f"{name}={value!r}", fix=nearest(str(value), known), at=(author(),))
+    if not isinstance(value, str) or value not in known:
+        raise OptionError(f"{name}={shown(value)}", fix=nearest(value, known), at=(author(),))
 
 
 def _checked_name(name: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and value):
         return value
-    fix = "write its name, a string" if value != "" else "write its name, or None for no target"
-    raise OptionError(f"{name}={value!r}", fix=fix, at=(author(),))
+    is_empty = isinstance(value, str)
+    fix = "write its name, or None for no target" if is_empty else "write its name, a string"
+    raise OptionError(f"{name}={shown(value)}", fix=fix, at=(author(),))
+
+
+_NO_FOLDERS: MediaRoots = ()
+"""The default, which is always the same object."""
 
 
 def _folders(media_roots: object) -> MediaRoots:
     """Return the folders in which files may be read; a string alone is one folder."""
     if isinstance(media_roots, str | os.PathLike):
         return (cast("str | os.PathLike[str]", media_roots),)
+    problem = f"media_roots={shown(media_roots)}"
     if isinstance(media_roots, Iterable):
         folders = tuple(cast("Iterable[object]", media_roots))
         if all(isinstance(folder, str | os.PathLike) for folder in folders):
             return cast("MediaRoots", folders)
-    raise OptionError(f"media_roots={media_roots!r}", fix="write a list of folders", at=(author(),))
+    raise OptionError(problem, fix="write a list of folders", at=(author(),))
 
 
 def facts_of(request: RenderRequest) -> ModelFacts:

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import attrs
 
-from promptdsl.foundation.errors import TemplateError
+from promptdsl.foundation.errors import TemplateError, shown
 from promptdsl.foundation.unicode import exact
 from promptdsl.templates.limits import MAX_SOURCE, over_limit
 from promptdsl.templates.names import check_name
@@ -37,7 +37,7 @@ class TemplateSource:
         path = os.fspath(template) if isinstance(template, os.PathLike) else None  # pyright: ignore[reportUnnecessaryIsInstance]
         if not isinstance(path, str) or "\0" in path:
             raise TemplateError(
-                f"a template is a name or a path, not {template!r:.60}",
+                f"a template is a name or a path, not {shown(template)}",
                 fix='write Template("name.md.j2"), or Template(Path("name.md.j2")) for a file',
             )
         return cls("path", exact(path))

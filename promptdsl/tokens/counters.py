@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from sys import maxsize
 from threading import Lock
 from types import MethodType
 from typing import Literal, cast
 
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.foundation.errors import OptionError, PromptError
+from promptdsl.foundation.errors import OptionError, PromptError, shown
 from promptdsl.foundation.source import author, door, end_traceback, note_caller
 from promptdsl.tokens.count import EXACT, Count, GivenCounter, Tokens, plain_text
 from promptdsl.tokens.encoder import ESTIMATING, REMEMBERED, Encoded, Encoder, Remembered, encoder
@@ -135,10 +136,10 @@ class GivenTokens(Tokens):
         return result
 
     def _checked(self, tokens: object) -> int:
-        if type(tokens) is int and tokens >= 0:
+        if type(tokens) is int and 0 <= tokens <= maxsize:
             return tokens
         is_number = isinstance(tokens, int | float | None)
-        result = repr(tokens) if is_number else f"a {type(tokens).__name__}"
+        result = shown(tokens) if is_number else f"a {type(tokens).__name__}"
         name = getattr(self._given, "__qualname__", type(self._given).__qualname__)
         raise OptionError(
             f"the counter {name} returned {result} for a text",
@@ -153,7 +154,7 @@ def given_tokens(given: GivenCounter) -> Tokens:
     counts = callable(given) or callable(getattr(given, "count", None))
     if not counts or isinstance(given, Sequence):
         raise OptionError(
-            f"counter={given!r} cannot count",
+            f"counter={shown(given)} cannot count",  # pyright: ignore[reportUnknownArgumentType]
             fix="give a function from a text to how many tokens it is, or the counter of a model: "
             'promptdsl.tokens.counter("gpt-5")',
             at=(author(),),
@@ -191,7 +192,7 @@ def counter(model: str | None = None) -> Tokens:
     :class:`TokenizerError` where the files of the encoding are missing.
     """
     if not (model is None or isinstance(model, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"model={model!r}", fix="give the name of a model", at=(author(),))
+        raise OptionError(f"model={shown(model)}", fix="give the name of a model", at=(author(),))
     return tokens_for(facts_for(model, None))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from promptdsl.foundation.errors import OptionError, TokenizerError, nearest
+from promptdsl.foundation.errors import OptionError, TokenizerError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author
 
@@ -192,10 +192,10 @@ def download(encoding: str) -> None:
     Raises :class:`TokenizerError` when a file cannot be fetched or kept, :class:`OptionError` for
     an unknown encoding.
     """
-    if encoding not in _known_names():
+    if not is_one_of(encoding, _known_names()):
         raise OptionError(
-            f"unknown encoding {encoding!r}",
-            fix=nearest(str(encoding), _known_names()),
+            f"unknown encoding {shown(encoding)}",
+            fix=nearest(encoding, _known_names()),
             at=(author(),),
         )
     try:

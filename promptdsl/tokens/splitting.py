@@ -1,7 +1,7 @@
 """Splitting a text by a delimiter, and into parts of no more than a number of tokens."""
 
 from promptdsl.config.models import facts_for
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, shown
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.tokens.count import GivenCounter
@@ -68,8 +68,8 @@ def _check_arguments(text: object, on: object, max_tokens: object) -> None:
             fix="say where to split, or how large a part may be",
         )
     if on is not None and (not isinstance(on, str) or not on):
-        raise OptionError(f"on={on!r}", fix="write the delimiter, a string, as on='---'")
+        raise OptionError(f"on={shown(on)}", fix="write the delimiter, a string, as on='---'")
     if max_tokens is not None and (type(max_tokens) is not int or max_tokens < 1):
         raise OptionError(
-            f"max_tokens={max_tokens!r}", fix="write how many tokens, a whole number above 0"
+            f"max_tokens={shown(max_tokens)}", fix="write how many tokens, a whole number above 0"
         )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from promptdsl.foundation.errors import is_one_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -47,7 +48,7 @@ def outline(root: Node) -> str:
                 depth += 1
             for item in node.items if node.form == "messages" else ():
                 role = item.get("role") if is_mapping(item) else None
-                name = f"{role if role in ROLES else 'message'} (recorded)"
+                name = f"{role if is_one_of(role, ROLES) else 'message'} (recorded)"
                 if isinstance(item, Message):
                     speaker = f" name={item.name}" if item.name else ""
                     blocks = "; ".join(map(_block, item.content))

@@ -269,7 +269,7 @@ def test_keywords_are_strings(write: Any) -> None:
     assert (lines_of(write, 0), True) == (error.at, "write" in error.fix)
 
 
-@pytest.mark.parametrize("detail", ["full", "", b"low"])
+@pytest.mark.parametrize("detail", ["full", "", 5])
 def test_the_detail_of_an_image_is_one_of_three(detail: Any) -> None:
     """Another detail is an error at its line that names the known ones."""
 

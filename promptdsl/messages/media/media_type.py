@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from promptdsl.foundation.errors import MediaError, OptionError, with_article
+from promptdsl.foundation.errors import MediaError, OptionError, shown, with_article
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MEDIA_KINDS, MediaKind
 
@@ -121,7 +121,7 @@ def spelled(declared: str | None, kind: MediaKind | None) -> str | None:
         return None
     fix = f'write it like media_type="{EXAMPLES[kind or "image"]}"'
     if not isinstance(declared, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"media_type={declared!r}", fix=fix)
+        raise OptionError(f"media_type={shown(declared)}", fix=fix)
     text = exact(declared)
     bare = text.partition(";")[0].strip().lower()
     if not _FORM.fullmatch(bare):
