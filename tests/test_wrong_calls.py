@@ -335,6 +335,7 @@ HOW = 'write a message as {"role": "user", "content": "..."}, or as Message("use
 IMAGE: Any = {"type": "image", "source": {"type": "file"}}
 FILE_ID = "did you mean 'file_id'?"
 RESULT: Any = {"type": "tool_result", "tool_use_id": "c", "content": ["a", IMAGE]}
+FAILED = {"code": "server_error", "message": "The model crashed."}
 data: Any = Message
 WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     "a role of another library": (
@@ -397,6 +398,11 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
         lambda: read_response({"choices": []}),
         "a response without choices",
         "read its error, if it has one",
+    ),
+    "a response that failed": (
+        lambda: read_response({"object": "response", "output": [], "error": FAILED}),
+        "the response failed: server_error: The model crashed.",
+        "the request failed: read reply['error']",
     ),
     "a reply that is a message": (
         lambda: read_response(Message("assistant", "Hi.")),

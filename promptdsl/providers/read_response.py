@@ -35,8 +35,8 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     >>> message.text, message.finish_reason
     ('Rain.', 'stop')
 
-    Raises :class:`DataError` for a reply that no provider sends, and for an answer that is not JSON
-    when ``structured`` asks for it.
+    Raises :class:`DataError` for a reply that no provider sends, for one that is an error without
+    an answer, and for an answer that is not JSON when ``structured`` asks for it.
     """
     try:
         entries = mapping(reply)

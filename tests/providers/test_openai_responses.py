@@ -1384,6 +1384,10 @@ ENDED: list[tuple[dict[str, Any], str | None]] = [
     ),
     (response(status="incomplete"), "incomplete"),
     (response(status="failed"), "failed"),
+    (
+        response(*ANSWERED, status="failed", error={"code": "server_error", "message": "-"}),
+        "failed",
+    ),
     (response(status=None), None),
 ]
 
@@ -1399,6 +1403,14 @@ def test_finish_reason(found: dict[str, Any], reason: str | None) -> None:
 def test_finish_reason_of_the_sdk(found: dict[str, Any], reason: str | None) -> None:
     """It is told of the SDK's own object, too."""
     assert reason == read_response(typed_response(found)).finish_reason
+
+
+@typed
+def test_a_failed_response_of_the_sdk() -> None:
+    """A response with an error and without output is an error that tells it."""
+    error = {"code": "server_error", "message": "The model crashed."}
+    with pytest.raises(DataError, match="failed: server_error: The model"):
+        read_response(typed_response(response(status="failed", error=error)))
 
 
 @typed

@@ -68,10 +68,15 @@ def read(data: object) -> Prompt:
 def read_response(data: object) -> Message:
     """Return the message of a response, with the reason for its end and its token counts.
 
-    Raises :class:`DataError` for any other object than a response of Responses.
+    Raises :class:`DataError` for any other object than a response of Responses, and for one that
+    has an error and no output: an empty answer would tell nothing of the error.
     """
     response = mapping(data)
     output = [*_read_items("output", "", entry(response, "output", list))]
+    error = mapping(response.get("error") or {})
+    if error and not output:
+        problem = f"the response failed: {error.get('code')}: {error.get('message')}"
+        raise DataError(problem, fix="read its error, and send the request again or change it")
     if other := next((item.role for item in output if item.role != "assistant"), None):
         raise DataError(f"a response is by the model, not a {other} message")
     blocks = _with_reasoning_ids([block for item in output for block in item.content])
