@@ -169,6 +169,8 @@ def _mapping_remedy(value: object) -> str:
         return "write Tool(name=..., description=..., input_schema=...), directly in the Timeline"
     if "choices" in value:
         return "write History([read_response(reply)]), directly in the Timeline"
+    if not value.keys().isdisjoint(("path", "url", "file_id", "media_type")):
+        return f'for an attachment write its type: {{"type": "document", ...}}; {JSON}'
     return ITEMS if value and {*map(type, value.values())} == {bool} else JSON
 
 

@@ -50,7 +50,8 @@ def block_from_dict(data: object) -> Block:
     """Return the block that a dictionary describes; a string is a text block, a block is itself.
 
     A type that this version does not know becomes an :class:`UnknownBlock`. A path or an address
-    needs no ``type`` where its media type or its extension tells one. Raises :class:`DataError` for
+    needs no ``type`` where its media type or its extension tells one. The ``filename`` of an
+    attachment is its title, unless it has one. Raises :class:`DataError` for
     any other dictionary without a ``type``, a key that is missing, two keys that contradict each
     other, and values that JSON cannot express.
 
@@ -265,7 +266,12 @@ def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
 
 
 def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Entries]:
-    """Remove the source of an attachment from its entries; return it and its unknown keys."""
+    """Remove the source of an attachment from its entries; return it and its unknown keys.
+
+    A ``filename`` becomes the title, unless there is one.
+    """
+    if "title" not in entries and isinstance(entries.get("filename"), str):
+        entries["title"] = entries.pop("filename")
     short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}
     if "source" not in entries and not short:
         problem = f"{with_article(repr(kind))} block needs 'source'"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    ContentError,
     Document,
     DocumentBlock,
     History,
@@ -189,6 +190,38 @@ def test_odd_titles_are_mended(title: str, file: str, title_sent: str | None) ->
     assert (file, title_sent) == sent
     assert [file != title, title_sent != title] == [len(x.losses) == 1 for x in (chat, claude)]
     assert {"hint"} == {loss.kind for loss in (*chat.losses, *claude.losses)}
+
+
+DATA = {"data": "JVBERi0=", "media_type": "application/pdf", "filename": "terms.pdf"}
+HOLDERS: dict[str, Any] = {
+    "of a component": lambda: User("See.", {"type": "document", **DATA}),
+    "recorded": lambda: History([Message("user", ["See.", {"type": "document", **DATA}])]),
+    "recorded, without a type": lambda: History([Message("user", ["See.", DATA])]),
+    "among files": lambda: History([{"role": "user", "content": "See.", "files": [DATA]}]),
+}
+
+
+@pytest.mark.parametrize("provider", PLACES)
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_the_name_in_data_is_sent(holder: str, provider: str) -> None:
+    """The ``filename`` of an attachment that is data is sent as a title is."""
+    tree = Timeline(HOLDERS[holder]())
+    sent = PLACES[provider](parts(tree, provider)[1])
+    assert ("terms" if provider == "bedrock" else "terms.pdf") == sent
+    assert () == render(tree, provider=provider).losses
+
+
+def test_a_name_beside_a_title() -> None:
+    """Of a title and a ``filename`` the title is sent, and the other is told."""
+    tree = User("See.", {"type": "document", "title": "Terms", **DATA})
+    assert "Terms" == parts(tree, "openai")[1]["file"]["filename"]
+    assert [("hint", "key 'filename'")] == losses_of(tree, provider="openai")
+
+
+def test_a_file_without_a_type_is_no_content() -> None:
+    """As content of a component data needs its type; the error says to write it."""
+    error = raised(ContentError, lambda: User("See.", DATA))
+    assert error.fix.startswith('for an attachment write its type: {"type": "document", ...}; ')
 
 
 @pytest.mark.parametrize("provider", PLACES)

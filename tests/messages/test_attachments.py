@@ -37,6 +37,7 @@ WEB = "https://e.org/"
         ({"path": "a.json"}, DocumentBlock(MediaSource("path", "a.json"))),
         ({"url": WEB + "a.mp4?t=1"}, VideoBlock(MediaSource("url", WEB + "a.mp4?t=1"))),
         ({"uri": "gs://b/a.jpg"}, ImageBlock(MediaSource("gcs", "gs://b/a.jpg"))),
+        ({"uri": "GS://b/a.jpg"}, ImageBlock(MediaSource("gcs", "GS://b/a.jpg"))),
         (
             {"url": WEB + "a", "media_type": "image/png"},
             ImageBlock(MediaSource("url", WEB + "a", "image/png")),
