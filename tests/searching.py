@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import engine
 
 EXAMPLES = {"fast": 15, "all": 70, "random": 100, "mutants": 15}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
@@ -12,7 +13,13 @@ EXAMPLES = {"fast": 15, "all": 70, "random": 100, "mutants": 15}
 Tried = TypeVar("Tried", bound=Callable[..., None])
 
 SEARCH = (Phase.explicit, Phase.generate)
-"""Nobody reads why a test failed on a mutant: no failure is made smaller, or explained."""
+PHASES = {"fast": (*SEARCH, Phase.shrink), "mutants": SEARCH}
+"""By profile, what a search does; the others do all of it.
+
+An explanation of a failure takes minutes where a prompt is large, and nobody reads one of a mutant.
+"""
+SHRINKING = 10
+"""The seconds in which a failing example is made smaller: hypothesis takes up to 300."""
 
 
 def register_profiles() -> None:
@@ -29,9 +36,10 @@ def register_profiles() -> None:
             max_examples=count,
             print_blob=name == "random",
             suppress_health_check=[HealthCheck.too_slow],
-            phases=SEARCH if name == "mutants" else tuple(Phase),
+            phases=PHASES.get(name, tuple(Phase)),
         )
     settings.load_profile("all")
+    engine.MAX_SHRINKING_SECONDS = SHRINKING  # hypothesis has no setting for it
 
 
 def examples(count: int, fast: int | None = None) -> settings:
