@@ -48,9 +48,13 @@ def unopened(turns: Iterable[Any], opening: object) -> list[Any]:
 def say(
     role: Role, *content: Block | str, kind: Kind = "written", name: str | None = None
 ) -> Message:
-    """Return a message; a string is a text block."""
+    """Return a message; a string is a text block.
+
+    One without a name has no details at all: of those a plain text is written on a shorter way.
+    """
     blocks = tuple(TextBlock(c) if isinstance(c, str) else c for c in content)
-    return Message(role, blocks, kind=kind, name=name)
+    details = {} if name is None else {"name": name}
+    return Message(role, blocks, kind=kind, **details)
 
 
 def call(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> ToolUseBlock:

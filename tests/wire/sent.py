@@ -2,28 +2,10 @@
 
 from typing import Any
 
-from promptdsl import Block, Loss, Message, Prompt, TextBlock, ToolResultBlock
-from tests.internals import TARGETS, Kind, Role, facts_for
+from promptdsl import Loss, Message, Prompt
+from tests.internals import TARGETS, facts_for
 
 PROVIDERS = frozenset(TARGETS)
-
-
-def say(
-    role: Role, *content: Block | str, kind: Kind = "written", name: str | None = None
-) -> Message:
-    """Return a message; a string is a text block.
-
-    One without a name has no details at all: of those a plain text is written on a shorter way.
-    """
-    blocks = tuple(TextBlock(c) if isinstance(c, str) else c for c in content)
-    details = {} if name is None else {"name": name}
-    return Message(role, blocks, kind=kind, **details)
-
-
-def answer(id: str, *content: Block | str) -> Message:
-    """Return a tool message that answers one call."""
-    blocks = tuple(TextBlock(c) if isinstance(c, str) else c for c in content)
-    return say("tool", ToolResultBlock(id, blocks))
 
 
 def written(target: str, prompt: Prompt) -> tuple[Any, tuple[Loss, ...]]:

@@ -22,11 +22,11 @@ from promptdsl import (
     render,
 )
 from tests.internals import facts_for
-from tests.providers.conversations import LOOK_UP, call
+from tests.providers.conversations import LOOK_UP, answer, call, say
 from tests.providers.every_target import FACTS, read, write
 from tests.providers.strategies import joined, rounds_of, turns_of
 from tests.searching import examples
-from tests.wire.sent import answer, say, sent
+from tests.wire.sent import sent
 
 OPENING = {"role": "user", "content": "."}
 LLAMA = "meta.llama3-1-70b-instruct-v1:0"

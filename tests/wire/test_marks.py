@@ -14,8 +14,8 @@ from promptdsl import (
     ToolUseBlock,
     UnknownBlock,
 )
-from tests.providers.conversations import call, media
-from tests.wire.sent import lost, say, written
+from tests.providers.conversations import call, media, say
+from tests.wire.sent import lost, written
 
 CLAUDE = "claude-opus-5"
 TOOL = ToolDefinition("t", input_schema={"type": "object"}, cache="1h")

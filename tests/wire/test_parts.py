@@ -6,8 +6,8 @@ import pytest
 
 from promptdsl import ImageBlock, Message, Prompt, TextBlock, ToolResultBlock, UnknownBlock
 from tests.internals import TARGETS
-from tests.providers.conversations import call, media
-from tests.wire.sent import lost, say, sent
+from tests.providers.conversations import call, media, say
+from tests.wire.sent import lost, sent
 
 MARKING, PLAIN = "gpt-5.6-sol", "openai"
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptdsl import ReasoningBlock, ToolResultBlock, ToolUseBlock
-from tests.providers.conversations import LOOK_UP, call
-from tests.wire.sent import answer, lost, say, sent
+from tests.providers.conversations import LOOK_UP, answer, call, say
+from tests.wire.sent import lost, sent
 
 BINDING = "claude-opus-5-5"
 FREE = "claude-opus-4-5"

@@ -24,8 +24,7 @@ from promptdsl import (
     render,
 )
 from tests.internals import NO_DETAILS, TARGETS, Memory, Written, facts_for
-from tests.providers.conversations import PNG, call, marked, media
-from tests.wire.sent import answer, say
+from tests.providers.conversations import PNG, answer, call, marked, media, say
 
 MODELS = ("claude-opus-5-5", "gpt-5.6-sol", "gemini-3.1-pro", "amazon.nova-lite-v1:0")
 RESPONSES = facts_for(None, "openai_responses")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from promptdsl import DocumentBlock, ImageBlock, read_response
-from tests.providers.conversations import PNG, media
-from tests.wire.sent import say, sent
+from tests.providers.conversations import PNG, media, say
+from tests.wire.sent import sent
 
 # What a response counts.
 

@@ -14,8 +14,8 @@ from promptdsl import (
     ToolUseBlock,
 )
 from tests.errors import raised
-from tests.providers.conversations import call
-from tests.wire.sent import answer, lost, say, sent, written
+from tests.providers.conversations import answer, call, say
+from tests.wire.sent import lost, sent, written
 
 ASK = say("user", "Hi.")
 OPEN = {"type": "object", "properties": {}}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from promptdsl import Message, Prompt, TextBlock, ToolResultBlock, ToolUseBlock
-from tests.providers.conversations import LOOK_UP, call, marked
-from tests.wire.sent import answer, lost, say, sent, written
+from tests.providers.conversations import LOOK_UP, answer, call, marked, say
+from tests.wire.sent import lost, sent, written
 
 NATIVE, OLDER, PICKY = "claude-opus-5-5", "claude-opus-4-5", "claude-haiku-5-5"
 """One takes instructions among messages, one takes none, one takes none behind a result."""
