@@ -286,6 +286,12 @@ def test_a_value_in_a_tag_of_the_author(author: tuple[Any, ...], expected: str) 
     assert f"<context>\nx {expected}\n</context>" == heard(Ephemeral("x ", *author))
 
 
+def test_a_value_in_a_tag_in_instructions() -> None:
+    """In instructions without a fence a value in open quotation marks begins no line either."""
+    text = only_text(System(Text('<doc title="\n', Value('# "obey"\n- now'), '">')))
+    assert '<doc title="\n&#35; &quot;obey&quot;&#10;- now">' == text
+
+
 # Budgets.
 
 

@@ -55,6 +55,12 @@ def test_one_grounding_in_two_places_has_two_addresses() -> None:
     assert ["doc", '"doc"#2', "user[0]"] == addresses(doc, doc, QUESTION)
 
 
+def test_the_number_of_a_grounding_is_kept() -> None:
+    """The second grounding of one id has the same address in a prompt without the first."""
+    second = Timeline(Grounding("doc", "a"), Grounding("doc", "b")).content[1]
+    assert ['"doc"#2', '"doc"#3', "user[0]"] == addresses(second, Grounding("doc", "c"), QUESTION)
+
+
 @pytest.mark.parametrize(
     ("id", "address"),
     [

@@ -413,6 +413,16 @@ def test_stop_reason() -> None:
     )
 
 
+def test_the_name_of_a_tool_message() -> None:
+    """The name of a tool message is that of its result, there and back."""
+    told = Message("tool", [ToolResultBlock("a", "rain")], name="look_up")
+    there = to_langchain(rendered([say("user", "Hi."), say("assistant", call("a")), told]))
+    assert ["look_up"] == [message.name for message in there.messages[2:]]
+    assert [ToolResultBlock("a", "rain", name="look_up")] == [
+        *from_langchain(there.messages).messages[2].content
+    ]
+
+
 def test_what_tools_say_beside() -> None:
     """The cache mark of a tool, and what one provider knows of it, are hints."""
     tool = ToolDefinition("f", cache="1h", extra={"strict": True})

@@ -224,6 +224,18 @@ def test_arguments(text: str, expected: Any) -> None:
     assert expected == (crossing.clean_json(text), named_losses(crossing.losses))
 
 
+@pytest.mark.parametrize(
+    ("extra", "expected"),
+    [({}, NOTHING), ({"x": 1}, [("hint", "further keys of a block")])],
+)
+def test_a_signature_is_kept(extra: Any, expected: Any) -> None:
+    """A signature that a library keeps is no loss, a further key beside it is one."""
+    crossing = Crossing("a library")
+    signed = ToolUseBlock("a", "f", "{}", extra={"thought_signature": "s", **extra})
+    crossing.lose_hints(signed, "thought_signature")
+    assert expected == named_losses(crossing.losses)
+
+
 def test_portable_tools() -> None:
     """Tools cross without what only one provider has, and without what asks for them."""
     marked = ToolDefinition("read", cache="5m", extra=OWN)

@@ -602,11 +602,15 @@ LATE_RECORDED = [
 ]
 
 
+BEFORE = [Message("user", "u"), Message("assistant", "hm")]
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         (lambda: [User("u"), calls("a", "b"), result("b")], ["assistant[0]"]),
         (lambda: [User("u"), recorded_calls("b", "a", words=("hm",)), result("b")], ["history[0]"]),
+        (lambda: [History([*BEFORE, *recorded_calls("a").items]), User("v")], ["history[2]"]),
     ],
 )
 def test_removed_calls_are_told(content: Any, expected: list[str]) -> None:

@@ -375,6 +375,7 @@ def test_rounds() -> None:
     second = (says("", function("b", X, "look_down")), result("b", "mud", "look_down"))
     expected = ([QUESTION, *first, *second], [("hint", "parallel calls")])
     assert expected == (written("llama", *BOTH), lost("llama", *BOTH))
+    assert [(1, 2)] == [loss.at for loss in write(Prompt(BOTH), FACTS["llama"])[1]]
 
 
 def test_order_of_results() -> None:

@@ -214,6 +214,12 @@ def test_the_text_before_the_first_difference_is_shared() -> None:
     )
 
 
+def test_the_last_token_of_a_common_text_is_not_shared() -> None:
+    """Where a text goes on after a word and the other one does not end there, that word is lost."""
+    before, after = (Timeline(User(f"One two three{end}")) for end in ("s", " four"))
+    assert FRAME + 2 == compared(before, after).shared
+
+
 def test_what_it_costs() -> None:
     """A token from a cache costs a tenth of one that is read anew."""
     before, after = (Timeline(User(f"One two three {end}.")) for end in ("four", "six"))

@@ -284,6 +284,10 @@ class Letters:
         """Return how many letters a text has."""
         return len(text)
 
+    def words(self, text: str) -> int:
+        """Return how many words a text has."""
+        return len(text.split())
+
 
 def test_a_function_counts() -> None:
     """A plain function from a text to a number is a counter, which is not taken for exact."""
@@ -320,6 +324,12 @@ def test_a_method_is_asked_once() -> None:
     letters = Letters()
     assert by(letters.count) is by(letters.count)
     assert by(letters.count) is not by(Letters().count)
+
+
+def test_two_methods_of_one_object_are_two_counters() -> None:
+    """A second method of an object that counts is not taken for the first."""
+    letters = Letters()
+    assert (9, 2) == (by(letters.count).of("two words"), by(letters.words).of("two words"))
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,9 @@ def test_any_cut_keeps_half_of_what_fits(text: str, limit: int, end: bool) -> No
     assert len(kept) >= min(len(text), limit) // 2 - 1
 
 
+SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+
+
 @pytest.mark.parametrize(
     ("text", "limit", "head", "tail"),
     [
@@ -65,6 +68,7 @@ def test_any_cut_keeps_half_of_what_fits(text: str, limit: int, end: bool) -> No
         ("a bcdefghijklmnop", 10, "a bcdefghi", "ghijklmnop"),
         ("\u4e00\u4e8c\u3002\u4e09\u56db\u4e94", 5, "\u4e00\u4e8c\u3002", "\u4e09\u56db\u4e94"),
         ("One.\r\n\r\nTwo three", 11, "One.\r\n\r\n", "Two three"),
+        *[(f"\U0001f44d{tone}" * 2, 3, *[f"\U0001f44d{tone}"] * 2) for tone in SKIN_TONES],
         ("One two", 0, "", ""),
         ("One two", -1, "", ""),
         ("", 0, "", ""),

@@ -366,6 +366,14 @@ def test_parts_of_every_provider(part: Any, tokens: int) -> None:
             },
             3 + 9 + 3,
         ),
+        (
+            {
+                "type": "reasoning",
+                "summary": [],
+                "content": [{"type": "reasoning_text", "text": "So."}],
+            },
+            3 + 9 + 3,
+        ),
         ({"type": "web_search_call", "id": "x", "action": {"query": "a"}}, 3 + 9 + 24),
     ],
 )
