@@ -602,7 +602,7 @@ LATE_RECORDED = [
 ]
 
 
-BEFORE = [Message("user", "u"), Message("assistant", "hm")]
+BEFORE = [Message("system", "s"), Message("user", "u")]
 
 
 @pytest.mark.parametrize(
