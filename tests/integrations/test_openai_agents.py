@@ -27,12 +27,11 @@ every_check = pytest.mark.parametrize(
 
 def test_a_conversation() -> None:
     """The input holds the whole conversation, its system message too."""
-    prompt = render(Timeline(System("Be brief."), User("Hi.")))
-    payload = render(
-        Timeline(System("Be brief."), User("Hi.")), provider="openai_responses"
-    ).payload()
-    bridged = to_openai_agents(prompt)
-    assert payload == {"input": bridged.messages}
+    bridged = to_openai_agents(render(Timeline(System("Be brief."), User("Hi."))))
+    assert bridged.messages == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi."},
+    ]
 
 
 def test_tools() -> None:
