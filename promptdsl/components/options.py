@@ -10,14 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_args
 from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component, retract
 from promptdsl.config.transformation import BodyEncoding
-from promptdsl.foundation.errors import (
-    LONGEST_SHOWN,
-    DataError,
-    OptionError,
-    is_one_of,
-    nearest,
-    shown,
-)
+from promptdsl.foundation.errors import DataError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import author, door, end_traceback
 from promptdsl.foundation.unicode import exact
@@ -29,6 +22,8 @@ Audience: TypeAlias = Literal["all", "model", "people"]
 BODY_ENCODINGS: tuple[BodyEncoding, ...] = get_args(BodyEncoding)
 AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
+LONGEST_ID = 60
+"""The most characters of the id that an error suggests for a text."""
 MOST_WORDS = 4
 """The most words of a title: a longer text was meant as content."""
 LARGEST: int = 10**int_info.str_digits_check_threshold
@@ -334,7 +329,7 @@ def _section_advice(value: object) -> str:
     from unicodedata import normalize
 
     text = str(value) if isinstance(value, str) or is_real(value) else ""
-    ascii_text = normalize("NFKD", text[:LONGEST_SHOWN]).encode("ascii", "ignore").decode()
+    ascii_text = normalize("NFKD", text[:LONGEST_ID]).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text).strip("_.-")
     if not slug:
         return 'it comes first: Section("rules", "...")'

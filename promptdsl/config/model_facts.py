@@ -237,7 +237,7 @@ def _fix(name: str, value: object) -> str | None:
     elif isinstance(value, list | tuple):
         kinds = cast("Sequence[object]", value)
         wrong = [kind for kind in kinds if not is_one_of(kind, _CHOICES[name])]
-        is_right, fix = not wrong, nearest(wrong[0] if wrong else "", _CHOICES[name])
+        is_right, fix = not wrong, nearest(next(iter(wrong), ""), _CHOICES[name])
     else:
         is_right, fix = False, f"write a tuple of these: {', '.join(_CHOICES[name])}"
     return None if is_right else fix

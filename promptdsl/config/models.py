@@ -20,14 +20,7 @@ from promptdsl.config.model_facts import (
     TokenFactors,
     checked_facts,
 )
-from promptdsl.foundation.errors import (
-    OptionError,
-    PromptError,
-    TargetError,
-    is_one_of,
-    nearest,
-    shown,
-)
+from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest, shown
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, door
 
@@ -315,7 +308,7 @@ def _change_entries(
 
 def _check_provider(provider: object) -> None:
     providers = _tables()["providers"]
-    if not is_one_of(provider, providers):
+    if not isinstance(provider, str) or provider not in providers:
         name = provider if isinstance(provider, str) else shown(provider)
         meant = _SUGGESTED.get(name.lower().replace("-", "_"))
         fix = f"did you mean {meant!r}?" if meant else nearest(name, providers)

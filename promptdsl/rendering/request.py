@@ -177,19 +177,18 @@ def _checked_name(name: str, value: object) -> str | None:
     raise OptionError(f"{name}={shown(value)}", fix=fix, at=(author(),))
 
 
-_NO_FOLDERS: MediaRoots = ()
-"""The default, which is always the same object."""
+_NO_FOLDERS: MediaRoots = ()  # the default, always the same object
 
 
 def _folders(media_roots: object) -> MediaRoots:
     """Return the folders in which files may be read; a string alone is one folder."""
     if isinstance(media_roots, str | os.PathLike):
         return (cast("str | os.PathLike[str]", media_roots),)
-    problem = f"media_roots={shown(media_roots)}"
     if isinstance(media_roots, Iterable):
         folders = tuple(cast("Iterable[object]", media_roots))
         if all(isinstance(folder, str | os.PathLike) for folder in folders):
             return cast("MediaRoots", folders)
+    problem = f"media_roots={shown(media_roots)}"  # pyright: ignore[reportUnknownArgumentType]
     raise OptionError(problem, fix="write a list of folders", at=(author(),))
 
 

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl.foundation.errors import TemplateError, nearest
+from promptdsl.foundation.errors import TemplateError, nearest, shown
 from promptdsl.foundation.frozen import frozen, is_list
 from promptdsl.foundation.labelled import Label
+from promptdsl.foundation.unicode import exact
 
 BLANKS = re.compile(r"[ \t]*")
 TYPES = "str, int, float, bool, date, list[...] of these, or one of A, B"
@@ -274,13 +275,9 @@ def _check(value: object, kind: Kind, place: str) -> None:
 
 def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
     """Return the error for a value that does not fit a type."""
-    match value:
-        case str():
-            shown = repr(str.__str__(value)[:60])
-        case None | bool():
-            shown = repr(value)
-        case _:
-            shown = type(value).__name__
+    said = type(value).__name__
+    if isinstance(value, str | bool | None):
+        said = shown(exact(value))
     fix = "give a value of that type"
     if isinstance(kind, tuple) and isinstance(value, str):
         fix = nearest(str.__str__(value), kind)
@@ -290,4 +287,4 @@ def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
         fix = "give its day: value.date()"
     elif kind is date and isinstance(value, str):
         fix = "give a datetime.date: date(2026, 1, 31)"
-    return TemplateError(f"{place} takes {written(kind)}, not {shown}", fix=fix)
+    return TemplateError(f"{place} takes {written(kind)}, not {said}", fix=fix)
