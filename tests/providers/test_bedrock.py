@@ -855,6 +855,10 @@ def test_documents(source: MediaSource, format: str) -> None:
             {"format": "jpeg", "source": {"s3Location": {"uri": "s3://bucket/a.jpg"}}},
         ),
         (
+            ImageBlock(media("s3", "S3://bucket/A.jpg")),
+            {"format": "jpeg", "source": {"s3Location": {"uri": "s3://bucket/A.jpg"}}},
+        ),
+        (
             VideoBlock(media("s3", "s3://bucket/a", "video/mp4")),
             {"format": "mp4", "source": {"s3Location": {"uri": "s3://bucket/a"}}},
         ),

@@ -105,11 +105,12 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
         return f"not one of the formats {', '.join(FORMATS[kind].values())}"
     # An address in S3 may name the owner of its bucket.
     if source.kind == "s3":
-        if len(source.value) > 1024 or not _S3.fullmatch(source.value):
+        address = source.value[:5].lower() + source.value[5:]
+        if len(address) > 1024 or not _S3.fullmatch(address):
             return "not an address in S3"
         owner = block.extra.get("bucketOwner")
         owned = {"bucketOwner": owner} if isinstance(owner, str) else {}
-        location: Param = {"s3Location": {"uri": source.value, **owned}}
+        location: Param = {"s3Location": {"uri": address, **owned}}
     else:
         data = base64_bytes(source.value)
         reason = _refusal_of(kind, data)
