@@ -11,13 +11,19 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
 
+def _said(description: str | None) -> str | None:
+    """Return a description; an empty one is none."""
+    return description or None
+
+
 @attrs.frozen
 class ToolDefinition:
     """A tool that a model may call: its name, its description, and the schema of its input.
 
-    ``input_schema`` is a JSON schema of type ``object``. ``cache`` is a cache mark after the tool.
-    ``extra`` are unchanged keys of ``origin``, the provider that the tool was read from. ``raw`` is
-    a tool that only ``origin`` has, such as a web search: it is sent only there, unchanged.
+    An empty description is none. ``input_schema`` is a JSON schema of type ``object``. ``cache`` is
+    a cache mark after the tool. ``extra`` are unchanged keys of ``origin``, the provider that the
+    tool was read from. ``raw`` is a tool that only ``origin`` has, such as a web search: it is sent
+    only there, unchanged.
 
     >>> from promptdsl import ToolDefinition
     >>> tool = ToolDefinition("find", "Find tea.", {"type": "object", "properties": {}})
@@ -26,7 +32,7 @@ class ToolDefinition:
     """
 
     name: str
-    description: str | None = None
+    description: str | None = attrs.field(default=None, converter=_said)
     input_schema: JsonObject = attrs.field(default=EMPTY, converter=frozen, hash=False)
     cache: Cache | None = None
     extra: JsonObject = attrs.field(default=EMPTY, converter=frozen, hash=False)
@@ -42,7 +48,7 @@ class ToolDefinition:
 
 @attrs.frozen
 class OutputSchema:
-    """The JSON schema of an answer, and its name.
+    """The JSON schema of an answer, and its name; an empty description is none.
 
     With ``strict`` the provider is asked to guarantee that the answer fits it exactly.
 
@@ -53,7 +59,7 @@ class OutputSchema:
 
     schema: JsonObject = attrs.field(converter=frozen, hash=False)
     name: str = "output"
-    description: str | None = None
+    description: str | None = attrs.field(default=None, converter=_said)
     strict: bool = True
     at: Position | Source | None = attrs.field(default=None, eq=False, repr=False)
 

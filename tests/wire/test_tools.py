@@ -444,7 +444,7 @@ def test_a_schema_that_is_too_deep(target: str) -> None:
         ),
         (
             OutputSchema(CLOSED, "x" * 64, ""),
-            {"name": "x" * 64, "description": "", "strict": True},
+            {"name": "x" * 64, "strict": True},
             [],
         ),
         (
@@ -515,3 +515,13 @@ def test_a_whole_form(target: str) -> None:
     output = OutputSchema({**CLOSED, "title": "\U0001f600"})
     assert [] == lost(target, ASK, output=output)
     assert "\U0001f600" in str(sent(target, ASK, output=output))
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_an_empty_description(target: str) -> None:
+    """An empty description of a tool or a form is none, in a payload that is read as well."""
+    said, unsaid = (
+        sent(target, ASK, tools=(tool(description=text),), output=OutputSchema(CLOSED, "a", text))
+        for text in ("", None)
+    )
+    assert unsaid == said
