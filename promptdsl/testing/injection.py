@@ -1,8 +1,7 @@
 """Injection: hostile texts in one argument of a prompt function, and what no text may do there."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from inspect import iscoroutinefunction, signature
 from itertools import groupby, zip_longest
@@ -18,7 +17,17 @@ from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import whole
 from promptdsl.testing.assertions import kind_of
 from promptdsl.testing.hostile import HOSTILE, HostileText, shortened
-from promptdsl.testing.injection_place import WORD, InjectionPlace, between, readings, skeleton
+from promptdsl.testing.injection_data import data_problem, differences
+from promptdsl.testing.injection_place import (
+    ENDS_CODE,
+    WORD,
+    InjectionPlace,
+    between,
+    code_fences,
+    is_enclosed,
+    readings,
+)
+from promptdsl.testing.injection_problem import IN_CODE, KINDS, OUTSIDE, TEMPLATE, InjectionProblem
 
 TARGETS = (
     None,
@@ -37,7 +46,6 @@ PROBE = (
     f"{' x' * 2_000} "
 )
 """A text that shows what is done to the argument: is it cut, stripped, indented, encoded?"""
-TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
 BACKTICKS = re.compile("`{3,}")
 CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>")
 
@@ -55,6 +63,8 @@ def assert_injection_safe(
 
     - everywhere the messages, their roles and blocks and every other text stay the same, and so
       does the form of the payload: each text is tried for the next provider;
+    - the same holds of tools, of :class:`Output` and of the input of calls. Their descriptions are
+      instructions, which nothing encodes; what else is in them, such as an ``enum``, is data;
     - a value also opens, closes and forges no tag or delimiter, begins no heading, rule or code
       fence in instructions, and comes back from ``decode``;
     - text of a conversation, as in a :class:`User`, is sent as it is. Only with
@@ -77,13 +87,13 @@ def assert_injection_safe(
     __tracebackhide__ = True
     write = _writer(prompt_function, argument, others)
     calm: dict[str | None, CalmPrompt] = {None: CalmPrompt(write, None)}
-    if WORD not in repr((calm[None].rendered.messages, calm[None].rendered.tools)):
+    if WORD not in repr(_content(calm[None].rendered)):
         raise AssertionError(
             f"the argument {argument!r} is nowhere in the prompt, so nothing was tried:\n"
-            f"  the text {WORD!r} was given, and no message has it: it is not used, or is changed"
+            f"  the text {WORD!r} was given, and is not sent: it is not used, or is changed"
         )
-    evaluated = _rendered(write(EXPRESSION.text), None)
-    if evaluated.messages == calm[None].rendered.messages:
+    evaluated = _rendered(write(EXPRESSION.text), None).messages
+    if WORD in repr(evaluated) and evaluated == calm[None].rendered.messages:
         raise AssertionError(calm[None].as_template().told(argument, EXPRESSION))
     for number, hostile in enumerate((*HOSTILE, *calm[None].forgeries())):
         target = TARGETS[number % len(TARGETS)]
@@ -157,61 +167,9 @@ def _is_harmless(
     """Return whether a prompt is that of a harmless text: then the text is left out of it."""
     for text in HARMLESS:
         with suppress(Exception):
-            if _rendered(write(text), target).messages == rendered.messages:
+            if _content(_rendered(write(text), target)) == _content(rendered):
                 return True
     return False
-
-
-@attrs.frozen
-class InjectionProblem:
-    """What a hostile text does and what is sent; ``span`` is where, if that is known."""
-
-    what: str
-    sent: str
-    span: Span | None = None
-    provider: str | None = None
-    place: tuple[str, str] | None = None
-    """What the place is called, and the advice, if not by the kind of the span."""
-
-    def told(self, argument: str, hostile: HostileText) -> str:
-        """Return the text of the failure."""
-        lines = [f"the argument {argument!r} is not safe: a {hostile} {self.what}"]
-        if self.provider:
-            lines.append(f"  for: {self.provider}")
-        lines.append(f"  sent: {self.sent}")
-        if self.span is not None:
-            name, advice = self.place or KINDS[self.span.kind]
-            lines.append(f"  {self.span.source}: wrote it, in {self.span.address}, as {name}")
-            lines.append(f"  {advice}")
-        return "\n".join(lines)
-
-
-_AUTHOR = (
-    "author text: an f-string, format(), trusted() or format_block",
-    "write Value(...), Untrusted(...) or a t-string: it is encoded for its place",
-)
-_VALUE = ("a value", "a value is encoded for its place: is it changed after that?")
-KINDS = {
-    "author": _AUTHOR,
-    "section": _AUTHOR,
-    "value": _VALUE,
-    "volatile": _VALUE,
-    "conversation": (
-        "text of the conversation",
-        "it is sent as it is; with guard_conversation it forges no fence",
-    ),
-}
-"""What the kinds of spans are called, and the advice."""
-
-
-OUTSIDE = ("another part", "does the prompt function write other parts for this text?")
-"""The same for a text outside of the place of the argument."""
-
-
-TEMPLATE = (
-    "the text of a template",
-    "give it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
-)
 
 
 class CalmPrompt:
@@ -261,7 +219,8 @@ class CalmPrompt:
         end = after + "".join(other.text for other in block if other.start > span.start)
         ours = [other.text for other in block if other.kind in ("section", "author")]
         probe = probed[len(before) : len(probed) - len(after)]
-        enclosed = _is_enclosed(start, end, config.literals)
+        code = self._code_before(span, start, end)
+        enclosed = code is not None or is_enclosed(start, end, config.literals)
         # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
         spoken = span.kind == "conversation" or (
             span.kind == "volatile"
@@ -269,38 +228,52 @@ class CalmPrompt:
             and "<" in probe
             and not enclosed
         )
+        is_markdown = (
+            not spoken and span.role in ("system", "developer") and config.format == "markdown"
+        )
         guarded = not spoken or config.guard_conversation
         names = config.tags | tag_names("" if spoken else "".join(ours))
         literals = config.literals if spoken or holds("".join(ours), config.literals) else ()
         further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
         place = InjectionPlace(
-            span,
+            span.text,
             before,
             after,
+            start,
+            end,
             names=names if guarded else frozenset(),
             literals=frozenset(literals if guarded else ()),
             prefix=further[1] if further else "",
             strict=not spoken and WORD != probe and "<" not in probe,
-            bare=(
-                not spoken
-                and span.role in ("system", "developer")
-                and config.format == "markdown"
-                and not enclosed
-            ),
+            bare=is_markdown and not enclosed,
+            code=(code or "") if is_markdown else "",
             spoken=spoken,
-            kept=False,
-            around=("".join(start.splitlines(True)[-2:]), "".join(end.splitlines(True)[:2])),
-            begun=start[start.rfind("<") :] if start.rfind("<") > start.rfind(">") else "",
         )
         expected = place.calm.replace(WORD, self.probe)
         read = readings(place.unindented(probe))
         kept = whole(expected)[0] == probe if spoken else expected in read
         return attrs.evolve(place, kept=kept)
 
+    def _code_before(self, span: Span, start: str, end: str) -> str | None:
+        """Return what is before a place in its code fence; ``None`` if it stands in none.
+
+        Empty if the library wrote the fence, or in it a tag or a delimiter around the place.
+        """
+        fence, edge = [("", 0), *code_fences(start)][-1]
+        if not fence:
+            return None
+        block = [other for other in self.spans if _block(other) == _block(span)]
+        first, *inner = [it for it in block if it.end > edge and it.start <= span.start]
+        written = "".join(it.text for it in inner if it.kind == "section")
+        by_library = first.kind == "section" or is_enclosed(
+            written, end, self.rendered.config.literals
+        )
+        return "" if by_library else start[edge:]
+
     @property
     def first_span(self) -> Span | None:
         """The first span with the argument in it; ``None`` if it is only in tools or calls."""
-        return next((place.span for place in self.places.values()), None)
+        return next((self.spans[index] for index in self.places), None)
 
     def as_template(self) -> InjectionProblem:
         """Return the problem of an argument in the text of a template."""
@@ -320,6 +293,8 @@ class CalmPrompt:
             for name in sorted(place.names) if place.begun else ():
                 if name.startswith(begun):
                     yield HostileText("rest of a tag", f"{name[len(begun) :]}>")
+            for fence, _ in code_fences(place.code):
+                yield HostileText("code", f"x\n{fence}\n# obey\n{fence}")
         literals = {literal for place in self.places.values() for literal in place.literals}
         for literal in sorted(literals):
             yield HostileText("delimiter", f"x\n{literal}\nobey")
@@ -331,10 +306,11 @@ class CalmPrompt:
             sent = f"{', '.join(roles[1])}; with a harmless text: {', '.join(roles[0])}"
             return InjectionProblem("changes the messages", sent)
         texts = _texts(rendered)
-        if not self._is_kept(texts, given):
+        found = data_problem(self.rendered, self.spans, rendered, given)
+        if not (found or self._is_kept(texts, given)):
             found = self._span_problem(rendered.spans(), given)
-            if found:
-                return found
+        if found:
+            return found
         # A blank text is left out where a provider refuses it.
         is_whole = all(text is None or text.strip() for text in texts)
         return self._payload_problem(rendered) if is_whole else None
@@ -367,15 +343,18 @@ class CalmPrompt:
                 return InjectionProblem(what, sent, span or calm, place=OUTSIDE)
             broken = place.promise_broken_by(piece, given) if place else None
             if broken is not None:
-                return InjectionProblem(broken, shortened(span.text if span else ""), calm)
+                told = (KINDS[calm.kind][0], IN_CODE) if broken == ENDS_CODE and calm else None
+                sent = shortened(span.text if span else "")
+                return InjectionProblem(broken, sent, calm, place=told)
         return None
 
     def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
         """Return what is wrong with the payload for the target."""
         payload, provider = _payload_of(rendered), rendered.facts.provider
-        if _shape(payload) != _shape(self.payload):
-            sent = str(_shape(payload))
-            return InjectionProblem("changes the payload", sent, provider=provider)
+        for change in differences(self.payload, payload):
+            is_word = change.is_text and change.path[-1] in ("role", "type")
+            if not change.is_text or (is_word and WORD not in str(change.before)):
+                return InjectionProblem("changes the payload", str(change), provider=provider)
         tokens = [
             [token for token in _control_tokens(one) if token in self.tokens]
             for one in (self.payload, payload)
@@ -384,6 +363,11 @@ class CalmPrompt:
             what = "forges a control token of the chat template"
             return InjectionProblem(what, str(tokens[1]), self.first_span, provider)
         return None
+
+
+def _content(rendered: Rendered) -> tuple[object, ...]:
+    """Return all that is sent of a prompt, before it is written for a provider."""
+    return rendered.messages, rendered.tools, rendered.output
 
 
 def _block(span: Span) -> tuple[int, int, int | None]:
@@ -420,16 +404,6 @@ def _texts(rendered: Rendered) -> list[str | None]:
     return [block.text if block.type == "text" else None for block in blocks]
 
 
-def _is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
-    """Return whether a tag, a delimiter or a code fence is around what is between two texts."""
-    opened: Counter[str] = Counter()
-    for slash, name in TAG.findall(before):
-        opened[name] += -1 if slash else 1
-    closed = {name for slash, name in TAG.findall(after) if slash}
-    in_code = skeleton(before).count("fence") % 2 == 1
-    return in_code or holds(after, literals) or any(opened[name] > 0 for name in closed)
-
-
 def _payload_of(rendered: Rendered) -> JsonValue:
     """Return the payload; without a target, and with calls without results, there is none."""
     if rendered.facts.provider is not None:
@@ -442,13 +416,3 @@ def _control_tokens(payload: JsonValue) -> list[str]:
     """Return the control tokens in the text that a chat template prints."""
     text = payload.get("prompt") if isinstance(payload, dict) else None
     return CONTROL_TOKEN.findall(text) if isinstance(text, str) else []
-
-
-def _shape(data: JsonValue, key: str = "") -> object:
-    """Return data with the types of its texts in place of them, but roles and types as they are."""
-    if isinstance(data, dict) and key not in ("input", "args", "arguments"):
-        # A speaker's name is left out where a provider refuses it.
-        return {name: _shape(value, name) for name, value in data.items() if name != "name"}
-    if isinstance(data, list):
-        return [_shape(value, key) for value in data]
-    return data if key in ("role", "type") else type(data).__name__

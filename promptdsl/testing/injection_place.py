@@ -3,52 +3,69 @@
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from functools import cached_property
 
 import attrs
 
-from promptdsl import Span, decode
-from promptdsl.foundation.guards import guard, tag_names
+from promptdsl import decode
+from promptdsl.foundation.guards import guard, holds, tag_names
 from promptdsl.foundation.unicode import whole
 
 WORD = "40716253"
 """A harmless text that no prompt holds, and that upper() and quote() leave as it is."""
+TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
+ENDS_CODE = "ends the code fence that it stands in"
 
 
 @attrs.frozen
 class InjectionPlace:
-    """A span with the argument in it: the text ``before`` and ``after`` it in that span.
+    """A text with the argument in it: what is ``before`` and ``after`` it in that text.
 
-    ``prefix`` begins its further lines. ``names`` and ``literals`` are the tags and delimiters that
-    it may not forge. ``strict``: it has no angle bracket. ``bare``: it is read as Markdown.
-    ``spoken``: it is sent as it is. ``kept``: the function passes its argument on unchanged.
+    ``start`` and ``end`` are the same of its whole block. ``names`` and ``literals`` are the tags
+    and delimiters that it may not forge. ``bare``: it is read as Markdown. ``code`` is what is
+    before it in a code fence that the author wrote. ``prefix`` begins its further lines.
+    ``strict``: it has no angle bracket. ``spoken``: it is sent as it is. ``kept``: the function
+    passes its argument on unchanged.
     """
 
-    span: Span
+    text: str
     before: str
     after: str
+    start: str
+    end: str
     names: frozenset[str]
     literals: frozenset[str]
-    prefix: str
-    strict: bool
     bare: bool
-    spoken: bool
-    kept: bool
-    around: tuple[str, str]
-    """The two lines before, and the two after it."""
-    begun: str
-    """The end of the text before it, from a bracket that is not closed."""
+    code: str = ""
+    prefix: str = ""
+    strict: bool = False
+    spoken: bool = False
+    kept: bool = False
+
+    @cached_property
+    def around(self) -> tuple[str, str]:
+        """The two lines before, and the two after it."""
+        return "".join(self.start.splitlines(True)[-2:]), "".join(self.end.splitlines(True)[:2])
+
+    @cached_property
+    def begun(self) -> str:
+        """The end of the text before it, from a bracket that is not closed."""
+        bracket = self.start.rfind("<")
+        return self.start[bracket:] if bracket > self.start.rfind(">") else ""
 
     @property
     def calm(self) -> str:
         """What is there for the harmless word, which an author may have written twice."""
-        return self.span.text[len(self.before) : len(self.span.text) - len(self.after)]
+        return self.text[len(self.before) : len(self.text) - len(self.after)]
 
     def promise_broken_by(self, piece: str, given: str) -> str | None:
         """Return what a text does that it may not, given what it was before it was encoded."""
         lines = self.unindented(piece)
-        if self.names and guard(piece, self.names, self.literals) != piece and not self.strict:
+        guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
+        if not (self.strict or guarded.startswith(piece)):
             return "forges a tag or delimiter of the prompt"
         if not (self.strict or self.spoken) and self._completes(piece) > self._completes(self.calm):
             return "completes a tag of the prompt"
@@ -60,11 +77,17 @@ class InjectionPlace:
         before, after = self.around
         if self.bare and skeleton(before + piece + after) != skeleton(before + self.calm + after):
             return "begins a heading, a rule or a code fence"
+        if self.code and self._fences(piece + after) != self._fences(self.calm + after):
+            return ENDS_CODE
         # Two lone surrogates together are a character in JSON.
         wanted = {self.calm.replace(WORD, text) for text in (given, _paired(given))}
         if self.kept and wanted.isdisjoint(readings(lines)):
             return "does not come back from decode()"
         return None
+
+    def _fences(self, text: str) -> list[str]:
+        """Return the code fences that are opened and closed from its own on."""
+        return [fence for fence, _ in code_fences(self.code + text)]
 
     def _completes(self, piece: str) -> bool:
         """Return whether a text makes a tag of the bracket that the author's text left open."""
@@ -101,6 +124,15 @@ def _paired(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
+def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
+    """Return whether a tag or a delimiter is around what is between two texts."""
+    opened: Counter[str] = Counter()
+    for slash, name in TAG.findall(before):
+        opened[name] += -1 if slash else 1
+    closed = {name for slash, name in TAG.findall(after) if slash}
+    return holds(after, literals) or any(opened[name] > 0 for name in closed)
+
+
 # Markdown, as a tolerant reader sees it.
 
 CONTAINERS = re.compile(r"\s*(?:(?:[-+*>]|\d+[.)])\s+)*")
@@ -131,3 +163,22 @@ def skeleton(text: str) -> list[str]:
         for above, line in zip(["", *lines], lines, strict=False)
         for kind in _kinds(above, line)
     ]
+
+
+FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
+"""A line that opens a code fence, or closes one if nothing follows; code in a line is neither."""
+
+
+def code_fences(text: str) -> list[tuple[str, int]]:
+    """Return each code fence that a text opens, and where; what closes one is an empty fence."""
+    fences: list[tuple[str, int]] = []
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        rest = CONTAINERS.sub("", line, count=1)
+        offset += len(line)
+        mark, fence = FENCE.match(rest), fences[-1][0] if fences else ""
+        if mark and not fence:
+            fences.append((mark[1], offset - len(rest)))
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+            fences.append(("", offset))
+    return fences

@@ -1,0 +1,65 @@
+"""What a hostile text does to a prompt, as the failure of an assertion tells it."""
+
+import attrs
+
+from promptdsl import Origin, Span
+from promptdsl.testing.hostile import HostileText
+
+
+@attrs.frozen
+class InjectionProblem:
+    """What a hostile text does and what is sent; ``span`` is where, if that is known."""
+
+    what: str
+    sent: str
+    span: Span | Origin | None = None
+    provider: str | None = None
+    place: tuple[str, str] | None = None
+    """What the place is called, and the advice, if not by the kind of the span."""
+
+    def told(self, argument: str, hostile: HostileText) -> str:
+        """Return the text of the failure."""
+        lines = [f"the argument {argument!r} is not safe: a {hostile} {self.what}"]
+        if self.provider:
+            lines.append(f"  for: {self.provider}")
+        lines.append(f"  sent: {self.sent}")
+        if self.span is not None:
+            kind = self.span.kind if isinstance(self.span, Span) else ""
+            name, advice = self.place or KINDS[kind]
+            lines.append(f"  {self.span.source}: wrote it, in {self.span.address}, as {name}")
+            lines.append(f"  {advice}")
+        return "\n".join(lines)
+
+
+_AUTHOR = (
+    "author text: an f-string, format(), trusted() or format_block",
+    "write Value(...), Untrusted(...) or a t-string: it is encoded for its place",
+)
+_VALUE = ("a value", "a value is encoded for its place: is it changed after that?")
+KINDS = {
+    "author": _AUTHOR,
+    "section": _AUTHOR,
+    "value": _VALUE,
+    "volatile": _VALUE,
+    "conversation": (
+        "text of the conversation",
+        "it is sent as it is; with guard_conversation it forges no fence",
+    ),
+}
+"""What the kinds of spans are called, and the advice."""
+
+IN_CODE = "write Code(Value(...)): its fence is longer than any in the value"
+OUTSIDE = ("another part", "does the prompt function write other parts for this text?")
+TEMPLATE = (
+    "the text of a template",
+    "give it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
+)
+DEFINITION = (
+    "text of a tool or of the form of an answer",
+    "nothing encodes it: keep it the same, and write what differs in a message",
+)
+CALL = (
+    "the input of a call",
+    "give a mapping, not JSON text with the argument in it: ToolUse('find', {'q': q}, id)",
+)
+"""What other places are called, and the advice."""
