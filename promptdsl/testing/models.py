@@ -1,11 +1,14 @@
 """The mark ``prompt_models``: the models, and the budgets, that the prompts of a test are for."""
 
+import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, Literal, NamedTuple
 
 import pytest
 
-from promptdsl import Rendered, Source, render
+from promptdsl import PromptError, Rendered, Source, arender, render
 from promptdsl.foundation.errors import OptionError
 
 __tracebackhide__ = True  # of the lines of a failure, pytest shows those of the author
@@ -23,13 +26,32 @@ class PromptModel(NamedTuple):
 
     def rendered(self, prompt: Any) -> Rendered:  # Any: whatever render() takes
         """Return a prompt for this model; :class:`OptionError` if nothing is known of it."""
-        rendered = render(prompt, model=self.name, budget=self.budget)
+        rendered = rendered_here(prompt, model=self.name, budget=self.budget)
         if rendered.facts.known:
             return rendered
         hints = [loss.why for loss in rendered.losses if loss.what == f"model {self.name!r}"]
         advice = hints[0].rpartition(": ")[2] if hints else "register it: register_model(...)"
         problem = f"{MARK} names {self.name!r}, a model that nothing is known of"
         raise OptionError(problem, fix=advice, at=(self.at,))
+
+
+def rendered_here(prompt: Any, **options: Any) -> Rendered:  # Any: whatever render() takes
+    """Return a rendered prompt, with its asynchronous parts awaited.
+
+    They have an event loop of their own: a thread runs it where one is running already.
+    """
+    try:
+        return render(prompt, **options)
+    except PromptError as error:
+        if "await arender(" not in error.fix:
+            raise
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(arender(prompt, **options))
+    with ThreadPoolExecutor(1) as thread:
+        run = copy_context().run
+        return thread.submit(run, asyncio.run, arender(prompt, **options)).result()
 
 
 def models_of(test: pytest.Item) -> tuple[PromptModel, ...]:

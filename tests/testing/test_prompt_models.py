@@ -234,6 +234,34 @@ def test_a_wrong_mark_is_an_error(project: Project, arguments: str, told: str) -
     assert project.files() == {}
 
 
+ASYNC = """
+import asyncio
+
+async def weather(context):
+    await asyncio.sleep(0)
+    return "sunny"
+
+@pytest.mark.prompt_models("gpt-5")
+def test_alone(prompt_snapshot):
+    prompt_snapshot(Timeline(System(Lazy(weather)), User("Hi."), Event(UserAction("x"))))
+
+@pytest.mark.prompt_models("gpt-5")
+def test_in_a_loop(prompt_snapshot):
+    async def run():
+        test_alone(prompt_snapshot)
+    asyncio.run(run())
+"""
+
+
+def test_an_asynchronous_part(project: Project) -> None:
+    """A prompt with an asynchronous ``Lazy`` is rendered for each model, in a coroutine too."""
+    project.write(test_a=ASYNC)
+    project.update()
+    files = project.files()
+    assert [False, True, False, True] == [b"sunny" in file for file in files.values()]
+    assert "4 snapshots passed.\n2 passed" == summary(project.run())
+
+
 def test_a_prompt_that_is_rendered_already_is_an_error(project: Project) -> None:
     """It is for one model, or for none: the mark names others."""
     mark, call = '@pytest.mark.prompt_models("gpt-5")', 'render(User("Hi"))'
