@@ -53,11 +53,10 @@ class PromptExtension(SingleFileSnapshotExtension):
     def discover_snapshots(
         self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
     ) -> SnapshotCollections:
-        """Return the files beside a test; at the end of a run without those that it needs."""
+        """Return the files of a run; at its end without those that it needs."""
         run = run_of(test_location.item.config)
-        folder = Path(self.discovery_dirname(test_location=test_location))
         found = SnapshotCollections()
-        for path in sorted(folder.glob(f"*/*{self.ending}.{self.file_extension}")):
+        for path in run.files(f"{self.ending}.{self.file_extension}"):
             if run.may_be_unused(path):
                 found.add(self.read_snapshot_collection(snapshot_location=str(path)))
         return found

@@ -53,15 +53,25 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Tell the run of the tests with the fixture, all of a file, before some are selected."""
+    """Tell the run of folders with snapshots, and of all tests of a file, selected or not."""
     report = yield
-    known = isinstance(collector, (pytest.Module, pytest.Class))
-    if known and collector.config.pluginmanager.hasplugin("syrupy"):
-        nodes = report.result or []
-        if any("prompt_snapshot" in _fixtures(it) for it in nodes) or _has_prompts(collector):
+    config, path = collector.config, collector.path
+    if not config.pluginmanager.hasplugin("syrupy"):
+        return report
+    if isinstance(collector, pytest.Directory):
+        if any((path / config.option.snapshot_dirname).glob("*/*.prompt.txt")):
             from promptdsl.testing.run import run_of
 
-            run = run_of(collector.config)
+            run_of(config).collected_folder(collector)
+    elif isinstance(collector, (pytest.Module, pytest.Class)):
+        nodes = report.result or []
+        stored = path.parent / config.option.snapshot_dirname / path.stem
+        # The last test of the file with the fixture may be gone.
+        has_prompts = any(stored.glob("*.prompt.txt"))
+        if has_prompts or any("prompt_snapshot" in _fixtures(it) for it in nodes):
+            from promptdsl.testing.run import run_of
+
+            run = run_of(config)
             if report.passed:
                 run.collected(collector, nodes)
             else:
@@ -105,9 +115,3 @@ def prompt_snapshot(
 
 def _fixtures(node: pytest.Item | pytest.Collector) -> Sequence[str]:
     return getattr(node, "fixturenames", ())
-
-
-def _has_prompts(collector: pytest.Collector) -> bool:
-    """Tell whether there are snapshots of a file: its last test with the fixture may be gone."""
-    folder = collector.path.parent / collector.config.option.snapshot_dirname
-    return any((folder / collector.path.stem).glob("*.prompt.txt"))

@@ -1,17 +1,22 @@
 """What a run of pytest knows of the tests with snapshots: which there are, and which passed."""
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
-from promptdsl.testing.names import name_of, stem_of, stems_in
+from promptdsl.testing.names import name_of, path_from, stem_of, stems_in
 
 RUN = "promptdsl-run"
 """The name of the plug-in below, and of what a worker of xdist tells its controller."""
 REPORT = "promptdsl-report"
 """The same for the report of the run."""
+UNCALLED = (
+    "the test takes prompt_snapshot, but does not call it\n"
+    "  write prompt_snapshot(prompt), or take the argument out"
+)
 
 
 class PromptRun:
@@ -27,6 +32,7 @@ class PromptRun:
         self._not_alone: set[str] = set()
         self._collected: set[Path] = set()
         self._not_collected: set[Path] = set()
+        self._folders: set[Path] = set()
         self._passed: set[str] = set()
         self._failed: set[str] = set()
         self._at_end = False
@@ -41,6 +47,12 @@ class PromptRun:
         tests = self._tests.setdefault(folder_of(collector), {})
         tests.update({self.stem(it): it.nodeid for it in nodes if isinstance(it, pytest.Item)})
 
+    def collected_folder(self, folder: pytest.Directory) -> None:
+        """Note a folder that is collected as a whole: the tests of its snapshots may be gone."""
+        named = any(folder.session.isinitpath(node.path) for node in folder.listchain())
+        if named and not getattr(self._config.option, "lf", False):
+            self._folders.add(folder.path)
+
     def not_collected(self, collector: pytest.Collector) -> None:
         """Note a file that could not be read, or was skipped: its tests are not known."""
         self._not_collected.add(folder_of(collector))
@@ -48,6 +60,10 @@ class PromptRun:
     def uses(self, item: pytest.Item) -> None:
         """Note a test that asked for the fixture by its name, when it ran."""
         self._tests.setdefault(folder_of(item), {}).setdefault(self.stem(item), item.nodeid)
+
+    def pytest_deselected(self) -> None:
+        """In a run of some tests, look for no snapshots but those beside them."""
+        self._folders.clear()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the files with tests that are to run."""
@@ -61,7 +77,9 @@ class PromptRun:
     def is_orphan(self, path: Path) -> bool:
         """Tell whether a file belongs to no test: those of its file of tests are known."""
         folder = path.parent.parent.parent / path.parent.name
-        known = folder in {*self._tests, *self._collected} or not folder.with_suffix(".py").exists()
+        known = folder in {*self._tests, *self._collected} or not any(
+            file.stem == folder.name for file in folder.parent.iterdir() if file.is_file()
+        )
         return known and folder not in self._not_collected and self._test_of(path) is None
 
     def may_be_unused(self, path: Path) -> bool:
@@ -73,13 +91,15 @@ class PromptRun:
 
     def unused(self) -> list[Path]:
         """Return the snapshots of prompts that may be unused, at the end of the run."""
-        files = (path for path in self._files() if path.name.endswith(".prompt.txt"))
+        files = self.files(".prompt.txt")
         return [path for path in files if self._at_end and self.may_be_unused(path)]
 
-    def _files(self) -> list[Path]:
+    def files(self, ending: str) -> list[Path]:
+        """Return the files in the folders of this run whose names end so, in their order."""
         name = self._config.option.snapshot_dirname
-        folders = {it.parent / name for it in (*self._tests, *self._not_collected)}
-        return [path for folder in folders for path in folder.glob("*/*.*")]
+        beside = {test.parent for test in (*self._tests, *self._not_collected)}
+        folders = {folder / name for folder in beside | self._folders}
+        return sorted(path for folder in folders for path in folder.glob(f"*/*{ending}"))
 
     def has_passed(self, nodeid: str) -> bool:
         """Tell whether a test passed, each time that it ran."""
@@ -89,6 +109,19 @@ class PromptRun:
         tests = self._tests.get(path.parent.parent.parent / path.parent.name, {})
         stem = path.name.removesuffix(".prompt.txt").removesuffix(".payload.json")
         return next((tests[it] for it in stems_in(stem) if it in tests), None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Fail a test that passed, and has the fixture as an argument, but did not call it."""
+        yield
+        snapshot = getattr(item, "funcargs", {}).get("prompt_snapshot")
+        if getattr(snapshot, "was_called", True) or item.get_closest_marker("xfail"):
+            return
+        function: Callable[..., object] | None = getattr(item, "function", None)
+        if function is not None and "prompt_snapshot" in signature(function).parameters:
+            file, line, _ = item.reportinfo()
+            at = f"{path_from(self._config.rootpath, Path(file))}:{(line or 0) + 1}"
+            pytest.fail(f"{at}: {UNCALLED}", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -108,7 +141,7 @@ class PromptRun:
         self._at_end = True
         getattr(self._config, "workeroutput", {})[RUN] = True
         name_unused(self._config)
-        needed = [path for path in self._files() if not self.may_be_unused(path)]
+        needed = [path for path in self.files(".*") if not self.may_be_unused(path)]
         self._config.option.ignore_file_extensions += {path.suffix[1:] for path in needed}
         return (yield)
 

@@ -7,11 +7,11 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
-from promptdsl import Rendered, render
+from promptdsl import Rendered, User, render
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
 from promptdsl.foundation.source import author
 
@@ -41,7 +41,7 @@ from promptdsl.testing.extension import (
     PromptLocation,
     lines_of,
 )
-from promptdsl.testing.models import models_of, refuse_rendered
+from promptdsl.testing.models import models_of, refuse_rendered, rendered_here
 from promptdsl.testing.names import model_suffix, path_from, suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
 from promptdsl.testing.run import REPORT, run_of
@@ -193,6 +193,8 @@ class PromptSnapshot:
         self._files = files
         self._scrubbers = scrubbers
         self._calls = 0
+        self.was_called = False
+        _load()
 
     def __repr__(self) -> str:
         """Return the name of the test: pytest shows it above a failure."""
@@ -212,6 +214,7 @@ class PromptSnapshot:
         with a file for what differs. ``name`` tells the prompts of one test apart; without one the
         second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
         """
+        self.was_called = True
         _refuse_other(prompt, others, unknown)
         if name is None:
             self._calls += 1
@@ -318,10 +321,16 @@ class ComparedPrompt:
         raise AssertionError(self._files.message([dataclasses.replace(found, changes=changes)]))
 
 
+@cache
+def _load() -> PromptFile:
+    """Load what a first call needs: the tokenizer takes longer than a test may with hypothesis."""
+    return prompt_file(render(User("Hi.")))
+
+
 def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
     """Return a prompt without a model; what is no prompt was given to the fixture."""
     try:
-        return render(prompt)
+        return rendered_here(prompt)
     except ContentError as error:
         if not error.what.startswith("render() takes "):
             raise

@@ -103,6 +103,26 @@ def test_a_test_that_fails_needs_its_snapshots(project: Project) -> None:
     assert 4 == len(project.files())
 
 
+LATE = """
+@pytest.fixture
+def late():
+    yield
+    assert 0
+def test_three(late, prompt_snapshot):
+    prompt_snapshot(User("one"))
+"""
+
+
+def test_a_test_whose_teardown_fails_needs_its_snapshots(project: Project) -> None:
+    """An update deletes no snapshot of a test that passed, and failed after that."""
+    project.write(test_a=THREE, test_b=OTHER)
+    project.update()
+    before = [*project.files()]
+    project.write(test_a=LATE)
+    assert "deleted" not in project.update()
+    assert before == [*project.files()]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
@@ -111,8 +131,7 @@ def test_a_test_that_fails_needs_its_snapshots(project: Project) -> None:
         "def test_three(prompt_snapshot): pytest.skip()",
         "@pytest.mark.xfail\ndef test_three(prompt_snapshot): assert 0",
         "@pytest.fixture\ndef broken(): assert 0\ndef test_three(broken, prompt_snapshot): ...",
-        "@pytest.fixture\ndef late():\n    yield\n    assert 0\n"
-        "def test_three(late, prompt_snapshot): ...",
+        LATE,
         "pytest.skip(allow_module_level=True)",
         "import nothing_of_this_name",
         "def syntax error",

@@ -117,3 +117,20 @@ def test_a_run_without_the_fixture_loads_nothing(project: Project) -> None:
     )
     told = project.pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-p", "no:anyio")
     assert ["1 passed"] == [line[:8] for line in told.outlines if "passed" in line]
+
+
+HYPOTHESIS = """
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import just
+
+@settings(deadline=200, suppress_health_check=list(HealthCheck))
+@given(just("one"))
+def test_one(prompt_snapshot, text):
+    prompt_snapshot(User(text), name="one")
+"""
+
+
+def test_a_first_call_is_within_the_deadline_of_hypothesis(project: Project) -> None:
+    """What a first call needs is loaded with the fixture, before the deadline of an example."""
+    project.write(test_a=HYPOTHESIS)
+    assert "1 passed" in project.update(apart=True)

@@ -1,5 +1,7 @@
 """Runs of all kinds with snapshots: interrupted, of some tests, repeated, in another folder."""
 
+import re
+
 import pytest
 
 from tests.testing.projects import Project, summary
@@ -146,6 +148,79 @@ def test_an_unused_file_where_a_path_is_given(project: Project, path: str) -> No
     assert ["tests/__snapshots__/test_a/test_one.prompt.txt"] == [*project.files()]
 
 
+GONE = "tests/gone/__snapshots__/test_c/test_one.prompt.txt"
+
+
+@pytest.fixture
+def deserted(project: Project) -> Project:
+    """Return a project with a folder whose only file of tests is gone, but for its snapshot."""
+    project.folder.joinpath("tests", "gone").mkdir(parents=True)
+    project.write(**{"tests/test_a": TWO, "tests/test_b": ONE, "tests/gone/test_c": ONE})
+    project.update()
+    project.folder.joinpath("tests", "gone", "test_c.py").unlink()
+    return project
+
+
+@pytest.mark.parametrize("path", [(), ("tests",)])
+def test_an_unused_file_in_a_folder_without_tests(deserted: Project, path: tuple[str]) -> None:
+    """A run of a folder names the snapshots of a folder in it that has no tests any more."""
+    assert f"Unused test_one.prompt ({GONE})" in summary(deserted.run(*path))
+    deserted.update(*path)
+    assert GONE not in deserted.files()
+    assert 3 == len(deserted.files())
+
+
+@pytest.mark.parametrize("options", [("-k", "test_one"), ("tests/test_b.py",)])
+def test_a_folder_without_tests_in_a_run_of_some(
+    deserted: Project, options: tuple[str, ...]
+) -> None:
+    """A run of some tests names no snapshot of a folder without tests, and deletes none."""
+    assert "unused" not in deserted.run(*options)
+    deserted.update(*options)
+    assert GONE in deserted.files()
+
+
+CLASS = "class TestA:\n    def test_one(self, prompt_snapshot): prompt_snapshot(User('one'))\n"
+BROKEN = "    @pytest.mark.parametrize('plan', [1])\n    def test_broken(self): ...\n"
+
+
+def test_a_class_that_cannot_be_read(project: Project) -> None:
+    """An update deletes no snapshot of a class, or of a file, that pytest could not collect."""
+    project.write(test_a=CLASS, test_b=ONE, test_c=ONE)
+    project.update()
+    before = project.files()
+    project.write(test_a=f"{CLASS}{BROKEN}\ndef test_plain(): ...", test_b="import nothing")
+    assert "deleted" not in project.update("--continue-on-collection-errors")
+    assert before == project.files()
+
+
+UNCALLED = """
+def test_plain(prompt_snapshot): ...
+def test_true(prompt_snapshot): assert prompt_snapshot
+def test_skipped(prompt_snapshot): pytest.skip()
+@pytest.mark.xfail(strict=False)
+def test_expected(prompt_snapshot): ...
+@pytest.mark.usefixtures("prompt_snapshot")
+def test_used(): ...
+@pytest.fixture
+def compare(prompt_snapshot): return lambda text: prompt_snapshot == User(text)
+def test_in_a_fixture(compare, prompt_snapshot): compare("one")
+"""
+
+
+def test_a_fixture_that_is_not_called(project: Project) -> None:
+    """A test that passes and has the fixture as an argument fails if nothing is compared."""
+    project.write(test_a=UNCALLED)
+    told = project.update()
+    advice = (
+        "the test takes prompt_snapshot, but does not call it\n"
+        "  write prompt_snapshot(prompt), or take the argument out"
+    )
+    failures = [f"test_a.py:{line}: {advice}" for line in (4, 5)]
+    assert failures == re.findall(r"^test_a.py:.*\n.*", told, re.MULTILINE)
+    assert "2 failed, 2 passed, 1 skipped, 1 xpassed" in told
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [(), ("tests",)])
 def test_an_unused_file_beside_a_skipped_test(project: Project, path: tuple[str, ...]) -> None:
@@ -170,24 +245,22 @@ def test_an_unused_file_beside_a_skipped_test(project: Project, path: tuple[str,
         ("tests", "-m", "not slow"),
         ("tests", "--deselect", "tests/test_a.py::test_two"),
         ("tests/test_b.py",),
-        ("tests", "--ignore", "tests/test_a.py"),
+        ("tests", "--ignore", "tests/test_a.py", "--ignore", "tests/gone"),
         ("tests", "--lf", "-p", "cacheprovider"),
         ("tests/test_a.py", "--lf", "-p", "cacheprovider"),
     ],
 )
 def test_what_did_not_run_is_kept_where_a_path_is_given(
-    project: Project, options: tuple[str, ...]
+    deserted: Project, options: tuple[str, ...]
 ) -> None:
     """An update of some tests of a path deletes no snapshot of the others, nor names it."""
-    project.folder.joinpath("tests").mkdir()
+    project = deserted
     slow = TWO.replace("def test_two", "@pytest.mark.slow\ndef test_two")
     project.ini("markers = slow")
-    project.write(**{"tests/test_a": slow, "tests/test_b": ONE})
-    project.update()
     fails = TWO.replace("    prompt", "    assert 0\n    prompt", 1)
     project.write(**{"tests/test_a": fails})
     project.pytester.runpytest_inprocess("-q")
     project.write(**{"tests/test_a": slow})
     assert "unused" not in project.run(*options)
     assert "deleted" not in project.update(*options)
-    assert 3 == len(project.files())
+    assert 4 == len(project.files())
