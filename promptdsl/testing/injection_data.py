@@ -40,10 +40,10 @@ class Difference(NamedTuple):
 
     @property
     def is_instruction(self) -> bool:
-        """Tell whether it is a description, which a model reads as a part of its instructions."""
+        """Whether it is a description, which a model reads as a part of its instructions."""
         keys = iter(self.path)
         for key in keys:
-            if key in VALUES:
+            if key in VALUES or key in INPUT:
                 return False
             if key in NAMED:
                 next(keys, None)

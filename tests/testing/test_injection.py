@@ -132,7 +132,10 @@ SAFE: dict[str, Callable[[str], Any]] = {
     "letters in a description": lambda plan: Timeline(
         Tool(name="t", description=f"For {''.join(re.findall('[a-z0-9]', plan))}."), User("Why?")
     ),
-    "a field named type": lambda plan: Timeline(
+    "arguments with the names of keys": lambda plan: Timeline(
+        User("Why?"), Assistant(ToolUse("ask", {"type": plan, "title": plan}, id="c"))
+    ),
+    "payload with an argument named type": lambda plan: Timeline(
         User("Why?"), Assistant(ToolUse("ask", {"type": plan}, id="c")), ToolMessage("c", "a")
     ),
     "text of a call": lambda plan: Timeline(
@@ -160,7 +163,7 @@ SAFE: dict[str, Callable[[str], Any]] = {
     "guarded": lambda plan: render(User(plan), transformation={"guard_conversation": True}),
 }
 
-QUICK = ("own tag", "guarded", "values of a tool", "code fence")
+QUICK = ("arguments with the names of keys", "own tag", "guarded", "values of a tool", "code fence")
 
 
 @pytest.mark.parametrize(
