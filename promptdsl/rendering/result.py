@@ -87,6 +87,8 @@ class Rendered:
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     _losses: tuple[Loss, ...] = attrs.field(alias="losses")
     """The losses before their lines are looked up."""
+    _spans: "tuple[Span, ...] | None" = attrs.field(alias="spans", default=None)
+    """The spans of a masked result."""
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
@@ -161,10 +163,48 @@ class Rendered:
         The spans of a text are in order, without overlaps and holes: together they are the text. A
         tool result has those of the blocks in it, any other block has one, without text.
         """
+        if self._spans is not None:
+            return self._spans
         from promptdsl.rendering.spans import SpanReader
 
         reader = SpanReader(self._stages[-1][1], self.messages, self.config)
         return tuple(reader.spans(self._marked.messages))
+
+    @door
+    def masked(self, mask: "Callable[[Span], str]") -> "Rendered":
+        """Return the result with other texts for its :class:`Volatile` values, to compare it.
+
+        ``mask`` returns the text for the span of such a value. Messages, payload, tokens and spans
+        have it at that place and nowhere else; what was lost or dropped stays. A text of white
+        space alone is not masked: it is not sent.
+
+        >>> from promptdsl import System, Volatile, render
+        >>> rendered = render(System("It is ", Volatile("12:00", label="now"), "."))
+        >>> rendered.masked(lambda span: f"<{span.label}>").messages[0].text
+        'It is <now>.'
+        """
+        from promptdsl.rendering.spans import masked_spans, with_texts
+
+        spans = self.spans()
+        if all(span.kind != "volatile" for span in spans):
+            return self
+        spans = tuple(masked_spans(spans, mask))
+        messages = with_texts(self.messages, spans)
+        marked = attrs.evolve(self._marked, messages=with_texts(self._marked.messages, spans))
+        written = self._written
+        if written is not None:
+            from promptdsl.providers.written import WrittenPayload
+
+            written = WrittenPayload(marked, self.facts)
+        return attrs.evolve(
+            self,
+            messages=messages,
+            prompt=attrs.evolve(self._prompt, messages=messages),
+            marked=marked,
+            written=written,
+            again=lambda provider: self._again(provider).masked(mask),
+            spans=spans,
+        )
 
     @door
     def outline(self) -> str:
@@ -330,6 +370,7 @@ class Rendered:
             self.facts,
             tokens_for(self.facts, self._counter),
             self._media_roots,
+            self.spans,
         )
 
     @cached_property

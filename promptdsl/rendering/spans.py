@@ -1,14 +1,16 @@
 """The spans of a prompt: for each piece of its messages what it is, and the line that wrote it."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
 
 import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source
+from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
 from promptdsl.messages.field_checks import Cache
@@ -75,6 +77,57 @@ class Span:
     cache: Cache | None = None
     inner: int | None = None
     library: LibrarySection | None = None
+
+
+SpanPlace: TypeAlias = tuple[int, int, int | None]
+"""The place of a text: its message, its block, and the block in a tool result."""
+
+
+def place_of(span: Span) -> SpanPlace:
+    """Return the place of the text that a span is a piece of."""
+    return span.message, span.block, span.inner
+
+
+def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator[Span]:
+    """Yield spans with other texts for volatile values; a blank text, which is not sent, stays."""
+    for _, group in groupby(spans, place_of):
+        pieces = [*group]
+        is_masked = not is_blank("".join([span.text for span in pieces]))
+        start = 0
+        for span in pieces:
+            text = mask(span) if is_masked and span.kind == "volatile" else span.text
+            end = start + len(text)
+            yield attrs.evolve(span, start=start, end=end, text=text)
+            start = end
+
+
+def with_texts(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Message, ...]:
+    """Return messages with the texts of their spans; one without a volatile value is the same."""
+    texts = {place: "".join([it.text for it in group]) for place, group in groupby(spans, place_of)}
+    changed = {span.message for span in spans if span.kind == "volatile"}
+    return tuple(
+        message.replace(
+            content=tuple(
+                _with_text(block, (index, number, None), texts)
+                for number, block in enumerate(message.content)
+            )
+        )
+        if index in changed
+        else message
+        for index, message in enumerate(messages)
+    )
+
+
+def _with_text(block: Block, place: SpanPlace, texts: Mapping[SpanPlace, str]) -> Block:
+    if isinstance(block, TextBlock):
+        return attrs.evolve(block, text=texts[place])
+    if not isinstance(block, ToolResultBlock):
+        return block
+    message, number, _ = place
+    content = [
+        _with_text(it, (message, number, inner), texts) for inner, it in enumerate(block.content)
+    ]
+    return attrs.evolve(block, content=tuple(content))
 
 
 class Writer(NamedTuple):
@@ -232,6 +285,6 @@ def joined(pieces: Sequence[TracedPiece]) -> list[tuple[TextRun, TracedPart | No
             before, part = found[-1] if found else (None, None)
             if before and part is piece.part and before.kind == kind and kind in JOINED:
                 found[-1] = TextRun(before.length + length, kind), part
-            elif length or len(pieces) == 1:
+            elif length or kind == "volatile" or len(pieces) == 1:
                 found.append((run, piece.part))
     return found

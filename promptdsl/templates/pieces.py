@@ -71,14 +71,19 @@ def collect(outputs: Iterable[Output]) -> Rope:
                 outputs.throw(error)
             raise
     RUN.get().write(length, len(pieces))
-    # Empty pieces are left out, and author texts that are neighbours become one.
+    # Empty pieces are left out, but for volatile ones, which may not be empty in the next run.
+    # Author texts that are neighbours become one.
     joined: list[Piece] = []
-    for kind, run in groupby(filter(_piece_text, pieces), key=type):
+    for kind, run in groupby(filter(_is_kept, pieces), key=type):
         if kind is Inserted:
             joined += run
         else:
             joined.append("".join(map(str, run)))
     return Rope(joined)
+
+
+def _is_kept(piece: Piece) -> bool:
+    return bool(_piece_text(piece)) or (isinstance(piece, Inserted) and piece.is_volatile)
 
 
 def _piece_text(piece: Piece) -> str:

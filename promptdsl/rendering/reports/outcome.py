@@ -1,6 +1,6 @@
 """The outcome of a render, the input of all reports: its tree, its messages and its payload."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -12,7 +12,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
-from promptdsl.rendering.spans import Span, SpanReader
+from promptdsl.rendering.spans import Span
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.traced import TracedEntry, lower_traced
 from promptdsl.tokens import Tokens
@@ -37,6 +37,7 @@ class Outcome:
     facts: ModelFacts
     tokens: Tokens
     media_roots: MediaRoots
+    spans: Callable[[], Iterable[Span]]
 
     @property
     def payload(self) -> Payload | None:
@@ -62,10 +63,6 @@ class Outcome:
         if written is not None:
             return written.tally(self.tokens).total
         return messages_total(self.sent, self.tree, self.tokens, self.facts)
-
-    def spans(self) -> Iterator[Span]:
-        """Yield the spans of the messages that are sent."""
-        return SpanReader(self.tree, self.messages, self.config).spans(self.sent.messages)
 
     def traced(self) -> list[TracedEntry]:
         """Lower the tree once more; return its entries with the text of each part."""

@@ -167,9 +167,11 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
             before, _, after = frame.open.rpartition(text)
             text = guard_between(before, text, after, rules.literals)
             frame = form.section(id, text, part.level)
-    if state.page.runs is not None and text and (rules.values or isinstance(title, ValueNode)):
-        sign = frame.open.rpartition(text)[0]
-        frame = frame._replace(runs=inserted(frame.open, [(text, title)], sign))
+    is_value = rules.values or isinstance(title, ValueNode)
+    if state.page.runs is not None and text is not None and is_value:
+        # An empty title is where another one would be.
+        before = form.section(id, "\0", part.level).open.partition("\0")[0]
+        frame = frame._replace(runs=inserted(frame.open, [(text, title)], before))
     # The strings of a section are instructions, and its values are encoded where it is a tag.
     part.level += 1
     if form.tagged or not rules.joined or not (rules.instruction or rules.values):

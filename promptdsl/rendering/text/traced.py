@@ -124,7 +124,7 @@ class TracedPage(Page):
 
     def _taken(self, text: str) -> list[TextRun]:
         """Return the runs of a text, which are taken from those that were noted."""
-        taken = [run for run in self.runs if run.length]
+        taken = [run for run in self.runs if run.length or run.kind == "volatile"]
         self.runs.clear()
         return taken or [TextRun(len(text), self.kind)]
 
