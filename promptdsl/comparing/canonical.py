@@ -1,11 +1,8 @@
 """What a snapshot keeps of a prompt: its texts between marks, and what became of each message."""
 
-import base64
-import hashlib
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TypeAlias
 
 import attrs
 
@@ -14,28 +11,25 @@ from promptdsl import (
     Block,
     DocumentBlock,
     ImageBlock,
-    MediaSource,
     Message,
     ReasoningBlock,
     Rendered,
     Source,
     Span,
     TextBlock,
+    TokenReport,
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     VideoBlock,
-    decode,
 )
-from promptdsl.comparing.escapes import alias, ended, shown
+from promptdsl.comparing.marks import attachment, cache_mark, reasoning, word
 from promptdsl.comparing.schemas import json_text, schema_text
 from promptdsl.comparing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
+from promptdsl.comparing.signs import Scrubber, ShownTexts, Signs
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.foundation.unicode import is_blank
-
-Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
-"""What changes from run to run: a regular expression, or a function from a text to the values."""
 
 NAMED = 3
 """The most places that a line of the header names."""
@@ -50,6 +44,7 @@ def prompt_file(
 
     ``scrubbers`` replace values that change from run to run, by name: a regular expression, or a
     function that returns the values in a text. Equal values get equal signs, such as ``⟦uuid-1⟧``.
+    They change texts, arguments and ids of calls, ids of turns, and names of files; nothing else.
 
     >>> from promptdsl import Section, System, render
     >>> from promptdsl.comparing.snapshot_file import serialise
@@ -67,79 +62,17 @@ def prompt_file(
     Ticket ⟦ticket-1⟧: be brief.
     <BLANKLINE>
     """
-    return FileWriter(rendered, ShownTexts(scrubbers or {})).file()
+    signs = Signs(scrubbers or {})
+    writer = FileWriter(rendered.masked(signs.volatile), ShownTexts(signs))
+    return writer.file(rendered.tokens.total)
 
 
-class ShownTexts:
-    """Texts as the file shows them, with a sign for each value that changes."""
+def fixed_tokens(rendered: Rendered) -> TokenReport:
+    """Return the tokens of a prompt without the text of its volatile values.
 
-    def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
-        self.scrubbers = {
-            name: re.compile(scrubber) if isinstance(scrubber, str) else scrubber
-            for name, scrubber in scrubbers.items()
-        }
-        self.numbers: dict[str, dict[str, int]] = {}
-
-    def number(self, name: str, value: str) -> int:
-        """Return the number of a value among those of one name."""
-        numbers = self.numbers.setdefault(name, {})
-        return numbers.setdefault(value, len(numbers) + 1)
-
-    def volatile(self, label: str, value: str) -> str:
-        """Return the sign of a volatile value; the first one of a label has no number."""
-        number = self.number(label, value)
-        return alias(label, number if number > 1 else 0)
-
-    def scrubbed(self, text: str, *, one_line: bool = False) -> str:
-        """Return text with visible characters, except for blanks at line ends."""
-        if not self.scrubbers:
-            return shown(text, one_line=one_line)
-        pieces: list[tuple[bool, str]] = [(False, text)]
-        for name, scrubber in self.scrubbers.items():
-            pieces = [
-                new
-                for is_sign, piece in pieces
-                for new in ([(True, piece)] if is_sign else self._split(name, scrubber, piece))
-            ]
-        return "".join(
-            piece if is_sign else shown(piece, one_line=one_line) for is_sign, piece in pieces
-        )
-
-    def _split(
-        self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
-    ) -> Iterator[tuple[bool, str]]:
-        if not isinstance(scrubber, re.Pattern):
-            values = sorted({value for value in scrubber(text) if value}, key=len, reverse=True)
-            if not values:
-                yield False, text
-                return
-            scrubber = re.compile("|".join(map(re.escape, values)))
-        start = 0
-        for match in scrubber.finditer(text):
-            if match[0]:
-                yield False, text[start : match.start()]
-                yield True, alias(name, self.number(name, match[0]))
-                start = match.end()
-        yield False, text[start:]
-
-    def line(self, text: str) -> str:
-        """Return text on one line; the sign of a mark at its beginning is kept."""
-        sign = text[:3] if text.startswith("─") else ""
-        return sign + ended(self.scrubbed(text[len(sign) :], one_line=True))
-
-    def text(self, text: str) -> str:
-        """Return text as the file shows it."""
-        return ended(self.scrubbed(text))
-
-    def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
-        """Return pieces of text with the span of each as the file shows them."""
-        pieces: list[str] = []
-        for is_volatile, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
-            if is_volatile:
-                pieces += [self.volatile(span.label or "value", decode(text)) for text, span in run]
-            else:
-                pieces.append(self.scrubbed("".join([text for text, _ in run])))
-        return ended("".join(pieces))
+    That text may be of any length in the next run.
+    """
+    return rendered.masked(lambda _: "").tokens
 
 
 @attrs.define
@@ -161,6 +94,8 @@ class FileWriter:
     """The places of the cache marks."""
     calls: dict[str, str] = attrs.field(factory=dict[str, str])
     """The name of the tool of the last call with each id."""
+    ids: dict[str, str] = attrs.field(factory=dict[str, str])
+    """The ids of turns, and as what each is shown."""
     parts: list[FilePart] = attrs.field(factory=list[FilePart])
     """The parts of the entry that is written."""
     turn: FileTurn = attrs.field(factory=lambda: FileTurn("", ""))
@@ -172,12 +107,11 @@ class FileWriter:
     source: Source | None = None
     """The line that wrote the block that is written."""
 
-    def file(self) -> PromptFile:
-        """Return the whole file."""
+    def file(self, total: int) -> PromptFile:
+        """Return the whole file of a prompt of ``total`` tokens."""
         sent = sent_prompt(self.rendered)
         entries = (*self.equipment(sent), *self.messages(sent))
         versions = {it.library: it.version for it in self.rendered.libraries}
-        total = self.rendered.tokens.total
         return PromptFile(tuple(self.header()), entries, total, tuple(versions.items()))
 
     # The header.
@@ -188,7 +122,7 @@ class FileWriter:
         facts = rendered.facts
         provider = f"({facts.provider})" if facts.provider else ""
         yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
-        tokens = rendered.tokens
+        tokens = fixed_tokens(rendered)
         yield "tokens", line(f"~{_rounded(tokens.total)} ({tokens.method})")
         count = len(self.marked)
         places = " and ".join(self.marked)
@@ -207,13 +141,26 @@ class FileWriter:
             name = "hint" if loss.kind == "hint" else "loss"
             losses.setdefault((name, said), {})[loss.path] = None
         for (name, said), paths in losses.items():
-            names = [path for path in paths if path]
+            names = [self.place(path) for path in paths if path]
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             places = ", ".join(names[:NAMED]) + more
-            yield name, line(f"{places}: {said}" if places else said)
+            yield name, f"{places}: {line(said)}" if places else line(said)
         for part in rendered.dropped:
-            place = part.path or part.what
-            yield "dropped", line(f"{place}, ~{_rounded(part.tokens)} tokens: {part.why}")
+            place = self.place(part.path or part.what)
+            yield "dropped", f"{place}, " + line(f"~{_rounded(part.tokens)} tokens: {part.why}")
+
+    def place(self, path: str) -> str:
+        """Return a path on one line; the id of a turn as its title has it, as it may be scrubbed.
+
+        It is the only part of the header that may be: what is a fact stays.
+        """
+        turn = _ID.match(path)
+        shown = self.ids.get(turn[0]) if turn else None
+        return (
+            self.texts.line(path)
+            if not turn or shown is None
+            else (shown + self.texts.line(path[turn.end() :]))
+        )
 
     # Tools and the form of the answer.
 
@@ -246,12 +193,13 @@ class FileWriter:
         """Yield a description, and the schema after it."""
         if mark or description:
             yield FilePart(mark, self.texts.text(description or ""))
-        yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts.line))
+        text = schema_text(schema, self.texts.line, self.texts.name)
+        yield FilePart("─■ takes" if mark else "─■ form", text)
 
     def mark(self, cache: str, place: str) -> FilePart:
         """Return a cache mark, and note its place."""
         self.marked.append(place)
-        return FilePart(_mark(cache))
+        return FilePart(cache_mark(cache))
 
     # Messages.
 
@@ -271,7 +219,7 @@ class FileWriter:
                     title += _unsent(message.name, sent)
                     first = message.content[min(places)]
                     if isinstance(first, ToolResultBlock) and len(places) == 1:
-                        title += self.texts.line(_sent_as(first, wire))
+                        title += self.sent_as(first, wire)
                     title += ", in the message above" * (wire.number == before)
                     before = max(place.number or 0 for place in places.values() if place.role)
                 elif places and all((index, number) in self.lost for number in places):
@@ -290,16 +238,19 @@ class FileWriter:
 
     def title(self, message: Message, turn: FileTurn) -> str:
         """Return the kind of a turn, with its id and the name of its speaker, or of its tool."""
+        line, name = self.texts.line, self.texts.name
         words = [turn.word]
         if turn.address and not _NUMBERED.fullmatch(turn.address):
-            words.append(turn.address)
+            self.ids[turn.address] = name(turn.address)
+            words.append(self.ids[turn.address])
         self.calls |= {call.id: call.name for call in message.calls}
         for block in message.content:
             if isinstance(block, ToolResultBlock):
-                name = block.name or self.calls.get(block.tool_use_id)
-                words += [*([_word(name)] if name else ()), _word(block.tool_use_id)]
-        words += [f"named {_word(message.name)}"] if message.name else []
-        return self.texts.line(" ".join(words))
+                tool = block.name or self.calls.get(block.tool_use_id)
+                words += [line(word(tool))] if tool else []
+                words.append(name(word(block.tool_use_id)))
+        words += [line(f"named {word(message.name)}")] if message.name else []
+        return " ".join(words)
 
     def block(
         self, block: Block, spans: Sequence[Span], sent: SentBlock | None, at: tuple[int, ...]
@@ -327,14 +278,17 @@ class FileWriter:
             self.parts.append(self.mark(cache, "/".join((self.turn.word, *path))))
         elif own:
             instead = "; an empty line instead" if sent and sent.is_joined else ""
-            self.parts.append(FilePart(f"{_mark(own)}, not sent{instead}"))
+            self.parts.append(FilePart(f"{cache_mark(own)}, not sent{instead}"))
 
     def write(self, *parts: tuple[str, str]) -> None:
         """Write marks, each with a text after it."""
-        self.parts += [
-            FilePart(self.texts.line(mark), self.texts.text(text), self.source)
-            for mark, text in parts
-        ]
+        self.parts += [FilePart(mark, self.texts.text(text), self.source) for mark, text in parts]
+
+    def sent_as(self, block: Block, sent: SentBlock | None) -> str:
+        """Return the id of a call or a result as sent, where it is another one."""
+        own = getattr(block, "tool_use_id", getattr(block, "id", None))
+        id = sent.id if sent else None
+        return "" if id in (None, own) else f", id sent as {self.texts.name(word(id))}"
 
     def text(self, spans: Sequence[Span], note: str = "") -> None:
         """Write a text; a part begins where a section begins or ends."""
@@ -381,30 +335,33 @@ class FileWriter:
     ) -> None:
         """Write the result of a tool."""
         if len(self.turn.blocks) > 1:
-            self.write((f"─■ result {_word(block.tool_use_id)}{_sent_as(block, sent)}", ""))
+            id = self.texts.name(word(block.tool_use_id))
+            self.write((f"─■ result {id}{self.sent_as(block, sent)}", ""))
         if block.is_error:
-            words = f"─■ failed {_word(block.error_type or '')}".removesuffix(' ""')
+            words = f"─■ failed {block.error_type or ''}".rstrip()
             words += ", flag not sent" if sent and sent.role and not sent.is_error else ""
             added = json_text("".join(sent.before)) if sent and sent.before else ""
-            self.write((words + (added and f"; {added} put before the text"), ""))
+            mark = words + (added and f"; {added} put before the text")
+            self.write((self.texts.line(mark), ""))
         for inner, run in groupby(spans, lambda span: span.inner or 0):
             self.block(block.content[inner], list(run), None, (*at, inner))
 
     def other(self, block: Block, note: str, sent: SentBlock | None) -> None:
         """Write a block other than text or a result."""
+        line, name = self.texts.line, self.texts.name
         match block:
             case ToolUseBlock():
-                words, text = f"call {_word(block.name)} {_word(block.id)}", block.arguments
-                words += _sent_as(block, sent)
+                words = f"{line(f'call {word(block.name)}')} {name(word(block.id))}"
+                words, text = words + self.sent_as(block, sent), block.arguments
             case ReasoningBlock():
-                words, text = f"reasoning{_signed(block)}", block.text
+                words, text = reasoning(block, self.texts), block.text
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-                words, text = _attachment(block), ""
+                words, text = attachment(block, self.texts), ""
             case UnknownBlock():
                 of = f" of {block.origin}" if block.origin else ""
-                words, text = f"block{of}", json_text(block.data)
+                words, text = line(f"block{of}"), json_text(block.data)
             case _:
-                words, text = block.type, json_text(block.to_dict())
+                words, text = line(block.type), json_text(block.to_dict())
         self.write((f"─■ {words}{note}", text))
 
 
@@ -457,63 +414,6 @@ def _fence(places: Sequence[SentBlock]) -> str:
 def _unsent(name: str | None, sent: SentPrompt | None) -> str:
     """Return what became of the name of a speaker or of an answer."""
     return ", name not sent" if name and sent and name not in sent.names else ""
-
-
-def _sent_as(block: Block, sent: SentBlock | None) -> str:
-    """Return the id of a call or a result as sent, where it is another one."""
-    own = getattr(block, "tool_use_id", getattr(block, "id", None))
-    return f", id sent as {_word(sent.id)}" if sent and sent.id not in (None, own) else ""
-
-
-def _attachment(block: ImageBlock | AudioBlock | DocumentBlock | VideoBlock) -> str:
-    """Return an attachment in words: its type, size and digest, or its address."""
-    source = block.source
-    words: list[str] = [block.type, *filter(None, [block.media_type])]
-    data = _bytes_of(source)
-    if data is None:
-        words += [source.kind, _word(source.value)]
-    else:
-        size = block.pixels
-        words += [f"{size[0]}x{size[1]}"] if size else []
-        words += [f"{len(data):,} B", f"sha256:{_digest(data)}"]
-    words += [f"titled {_word(block.title)}"] if block.title is not None else []
-    words += [f"detail {_word(block.detail)}"] if block.detail is not None else []
-    return " ".join(words)
-
-
-def _bytes_of(source: MediaSource) -> bytes | None:
-    """Return the bytes of an attachment, those of its base64 text where it is none."""
-    value = source.value
-    if source.kind != "base64" and value[:5].lower() != "data:":
-        return None
-    try:
-        return base64.b64decode(value, validate=True)
-    except ValueError:
-        return value.encode(errors="surrogatepass")
-
-
-def _signed(block: ReasoningBlock) -> str:
-    """Return the origin of reasoning, and the digests of what only its provider reads."""
-    secrets = (("signature", block.signature), ("encrypted", block.encrypted))
-    words = [f" of {_word(block.origin)}"] if block.origin is not None else []
-    for name, value in secrets:
-        if value is not None:
-            words.append(f" {name} sha256:{_digest(value.encode(errors='surrogatepass'))}")
-    return "".join(words)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:12]
-
-
-def _word(text: str) -> str:
-    """Return a text as one word: a JSON string if it has blanks or could be read otherwise."""
-    plain = text and not text.startswith('"') and not any(map(str.isspace, text))
-    return text if plain and not text.endswith((",", ":")) else json_text(text)
-
-
-def _mark(cache: str) -> str:
-    return "─⚑ cache" if cache == "default" else f"─⚑ cache {cache}"
 
 
 def _rounded(count: int) -> str:

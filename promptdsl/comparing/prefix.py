@@ -10,9 +10,10 @@ import attrs
 
 from promptdsl import ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
 from promptdsl.comparing.alignment import equal_start
-from promptdsl.comparing.canonical import FileWriter, ShownTexts
+from promptdsl.comparing.canonical import FileWriter
 from promptdsl.comparing.changes import TEXT, CacheMark, NamedEntry, Place, named
 from promptdsl.comparing.escapes import shown
+from promptdsl.comparing.signs import ShownTexts, Signs
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
 from promptdsl.comparing.tokens import as_json, target_of, total_of
 
@@ -87,7 +88,9 @@ def _last(place: str) -> str:
 
 def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> SharedPrefix | None:
     """Return the shared prefix of two requests; ``None`` for two targets."""
-    files = [FileWriter(side, SentTexts({})).file() for side in (before, after)]
+    # With the volatile values that are sent.
+    sides = [side.masked(lambda span: shown(span.text)) for side in (before, after)]
+    files = [FileWriter(side, ShownTexts(Signs({}))).file(side.tokens.total) for side in sides]
     found = prefix_of_files(files[0], files[1], count)
     if found is None or after.facts.provider is None:
         return found
@@ -114,14 +117,6 @@ def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> S
         facts = render(Prompt(), model=model, provider=provider).facts
     texts = sent_texts(before), sent_texts(after)
     return _prefix_of_texts(*texts, count, total=total_of(after), facts=facts)
-
-
-class SentTexts(ShownTexts):
-    """Texts with the volatile values that are sent."""
-
-    def volatile(self, label: str, value: str) -> str:
-        """Return the value."""
-        return shown(value)
 
 
 @attrs.define

@@ -2,25 +2,25 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
-def schema_text(schema: object, line: Callable[[str], str]) -> str:
+def schema_text(schema: object, line: Callable[[str], str], text: Callable[[str], str]) -> str:
     r"""Return a JSON schema as text: a line for each property, the other keys as JSON.
 
-    ``line`` returns a text as it is shown on one line.
+    ``line`` returns names and types as they are shown on one line, ``text`` all else.
 
     >>> city = {"type": "string", "description": "A city.\nBy name."}
-    >>> print(schema_text({"type": "object", "properties": {"city": city}}, repr))
-    'city (string): A city.\nBy name.'
+    >>> print(schema_text({"type": "object", "properties": {"city": city}}, str, repr))
+    city (string)': A city.\nBy name.'
     """
     data: dict[str, Any] = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
     if not isinstance(data.get("properties"), dict) or data.get("type") != "object":
-        return line(json_text(data))
+        return text(json_text(data))
     properties = cast("Mapping[str, object]", data["properties"])
     required: list[object] = data.get("required", [])
     needed = [name for name in properties if name in required]
@@ -29,15 +29,20 @@ def schema_text(schema: object, line: Callable[[str], str]) -> str:
     else:
         data.pop("required", None)
     del data["type"], data["properties"]
-    lines = [line(_property(name, value, name in needed)) for name, value in properties.items()]
-    lines += [line(json_text(data))] if data or not lines else []
+    lines: list[str] = []
+    for name, value in properties.items():
+        kind, rest = _property(value)
+        words = [kind, "required"] if name in needed else [kind]
+        shown = name if _NAME.fullmatch(name) else json_text(name)
+        lines.append(line(f"{shown} ({', '.join(words)})") + text(rest))
+    lines += [text(json_text(data))] if data or not lines else []
     return "\n".join(lines)
 
 
-def _property(name: str, schema: object, required: bool) -> str:
-    name = name if _NAME.fullmatch(name) else json_text(name)
+def _property(schema: object) -> tuple[str, str]:
+    """Return the type of a property, and all else of its schema."""
     if not isinstance(schema, dict):
-        return f"{name} ({', '.join(_words(None, required))}) {json_text(schema)}"
+        return "schema", f" {json_text(schema)}"
     rest = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
     description = rest.get("description")
     described = isinstance(description, str)
@@ -48,13 +53,7 @@ def _property(name: str, schema: object, required: bool) -> str:
         del rest["type"]
     more = f" {json_text(rest)}" if rest else ""
     said = f": {description}" if described else ""
-    return f"{name} ({', '.join(_words(kind, required))}){more}{said}"
-
-
-def _words(kind: str | None, required: bool) -> Iterator[str]:
-    yield "schema" if kind is None else kind or "any"
-    if required:
-        yield "required"
+    return kind or "any", f"{more}{said}"
 
 
 def _types(kind: object) -> list[str]:

@@ -55,12 +55,13 @@ def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift
 
     ``counted`` are the tokens that their changes add, in the counter of the second.
     """
-    (_, old), (_, label) = _rounded_total(before), _rounded_total(after)
+    (before_rounded, old), (after_rounded, label) = map(_rounded_total, (before, after))
     other = old if label not in ("", old) else ""
-    added, is_exact = counted, before.total is not None and after.total is not None
-    if before.total is not None and after.total is not None and not other:
-        added = after.total - before.total
-    return TokenShift(total_of(before), total_of(after), label, is_exact, added, other)
+    if before.total is None or after.total is None:
+        # A snapshot has no volatile values, so those of the other one do not count either.
+        return TokenShift(before_rounded, after_rounded, label, False, counted, other)
+    added = counted if other else after.total - before.total
+    return TokenShift(before.total, after.total, label, True, added, other)
 
 
 def total_of(file: PromptFile) -> int | None:

@@ -87,8 +87,6 @@ class Rendered:
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     _losses: tuple[Loss, ...] = attrs.field(alias="losses")
     """The losses before their lines are looked up."""
-    _spans: "tuple[Span, ...] | None" = attrs.field(alias="spans", default=None)
-    """The spans of a masked result."""
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
@@ -163,8 +161,10 @@ class Rendered:
         The spans of a text are in order, without overlaps and holes: together they are the text. A
         tool result has those of the blocks in it, any other block has one, without text.
         """
-        if self._spans is not None:
-            return self._spans
+        return self._spans
+
+    @cached_property
+    def _spans(self) -> "tuple[Span, ...]":
         from promptdsl.rendering.spans import SpanReader
 
         reader = SpanReader(self._stages[-1][1], self.messages, self.config)
@@ -185,6 +185,9 @@ class Rendered:
         """
         from promptdsl.rendering.spans import masked_spans, with_texts
 
+        def again(provider: str) -> Rendered:
+            return self._again(provider).masked(mask)
+
         spans = self.spans()
         if all(span.kind != "volatile" for span in spans):
             return self
@@ -196,15 +199,12 @@ class Rendered:
             from promptdsl.providers.written import WrittenPayload
 
             written = WrittenPayload(marked, self.facts)
-        return attrs.evolve(
-            self,
-            messages=messages,
-            prompt=attrs.evolve(self._prompt, messages=messages),
-            marked=marked,
-            written=written,
-            again=lambda provider: self._again(provider).masked(mask),
-            spans=spans,
+        prompt = attrs.evolve(self._prompt, messages=messages)
+        masked = attrs.evolve(
+            self, messages=messages, prompt=prompt, marked=marked, written=written, again=again
         )
+        vars(masked)["_spans"] = spans  # no tree has them
+        return masked
 
     @door
     def outline(self) -> str:

@@ -3,16 +3,26 @@
 import json
 import re
 from collections.abc import Mapping
-from functools import partial
 from hashlib import sha256
-from itertools import groupby
 from typing import Any, Protocol, TypeAlias, cast
 
-from promptdsl import Rendered
-from promptdsl.comparing.canonical import Scrubber
-from promptdsl.comparing.escapes import alias
+from promptdsl import Rendered, Span
+from promptdsl.comparing.signs import Scrubber, Signs
 
 Path: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
+
+TEXTS = frozenset({
+    *("cited_text", "content", "description", "instructions", "output", "prompt", "reasoning"),
+    *("reasoning_content", "refusal", "system", "system_instruction", "text", "thinking"),
+    *("const", "default", "enum"),  # of a schema
+})  # fmt: skip
+IDS = frozenset({"call_id", "id", "toolUseId", "tool_call_id", "tool_use_id"})
+FILES = frozenset({
+    *("display_name", "file_id", "file_uri", "file_url", "filename", "image_url", "title", "uri"),
+    "url",
+})  # fmt: skip
+DATA = frozenset({"args", "arguments", "input", "json", "response"})
+"""The keys of the arguments of a call, or of a result, as text or as JSON data."""
 
 
 class Matcher(Protocol):
@@ -27,68 +37,68 @@ def payload_text(
 ) -> str:
     """Return the payload as JSON, its keys in the order in which they are sent.
 
-    A text with volatile values has their labels instead. Scrubbers replace what they match in any
-    string. A matcher gets each value before that.
+    It has the sign of a volatile value at its place. Scrubbers replace what they match in texts,
+    in arguments and ids of calls, and in names of files. A matcher gets each value before that.
     """
-    payload = _Payload(_without_volatiles(rendered), scrubbers, matcher)
-    text = json.dumps(payload.value(rendered.payload(), ()), indent=2, ensure_ascii=False)
+    signs = Signs(scrubbers)
+    written: dict[str, None] = {}
+
+    def mask(span: Span) -> str:
+        sign = signs.volatile(span)
+        written[sign] = None
+        return sign
+
+    masked = rendered.masked(mask)
+    payload = _Payload(signs, [*written], matcher)
+    text = json.dumps(payload.value(masked.payload(), ()), indent=2, ensure_ascii=False)
     return f"{text}\n".encode("utf-8", "backslashreplace").decode()
 
 
 class _Payload:
-    """Copies the values of a payload, with signs for those that change."""
+    """Copies the values of a payload, with signs for those that are scrubbed."""
 
-    def __init__(
-        self, texts: Mapping[str, str], scrubbers: Mapping[str, Scrubber], matcher: Matcher | None
-    ) -> None:
-        self.texts = texts
-        self.scrubbers = scrubbers
+    def __init__(self, signs: Signs, written: list[str], matcher: Matcher | None) -> None:
+        self.signs = signs
+        self.written = re.compile(f"({'|'.join(map(re.escape, written)) or '(?!)'})")
+        """The signs that are in its texts already."""
         self.matcher = matcher
-        self.numbers: dict[str, dict[str, int]] = {}
 
-    def value(self, value: Any, path: Path) -> Any:  # Any: a value of any type in a payload
+    def value(  # Any: a value of any type in a payload
+        self, value: Any, path: Path, *, is_data: bool = False
+    ) -> Any:
+        """Return a value; in data, such as the arguments of a call, each string is scrubbed."""
         if self.matcher:
             value = self.matcher(data=value, path=path)
+        keys = ["", "", *(key for key, _ in path if isinstance(key, str))]
         if isinstance(value, str):
-            return self.text(value)
+            return self.text(value) if is_data or _is_scrubbed(value, *keys[-2:]) else value
         if isinstance(value, dict):
+            is_data |= keys[-1] in DATA and keys[-2] != "inputSchema"
             items = cast("dict[str, object]", value).items()  # a payload is JSON
-            return {key: self.value(it, (*path, (key, type(it)))) for key, it in items}
+            return {
+                key: self.value(it, (*path, (key, type(it))), is_data=is_data) for key, it in items
+            }
         if isinstance(value, list | tuple):
             values = cast("list[object]", value)  # a payload is JSON
-            return [self.value(it, (*path, (n, type(it)))) for n, it in enumerate(values)]
+            return [
+                self.value(it, (*path, (index, type(it))), is_data=is_data)
+                for index, it in enumerate(values)
+            ]
         if isinstance(value, bytes):
             return f"{len(value)} bytes, sha256:{sha256(value).hexdigest()[:12]}"
         return value if isinstance(value, int | float | None) else repr(value)
 
     def text(self, text: str) -> str:
-        for volatile, signed in self.texts.items():
-            text = text.replace(volatile, signed)
-        for name, scrubber in self.scrubbers.items():
-            sign = partial(self.sign, name)
-            if isinstance(scrubber, str | re.Pattern):
-                text = re.sub(scrubber, sign, text)
-                continue
-            values = sorted(filter(None, scrubber(text)), key=len, reverse=True)
-            if values:
-                text = re.sub("|".join(map(re.escape, values)), sign, text)
-        return text
-
-    def sign(self, name: str, match: "re.Match[str]") -> str:
-        numbers = self.numbers.setdefault(name, {})
-        return alias(name, numbers.setdefault(match[0], len(numbers) + 1)) if match[0] else ""
+        """Return a text, scrubbed, its signs as they are."""
+        pieces = [
+            [(True, piece)] if index % 2 else self.signs.scrubbed(piece)
+            for index, piece in enumerate(self.written.split(text))
+        ]
+        return "".join([text for piece in pieces for _, text in piece])
 
 
-def _without_volatiles(rendered: Rendered) -> dict[str, str]:
-    """Return the texts with volatile values, and each with the labels instead."""
-    blocks = groupby(rendered.spans(), lambda span: (span.message, span.block, span.inner))
-    texts: dict[str, str] = {}
-    for _, group in blocks:
-        spans = list(group)
-        if any(span.kind == "volatile" for span in spans):
-            signed = [
-                alias(span.label or "value") if span.kind == "volatile" else span.text
-                for span in spans
-            ]
-            texts["".join(span.text for span in spans)] = "".join(signed)
-    return texts
+def _is_scrubbed(text: str, around: str, key: str) -> bool:
+    """Tell whether a string may change from run to run, by its key, and the key around it."""
+    if key in FILES or (around, key) == ("document", "name"):
+        return text[:5].lower() != "data:"
+    return key in TEXTS or key in IDS or key in DATA

@@ -23,8 +23,9 @@ except ModuleNotFoundError as error:
         f"{error.name} is not installed", fix="pip install 'promptdsl[testing]'"
     ) from None
 
-from promptdsl.comparing.canonical import Scrubber, prompt_file
+from promptdsl.comparing.canonical import fixed_tokens, prompt_file
 from promptdsl.comparing.matrix import applied, difference
+from promptdsl.comparing.signs import Scrubber
 from promptdsl.comparing.snapshot_file import (
     PromptFile,
     SnapshotFormatError,
@@ -295,7 +296,7 @@ class ComparedPrompt:
         if self._base is not None:
             with suppress(SnapshotFormatError):  # it names what the base has no more
                 expected, actual = applied(self._base, expected), self.file
-        return failure_text(expected, actual, exact=self.rendered.tokens.total)
+        return failure_text(expected, actual, exact=fixed_tokens(self.rendered).total)
 
     def payload(self, provider: str | None = None, *, matcher: Matcher | None = None) -> None:
         """Compare the payload with a file beside that of the prompt: JSON, as it is sent.

@@ -258,7 +258,8 @@ OBJECTS = st.builds(
 def test_two_schemas_have_two_texts(one: Any, other: Any) -> None:
     """Nothing of a schema is lost: its text differs where its data or its order does."""
     texts = [
-        schema_text(schema, lambda text: shown(text, one_line=True)) for schema in (one, other)
+        schema_text(schema, *[lambda text: shown(text, one_line=True)] * 2)
+        for schema in (one, other)
     ]
     data = [
         (list(schema["properties"]), json.dumps(schema, sort_keys=True)) for schema in (one, other)

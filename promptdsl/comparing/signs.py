@@ -1,0 +1,99 @@
+"""Signs for the values of a prompt that change from run to run: volatile and scrubbed ones."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import TypeAlias
+
+from promptdsl import Span
+from promptdsl.comparing.escapes import alias, ended, shown
+
+Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
+"""What changes from run to run: a regular expression, or a function from a text to the values."""
+
+
+class Signs:
+    """The signs of one file: a volatile value is numbered by its place, a scrubbed one by value."""
+
+    def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
+        self.scrubbers = {
+            name: re.compile(scrubber) if isinstance(scrubber, str) else scrubber
+            for name, scrubber in scrubbers.items()
+        }
+        self.places: Counter[str] = Counter()
+        """How many places a volatile value of each label has."""
+        self.numbers: dict[str, dict[str, int]] = {}
+        """The number of each scrubbed value, by the name of its scrubber."""
+
+    def volatile(self, span: Span) -> str:
+        """Return the sign of a volatile value; the first one of a label has no number."""
+        label = span.label or "value"
+        self.places[label] += 1
+        number = self.places[label]
+        return alias(label, number if number > 1 else 0)
+
+    def scrubbed(self, text: str) -> list[tuple[bool, str]]:
+        """Return the pieces of a text, each with whether it is the sign of a scrubbed value."""
+        pieces = [(False, text)]
+        for name, scrubber in self.scrubbers.items():
+            pieces = [
+                new
+                for is_sign, piece in pieces
+                for new in ([(True, piece)] if is_sign else self._split(name, scrubber, piece))
+            ]
+        return pieces
+
+    def _split(
+        self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
+    ) -> Iterator[tuple[bool, str]]:
+        if not isinstance(scrubber, re.Pattern):
+            # The longest first: a value may begin with another one.
+            values = sorted({value for value in scrubber(text) if value}, key=len, reverse=True)
+            if not values:
+                yield False, text
+                return
+            scrubber = re.compile("|".join(map(re.escape, values)))
+        numbers = self.numbers.setdefault(name, {})
+        start = 0
+        for match in scrubber.finditer(text):
+            if match[0]:
+                yield False, text[start : match.start()]
+                # A label may have the name of a scrubber.
+                number = numbers.setdefault(match[0], self.places[name] + len(numbers) + 1)
+                yield True, alias(name, number)
+                start = match.end()
+        yield False, text[start:]
+
+
+class ShownTexts:
+    """Texts of a prompt as the file shows them; facts are never scrubbed."""
+
+    def __init__(self, signs: Signs) -> None:
+        self.signs = signs
+
+    def text(self, text: str) -> str:
+        """Return a text, scrubbed."""
+        return ended(self._scrubbed(text))
+
+    def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
+        """Return pieces of a text with the span of each; a volatile one is a sign already."""
+        pieces: list[str] = []
+        for is_sign, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
+            text = "".join([text for text, _ in run])
+            pieces.append(text if is_sign else self._scrubbed(text))
+        return ended("".join(pieces))
+
+    def name(self, text: str) -> str:
+        """Return an id or the name of a file on one line, scrubbed."""
+        return self._scrubbed(text, one_line=True)
+
+    def line(self, text: str) -> str:
+        """Return a fact on one line, such as the model or the name of a tool; never scrubbed."""
+        return ended(shown(text, one_line=True))
+
+    def _scrubbed(self, text: str, *, one_line: bool = False) -> str:
+        return "".join(
+            piece if is_sign else shown(piece, one_line=one_line)
+            for is_sign, piece in self.signs.scrubbed(text)
+        )
