@@ -189,6 +189,7 @@ from promptdsl.templates.render import rendered_template
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
 from promptdsl.testing.injection_place import skeleton
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
+from promptdsl.testing.payload import payload_text
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
@@ -429,6 +430,7 @@ __all__ = [
     "packed_file",
     "pair",
     "parse",
+    "payload_text",
     "pieces",
     "pixels",
     "plain_data",

@@ -73,10 +73,12 @@ class _Payload:
         if isinstance(value, str):
             return self.text(value) if is_data or _is_scrubbed(value, *keys[-2:]) else value
         if isinstance(value, dict):
-            is_data |= keys[-1] in DATA and keys[-2] != "inputSchema"
+            # The input of Responses is a list, and a schema of Bedrock is JSON.
+            is_own = bool(path) and path[-1][0] in DATA and keys[-2] != "inputSchema"
             items = cast("dict[str, object]", value).items()  # a payload is JSON
             return {
-                key: self.value(it, (*path, (key, type(it))), is_data=is_data) for key, it in items
+                key: self.value(it, (*path, (key, type(it))), is_data=is_data or is_own)
+                for key, it in items
             }
         if isinstance(value, list | tuple):
             values = cast("list[object]", value)  # a payload is JSON

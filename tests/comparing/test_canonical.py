@@ -14,6 +14,7 @@ from promptdsl import (
     Block,
     CacheBreakpoint,
     Developer,
+    Ephemeral,
     Event,
     Grounding,
     History,
@@ -186,10 +187,11 @@ def test_what_cannot_be_seen(text: str, written: str) -> None:
 # Values that change.
 
 
-def test_volatiles_by_label() -> None:
-    """A volatile is its label; another value of the label has a number, the same one has not."""
-    today, later = Volatile("Mon", label="date"), Volatile("Tue", label="date")
-    assert "⟦date⟧, ⟦date⟧, ⟦date-2⟧" == first_text(System(Text(today, ", ", today, ", ", later)))
+@pytest.mark.parametrize("days", [("Mon", "Mon", "Tue"), ("Mon", "Tue", "Wed"), ("", "", "")])
+def test_volatiles_by_label(days: tuple[str, ...]) -> None:
+    """A volatile is its label; further places of the label have a number, whatever stands there."""
+    one, two, three = (Volatile(day, label="date") for day in days)
+    assert "⟦date⟧, ⟦date-2⟧, ⟦date-3⟧" == first_text(System(Text(one, ", ", two, ", ", three)))
 
 
 @pytest.mark.parametrize("label", ["CR", "date-2", "U+200B", "⟦", "a\nb", " ", "Date"])
@@ -209,7 +211,25 @@ def test_volatiles_anywhere() -> None:
         User(Text(now)),
     )
     text = body(render(tree))
-    assert (5, False) == (text.count("⟦now⟧"), "12:00" in text)
+    signs = ["⟦now⟧", *(f"⟦now-{number}⟧" for number in range(2, 6))]
+    assert (signs, False) == (re.findall("⟦now[^⟧]*⟧", text), "12:00" in text)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_length_of_a_volatile(target: dict[str, Any]) -> None:
+    """A volatile of any length is the same file, its tokens too; so is an empty one in a text."""
+    news = ("May", "", "\n\n", "It rains. " * 400, "# a\n```\n| b")
+    trees = (Ephemeral("News: ", Volatile(it, label="news"), position="end") for it in news)
+    files = {serialise(prompt_file(render(Timeline(User("q"), tree), **target))) for tree in trees}
+    assert 1 == len(files)
+
+
+def test_a_part_that_vanishes_with_an_empty_volatile() -> None:
+    """A section of an empty volatile alone is not sent, so it is not in the file."""
+    now, empty = (
+        body(render(System("a", Section("s", Volatile(it, label="now"))))) for it in ("12:00", "")
+    )
+    assert [True, False] == ["─▷ s\n⟦now⟧" in now, "─▷ s" in empty]
 
 
 def test_scrubbers() -> None:
@@ -227,6 +247,65 @@ def test_scrubbers() -> None:
         *("──▶ tool find ⟦run-1⟧", "⟦run-1⟧ is ⟦word-1⟧.", ""),
     ]
     assert expected == body(render(tree), scrubbers=scrubbers).split("\n")[3:]
+
+
+def test_scrubbers_change_no_fact() -> None:
+    """A scrubber takes texts, arguments, ids of calls and turns, names of files; nothing else."""
+    file_id = {"type": "file_id", "file_id": "file_7"}
+    schema = {"type": "object", "properties": {"id3": {"type": "string", "description": "5"}}}
+    tree = Timeline(
+        Tool(name="find2", description="Find 2.", input_schema=schema),
+        System(Section("rules2", "No 4.", cache=True)),
+        User("q", ImageBlock(PNG, "r1.gif"), {"type": "document", "source": file_id}, name="ann7"),
+        Assistant(ToolUse("find2", {"id3": "x9"}, id="call.1")),
+        ToolMessage("call.1", "done", is_error=True),
+        Grounding("doc-77", "x"),
+        User("r"),
+    )
+    rendered = render(tree, model="claude-sonnet-4-5")
+    scrubbed = prompt_file(rendered, scrubbers={"all": r"(?s).+"})
+    header = prompt_file(rendered).header
+    expected = """\
+──▶ tools
+─■ tool find2
+⟦all-1⟧
+─■ takes
+id3 (string)⟦all-2⟧
+
+──▶ system
+─▷ rules2
+⟦all-3⟧
+─⚑ cache
+
+──▶ user named ann7, name not sent
+⟦all-4⟧
+─■ image image/gif 3x5 14 B sha256:d53cd35cb3eb titled ⟦all-5⟧
+─■ document file_id ⟦all-6⟧
+
+──▶ assistant
+─■ call find2 ⟦all-7⟧, id sent as ⟦all-8⟧
+⟦all-9⟧
+
+──▶ tool find2 ⟦all-7⟧ as user, id sent as ⟦all-8⟧
+─■ failed
+⟦all-10⟧
+
+──▶ grounding ⟦all-11⟧ as user, in the message above
+⟦all-12⟧
+
+──▶ user, in the message above
+⟦all-13⟧
+"""
+    assert expected == serialise(attrs.evolve(scrubbed, header=())).partition("\n\n")[2]
+    hint = ("hint", "doc-77: this model takes no instructions here")
+    new = ("hint", "⟦all-11⟧: this model takes no instructions here")
+    assert [new if line == hint else line for line in header] == [*scrubbed.header]
+
+
+def test_a_scrubbed_value_that_begins_with_another() -> None:
+    """The longer one is taken whole, whatever the order in which a function returns them."""
+    scrubbers = {"id": lambda text: re.findall("[0-9]+", text)}
+    assert "⟦id-1⟧, ⟦id-2⟧" == first_text(User("12, 1234"), scrubbers=scrubbers)
 
 
 def test_scrubbers_break_no_mark() -> None:
