@@ -58,6 +58,7 @@ from promptdsl import (
 )
 from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
+from tests.internals import prompt_file, serialise
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
 from tests.reports.any_requests import requests
@@ -123,6 +124,15 @@ def holes(rendered: Rendered) -> list[tuple[Any, ...]]:
         ),
         (Text("a ", trusted("<b>")), [("author", "a <b>")]),
         (Volatile("<b>", "now"), [("volatile", "&lt;b&gt;")]),
+        (Text("a ", Volatile("", "now"), Value("")), [("author", "a "), ("volatile", "")]),
+        (
+            Template.from_string("a {{ x }}{{ y }}", x=Volatile("", "now"), y=""),
+            [("author", "a "), ("volatile", "")],
+        ),
+        (
+            Section("s", "a", title=Volatile("", "now")),
+            [("section", "## "), ("volatile", ""), ("section", "\n"), ("author", "a")],
+        ),
         (Section("s", "a", title="T"), [("section", "## T\n"), ("author", "a")]),
         (
             Section("s", "a", title=Value("#")),
@@ -680,6 +690,46 @@ def is_alike(place: ValuePlace, value: Any) -> bool:
     plain, rendered = place.rendered([value]), place.rendered([Volatile(value, "clock")])
     labels = {span.label for span in rendered.spans() if span.kind == "volatile"}
     return (plain.messages, {"clock"}, []) == (rendered.messages, labels, holes(rendered))
+
+
+def prompt_files(place: ValuePlace, *values: str) -> set[str]:
+    """Return the snapshots of a prompt with a volatile value, one for each that differs."""
+    return {serialise(prompt_file(place.rendered([Volatile(it, "clock")]))) for it in values}
+
+
+@pytest.mark.parametrize(
+    "places", [VOLATILE[::10], pytest.param(VOLATILE, marks=pytest.mark.slow)], ids=["some", "all"]
+)
+def test_volatile_values_of_any_length(places: list[ValuePlace]) -> None:
+    """Wherever a volatile value is, a prompt with another one has the same snapshot."""
+    values = ("3", " ", "A <b>\n\n# long | text ```\n" + "word " * 60)
+    assert [] == [place.name for place in places if len(prompt_files(place, *values)) > 1]
+
+
+def test_a_masked_result() -> None:
+    """Other texts stand for volatile values at their places, in all that is made of them."""
+    at = Volatile("3", "at")
+    calls = Assistant(ToolUse("f", {"at": "3"}, id="3")), ToolMessage("3", "At ", at)
+    tree = Timeline(System("At most 3. ", at), User("3"), *calls, User(Volatile(" ", "blank")))
+    rendered = render(tree, provider="anthropic")
+    masked = rendered.masked(lambda span: f"{span.label} {span.start} five")
+    assert ["At most 3. at 11 five", "3", "", "At at 3 five", " "] == [
+        message.text for message in masked.messages
+    ]
+    assert [] == holes(masked)
+    assert [len(masked.spans()), masked.messages] == [
+        len(masked.tokens.spans),
+        masked.for_target("gemini").messages,
+    ]
+    assert masked.tokens.total == rendered.tokens.total + 6
+    sent, was = (str(it.payload()).replace("at 11 five", "3") for it in (masked, rendered))
+    assert sent.replace("At at 3 five", "At 3") == was
+
+
+def test_a_result_without_volatile_values_is_not_masked() -> None:
+    """It is returned as it is: nothing is written again."""
+    rendered = render(User("Hi."), model="gpt-5")
+    assert rendered is rendered.masked(lambda _: "x")
 
 
 def test_volatile_values_in_nested_data() -> None:

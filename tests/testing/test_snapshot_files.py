@@ -89,6 +89,32 @@ E             give each prompt a name of its own: prompt_snapshot(..., name=...)
     assert [b"one"] == [it.split(b"\n")[-2] for it in project.files().values()]
 
 
+NAMED = """
+def test_two_files(prompt_snapshot):
+    for name in ("A", "a"):
+        prompt_snapshot(User(name), name=name).payload("openai")
+
+def test_one_file(prompt_snapshot):
+    for name in ("A", "a-559aead0"):
+        prompt_snapshot(User(name), name=name)
+"""
+
+
+def test_names_that_differ_in_case(project: Project) -> None:
+    """Each has its files, of payloads too; two that are one file on some systems are an error."""
+    project.write(test_a=NAMED)
+    told = project.errors_in(project.update())
+    assert "test_one_file[a-559aead0].prompt.txt is already that of another prompt" in told
+    assert [
+        "test_one_file[A-559aead0].prompt.txt",
+        "test_two_files[A-559aead0].openai.payload.json",
+        "test_two_files[A-559aead0].prompt.txt",
+        "test_two_files[a].openai.payload.json",
+        "test_two_files[a].prompt.txt",
+    ] == [path.rpartition("/")[2] for path in project.files()]
+    assert "4 snapshots passed." == summary(project.run("-k", "files")).split("\n")[0]
+
+
 @pytest.mark.slow
 def test_a_name_may_be_given_to_the_same_prompt_twice(project: Project) -> None:
     """Two ways to write a prompt have one name where they come to the same."""
