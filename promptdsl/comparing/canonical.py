@@ -27,7 +27,7 @@ from promptdsl import (
 from promptdsl.comparing.marks import attachment, cache_mark, reasoning, word
 from promptdsl.comparing.schemas import json_text, schema_text
 from promptdsl.comparing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
-from promptdsl.comparing.signs import Scrubber, ShownTexts, Signs
+from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.foundation.unicode import is_blank
 
@@ -62,16 +62,12 @@ def prompt_file(
     Ticket ⟦ticket-1⟧: be brief.
     <BLANKLINE>
     """
-    signs = Signs(scrubbers or {})
-    writer = FileWriter(rendered.masked(signs.volatile), ShownTexts(signs))
-    return writer.file(rendered.tokens.total)
+    texts = ShownTexts(scrubbers or {})
+    return FileWriter(rendered.masked(texts.volatile), texts).file(rendered.tokens.total)
 
 
 def fixed_tokens(rendered: Rendered) -> TokenReport:
-    """Return the tokens of a prompt without the text of its volatile values.
-
-    That text may be of any length in the next run.
-    """
+    """Return the tokens of a prompt without its volatile texts, which may be of any length."""
     return rendered.masked(lambda _: "").tokens
 
 
@@ -150,17 +146,10 @@ class FileWriter:
             yield "dropped", f"{place}, " + line(f"~{_rounded(part.tokens)} tokens: {part.why}")
 
     def place(self, path: str) -> str:
-        """Return a path on one line; the id of a turn as its title has it, as it may be scrubbed.
-
-        It is the only part of the header that may be: what is a fact stays.
-        """
-        turn = _ID.match(path)
-        shown = self.ids.get(turn[0]) if turn else None
-        return (
-            self.texts.line(path)
-            if not turn or shown is None
-            else (shown + self.texts.line(path[turn.end() :]))
-        )
+        """Return a path on one line; the id of a turn, alone in the header, may be scrubbed."""
+        first = _ID.match(path)
+        turn = first[0] if first else ""
+        return self.ids.get(turn, self.texts.line(turn)) + self.texts.line(path[len(turn) :])
 
     # Tools and the form of the answer.
 

@@ -12,7 +12,7 @@ from promptdsl import (
     VideoBlock,
 )
 from promptdsl.comparing.schemas import json_text
-from promptdsl.comparing.signs import ShownTexts
+from promptdsl.comparing.shown_texts import ShownTexts
 
 
 def word(text: str) -> str:

@@ -13,7 +13,7 @@ from promptdsl.comparing.alignment import equal_start
 from promptdsl.comparing.canonical import FileWriter
 from promptdsl.comparing.changes import TEXT, CacheMark, NamedEntry, Place, named
 from promptdsl.comparing.escapes import shown
-from promptdsl.comparing.signs import ShownTexts, Signs
+from promptdsl.comparing.shown_texts import ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
 from promptdsl.comparing.tokens import as_json, target_of, total_of
 
@@ -90,7 +90,7 @@ def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> Sh
     """Return the shared prefix of two requests; ``None`` for two targets."""
     # With the volatile values that are sent.
     sides = [side.masked(lambda span: shown(span.text)) for side in (before, after)]
-    files = [FileWriter(side, ShownTexts(Signs({}))).file(side.tokens.total) for side in sides]
+    files = [FileWriter(side, ShownTexts({})).file(side.tokens.total) for side in sides]
     found = prefix_of_files(files[0], files[1], count)
     if found is None or after.facts.provider is None:
         return found

@@ -174,34 +174,36 @@ class Rendered:
     def masked(self, mask: "Callable[[Span], str]") -> "Rendered":
         """Return the result with other texts for its :class:`Volatile` values, to compare it.
 
-        ``mask`` returns the text for the span of such a value. Messages, payload, tokens and spans
-        have it at that place and nowhere else; what was lost or dropped stays. A text of white
-        space alone is not masked: it is not sent.
+        ``mask`` returns the text for the span of each. It stands there in messages, payload, tokens
+        and spans; what was lost or dropped stays. A blank text, which is not sent, is not masked.
 
         >>> from promptdsl import System, Volatile, render
         >>> rendered = render(System("It is ", Volatile("12:00", label="now"), "."))
         >>> rendered.masked(lambda span: f"<{span.label}>").messages[0].text
         'It is <now>.'
         """
+        from promptdsl.providers.written import WrittenPayload
         from promptdsl.rendering.spans import masked_spans, with_texts
+
+        if all(span.kind != "volatile" for span in self._spans):
+            return self
+        spans = tuple(masked_spans(self._spans, mask))
+        prompt, marked = (
+            attrs.evolve(it, messages=with_texts(it.messages, spans))
+            for it in (self._prompt, self._marked)
+        )
 
         def again(provider: str) -> Rendered:
             return self._again(provider).masked(mask)
 
-        spans = self.spans()
-        if all(span.kind != "volatile" for span in spans):
-            return self
-        spans = tuple(masked_spans(spans, mask))
-        messages = with_texts(self.messages, spans)
-        marked = attrs.evolve(self._marked, messages=with_texts(self._marked.messages, spans))
-        written = self._written
-        if written is not None:
-            from promptdsl.providers.written import WrittenPayload
-
-            written = WrittenPayload(marked, self.facts)
-        prompt = attrs.evolve(self._prompt, messages=messages)
+        written = self._written and WrittenPayload(marked, self.facts)
         masked = attrs.evolve(
-            self, messages=messages, prompt=prompt, marked=marked, written=written, again=again
+            self,
+            messages=prompt.messages,
+            prompt=prompt,
+            marked=marked,
+            again=again,
+            written=written,
         )
         vars(masked)["_spans"] = spans  # no tree has them
         return masked

@@ -1,9 +1,9 @@
 """The spans of a prompt: for each piece of its messages what it is, and the line that wrote it."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import attrs
 
@@ -79,55 +79,39 @@ class Span:
     library: LibrarySection | None = None
 
 
-SpanPlace: TypeAlias = tuple[int, int, int | None]
-"""The place of a text: its message, its block, and the block in a tool result."""
-
-
-def place_of(span: Span) -> SpanPlace:
-    """Return the place of the text that a span is a piece of."""
+def _place(span: Span) -> tuple[int, int, int | None]:
     return span.message, span.block, span.inner
 
 
 def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator[Span]:
     """Yield spans with other texts for volatile values; a blank text, which is not sent, stays."""
-    for _, group in groupby(spans, place_of):
+    for _, group in groupby(spans, _place):
         pieces = [*group]
         is_masked = not is_blank("".join([span.text for span in pieces]))
         start = 0
         for span in pieces:
             text = mask(span) if is_masked and span.kind == "volatile" else span.text
-            end = start + len(text)
-            yield attrs.evolve(span, start=start, end=end, text=text)
-            start = end
+            yield attrs.evolve(span, start=start, end=start + len(text), text=text)
+            start += len(text)
 
 
 def with_texts(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Message, ...]:
     """Return messages with the texts of their spans; one without a volatile value is the same."""
-    texts = {place: "".join([it.text for it in group]) for place, group in groupby(spans, place_of)}
-    changed = {span.message for span in spans if span.kind == "volatile"}
-    return tuple(
-        message.replace(
-            content=tuple(
-                _with_text(block, (index, number, None), texts)
-                for number, block in enumerate(message.content)
-            )
-        )
-        if index in changed
-        else message
-        for index, message in enumerate(messages)
-    )
+    texts = {place: "".join([it.text for it in group]) for place, group in groupby(spans, _place)}
 
-
-def _with_text(block: Block, place: SpanPlace, texts: Mapping[SpanPlace, str]) -> Block:
-    if isinstance(block, TextBlock):
-        return attrs.evolve(block, text=texts[place])
-    if not isinstance(block, ToolResultBlock):
+    def changed(block: Block, message: int, number: int, inner: int | None = None) -> Block:
+        if isinstance(block, TextBlock):
+            return attrs.evolve(block, text=texts[message, number, inner])
+        if isinstance(block, ToolResultBlock):
+            content = [changed(it, message, number, n) for n, it in enumerate(block.content)]
+            return attrs.evolve(block, content=tuple(content))
         return block
-    message, number, _ = place
-    content = [
-        _with_text(it, (message, number, inner), texts) for inner, it in enumerate(block.content)
-    ]
-    return attrs.evolve(block, content=tuple(content))
+
+    result = [*messages]
+    for index in {span.message for span in spans if span.kind == "volatile"}:
+        blocks = [changed(it, index, n) for n, it in enumerate(messages[index].content)]
+        result[index] = messages[index].replace(content=tuple(blocks))
+    return tuple(result)
 
 
 class Writer(NamedTuple):

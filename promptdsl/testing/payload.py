@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Protocol, TypeAlias, cast
 
-from promptdsl import Rendered, Span
-from promptdsl.comparing.signs import Scrubber, Signs
+from promptdsl import Rendered
+from promptdsl.comparing.escapes import alias
+from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 
 Path: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
 
@@ -40,28 +41,25 @@ def payload_text(
     It has the sign of a volatile value at its place. Scrubbers replace what they match in texts,
     in arguments and ids of calls, and in names of files. A matcher gets each value before that.
     """
-    signs = Signs(scrubbers)
-    written: dict[str, None] = {}
-
-    def mask(span: Span) -> str:
-        sign = signs.volatile(span)
-        written[sign] = None
-        return sign
-
-    masked = rendered.masked(mask)
-    payload = _Payload(signs, [*written], matcher)
-    text = json.dumps(payload.value(masked.payload(), ()), indent=2, ensure_ascii=False)
+    texts = ShownTexts(scrubbers)
+    masked = rendered.masked(texts.volatile)
+    value = _Payload(texts, matcher).value(masked.payload(), ())
+    text = json.dumps(value, indent=2, ensure_ascii=False)
     return f"{text}\n".encode("utf-8", "backslashreplace").decode()
 
 
 class _Payload:
     """Copies the values of a payload, with signs for those that are scrubbed."""
 
-    def __init__(self, signs: Signs, written: list[str], matcher: Matcher | None) -> None:
-        self.signs = signs
-        self.written = re.compile(f"({'|'.join(map(re.escape, written)) or '(?!)'})")
-        """The signs that are in its texts already."""
+    def __init__(self, texts: ShownTexts, matcher: Matcher | None) -> None:
+        self.texts = texts
         self.matcher = matcher
+        signs = [
+            alias(label, number if number > 1 else 0)
+            for label, count in texts.places.items()
+            for number in range(1, count + 1)
+        ]
+        self.volatile = re.compile(f"({'|'.join(map(re.escape, signs)) or '(?!)'})")
 
     def value(  # Any: a value of any type in a payload
         self, value: Any, path: Path, *, is_data: bool = False
@@ -91,12 +89,11 @@ class _Payload:
         return value if isinstance(value, int | float | None) else repr(value)
 
     def text(self, text: str) -> str:
-        """Return a text, scrubbed, its signs as they are."""
-        pieces = [
-            [(True, piece)] if index % 2 else self.signs.scrubbed(piece)
-            for index, piece in enumerate(self.written.split(text))
-        ]
-        return "".join([text for piece in pieces for _, text in piece])
+        """Return a text, scrubbed, but for the signs that are in it already."""
+        pieces = self.volatile.split(text)
+        for index in range(0, len(pieces), 2):
+            pieces[index] = "".join([piece for _, piece in self.texts.scrubbed(pieces[index])])
+        return "".join(pieces)
 
 
 def _is_scrubbed(text: str, around: str, key: str) -> bool:

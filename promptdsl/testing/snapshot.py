@@ -25,7 +25,7 @@ except ModuleNotFoundError as error:
 
 from promptdsl.comparing.canonical import fixed_tokens, prompt_file
 from promptdsl.comparing.matrix import applied, difference
-from promptdsl.comparing.signs import Scrubber
+from promptdsl.comparing.shown_texts import Scrubber
 from promptdsl.comparing.snapshot_file import (
     PromptFile,
     SnapshotFormatError,

@@ -1,4 +1,4 @@
-"""Signs for the values of a prompt that change from run to run: volatile and scrubbed ones."""
+"""Texts as a snapshot shows them, with signs for the values that change from run to run."""
 
 import re
 from collections import Counter
@@ -13,8 +13,8 @@ Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
 
 
-class Signs:
-    """The signs of one file: a volatile value is numbered by its place, a scrubbed one by value."""
+class ShownTexts:
+    """The texts of one file; a volatile value is numbered by its place, a scrubbed one by value."""
 
     def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
         self.scrubbers = {
@@ -33,6 +33,32 @@ class Signs:
         number = self.places[label]
         return alias(label, number if number > 1 else 0)
 
+    def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
+        """Return pieces of a text with the span of each; a volatile one is a sign already."""
+        pieces: list[str] = []
+        for is_sign, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
+            text = "".join([text for text, _ in run])
+            pieces.append(text if is_sign else self._shown(text))
+        return ended("".join(pieces))
+
+    def text(self, text: str) -> str:
+        """Return a text, scrubbed."""
+        return ended(self._shown(text))
+
+    def name(self, text: str) -> str:
+        """Return an id, the name of a file or a description on one line, scrubbed."""
+        return ended(self._shown(text, one_line=True))
+
+    def line(self, text: str) -> str:
+        """Return a fact on one line, such as the model or the name of a tool; never scrubbed."""
+        return ended(shown(text, one_line=True))
+
+    def _shown(self, text: str, *, one_line: bool = False) -> str:
+        return "".join(
+            piece if is_sign else shown(piece, one_line=one_line)
+            for is_sign, piece in self.scrubbed(text)
+        )
+
     def scrubbed(self, text: str) -> list[tuple[bool, str]]:
         """Return the pieces of a text, each with whether it is the sign of a scrubbed value."""
         pieces = [(False, text)]
@@ -50,10 +76,7 @@ class Signs:
         if not isinstance(scrubber, re.Pattern):
             # The longest first: a value may begin with another one.
             values = sorted({value for value in scrubber(text) if value}, key=len, reverse=True)
-            if not values:
-                yield False, text
-                return
-            scrubber = re.compile("|".join(map(re.escape, values)))
+            scrubber = re.compile("|".join(map(re.escape, values)) or "(?!)")
         numbers = self.numbers.setdefault(name, {})
         start = 0
         for match in scrubber.finditer(text):
@@ -64,36 +87,3 @@ class Signs:
                 yield True, alias(name, number)
                 start = match.end()
         yield False, text[start:]
-
-
-class ShownTexts:
-    """Texts of a prompt as the file shows them; facts are never scrubbed."""
-
-    def __init__(self, signs: Signs) -> None:
-        self.signs = signs
-
-    def text(self, text: str) -> str:
-        """Return a text, scrubbed."""
-        return ended(self._scrubbed(text))
-
-    def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
-        """Return pieces of a text with the span of each; a volatile one is a sign already."""
-        pieces: list[str] = []
-        for is_sign, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
-            text = "".join([text for text, _ in run])
-            pieces.append(text if is_sign else self._scrubbed(text))
-        return ended("".join(pieces))
-
-    def name(self, text: str) -> str:
-        """Return an id or the name of a file on one line, scrubbed."""
-        return self._scrubbed(text, one_line=True)
-
-    def line(self, text: str) -> str:
-        """Return a fact on one line, such as the model or the name of a tool; never scrubbed."""
-        return ended(shown(text, one_line=True))
-
-    def _scrubbed(self, text: str, *, one_line: bool = False) -> str:
-        return "".join(
-            piece if is_sign else shown(piece, one_line=one_line)
-            for is_sign, piece in self.signs.scrubbed(text)
-        )
