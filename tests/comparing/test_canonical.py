@@ -308,6 +308,12 @@ def test_a_scrubbed_value_that_begins_with_another() -> None:
     assert "⟦id-1⟧, ⟦id-2⟧" == first_text(User("12, 1234"), scrubbers=scrubbers)
 
 
+def test_a_scrubber_with_the_name_of_a_label() -> None:
+    """Its numbers go on after those of the label, so that no two values have one sign."""
+    text = System(Text("1:30 ", Volatile("1:00", "at"), " ", Volatile("2:00", "at"), " 2:30"))
+    assert "⟦at-3⟧ ⟦at⟧ ⟦at-2⟧ ⟦at-4⟧" == first_text(text, scrubbers={"at": "[0-9]:30"})
+
+
 def test_scrubbers_break_no_mark() -> None:
     """A scrubber that takes everything leaves the form of the file as it is."""
     tree = Timeline(System(Section("s", "x\ny"), Section("t", "z")), User("q"))
