@@ -174,8 +174,9 @@ class Rendered:
     def masked(self, mask: "Callable[[Span], str]") -> "Rendered":
         """Return the result with other texts for its :class:`Volatile` values, to compare it.
 
-        ``mask`` returns the text for the span of each. It stands there in messages, payload, tokens
-        and spans; what was lost or dropped stays. A blank text, which is not sent, is not masked.
+        ``mask`` returns the text for the span of each. It stands there in messages, payload, spans
+        and ``tokens.total``; what was lost or dropped stays. A text of white space alone, which is
+        not sent, is not masked.
 
         >>> from promptdsl import System, Volatile, render
         >>> rendered = render(System("It is ", Volatile("12:00", label="now"), "."))

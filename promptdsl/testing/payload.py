@@ -12,6 +12,7 @@ from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 
 Path: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
 
+# The keys of the strings that are scrubbed, in the payloads of all providers.
 TEXTS = frozenset({
     *("cited_text", "content", "description", "instructions", "output", "prompt", "reasoning"),
     *("reasoning_content", "refusal", "system", "system_instruction", "text", "thinking"),
@@ -23,7 +24,7 @@ FILES = frozenset({
     "url",
 })  # fmt: skip
 DATA = frozenset({"args", "arguments", "input", "json", "response"})
-"""The keys of the arguments of a call, or of a result, as text or as JSON data."""
+"""The arguments of a call, or a result, as text or as JSON data: all strings in it."""
 
 
 class Matcher(Protocol):
@@ -71,8 +72,9 @@ class _Payload:
         if isinstance(value, str):
             return self.text(value) if is_data or _is_scrubbed(value, *keys[-2:]) else value
         if isinstance(value, dict):
-            # The input of Responses is a list, and a schema of Bedrock is JSON.
-            is_own = bool(path) and path[-1][0] in DATA and keys[-2] != "inputSchema"
+            # A list is the input of Responses; a schema is no data, nor what is named in it.
+            is_own = bool(path) and path[-1][0] in DATA
+            is_own &= keys[-2] not in ("inputSchema", "properties")
             items = cast("dict[str, object]", value).items()  # a payload is JSON
             return {
                 key: self.value(it, (*path, (key, type(it))), is_data=is_data or is_own)

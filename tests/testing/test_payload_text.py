@@ -30,7 +30,10 @@ PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "ch
 PNG = "iVBORw0KGgo="
 SCHEMA = {
     "type": "object",
-    "properties": {"day2": {"type": "string", "description": "Day 2.", "enum": ["d2"]}},
+    "properties": {
+        "day2": {"type": "string", "description": "Day 2.", "enum": ["d2"]},
+        "input": {"type": "integer"},
+    },
     "required": ["day2"],
 }
 
