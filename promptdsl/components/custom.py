@@ -234,34 +234,30 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         block.name, block.by, block.running = names[0], None, None
         block.section = None if section is None else section()
         _move_in(block, (*args, *kwargs.values()))
-        function: Function = original
-        inside = OVERRIDES.get()
-        entry = (
-            None if inside is None else inside.of_component((write, *names), has_children=yields)
-        )
-        if inside is not None and entry is not None:
-            function, block.by, block.section = _stand_in(entry)
-            problem = difference(original, function)
-            if problem:
-                wrong, at = (function, problem), (block.source, entry.line)
-                raise unfit(names[0], original, wrong, at)
-            inside = inside.without(entry)
         try:
             signature.bind(*args, **kwargs)
         except PromptError as error:
             raise error.located(block.source) from None
         except TypeError as error:
             raise _unfit_call(block, signature, kwargs, error) from None
+        function: Function = original
+        inside = OVERRIDES.get()
+        entry = (
+            None if inside is None else inside.of_component((write, *names), has_children=yields)
+        )
+        if inside is not None and entry is not None:
+            function, block.by, block.section = stand_in(entry)
+            problem = difference(original, function, (args, kwargs))
+            if problem:
+                wrong, at = (function, problem), (block.source, entry.line)
+                raise unfit(names[0], original, wrong, at)
+            inside = inside.without(entry)
         block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
         place(block)
         if inspect.isgeneratorfunction(function):
             block.running = _Running(function(*args, **kwargs), inside)
             return block
-        enter(block)
-        with _failing(block), replacing(inside):
-            _take(block, function(*args, **kwargs))
-        Container.__exit__(block, None, None, None)
-        return block
+        return written_by(partial(function, *args, **kwargs), block, inside)
 
     def join(its_names: tuple[str, str], its_section: "Callable[[], LibrarySection]") -> None:
         nonlocal names, section
@@ -286,7 +282,18 @@ _JOIN_LIBRARY: WeakKeyDictionary[Function, Callable[..., None]] = WeakKeyDiction
 """For each component the function that lets it be a section of a library."""
 
 
-def _stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySection | None]":
+def written_by(
+    write: Callable[[], object], block: CustomComponent, inside: Replacements | None
+) -> CustomComponent:
+    """Return a component after its function wrote its parts, under the overrides at its place."""
+    enter(block)
+    with _failing(block), replacing(inside):
+        _take(block, write())
+    Container.__exit__(block, None, None, None)
+    return block
+
+
+def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySection | None]":
     """Return the function that is called instead of a component, its name, and its section."""
     by = replacement.by
     if isinstance(by, Node):

@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from inspect import Parameter, unwrap
 from types import FunctionType
@@ -34,6 +34,9 @@ from promptdsl.tree.node import Node, label, make, named_label
 
 if TYPE_CHECKING:
     from promptdsl.foundation.library_section import LibrarySection
+
+Call: TypeAlias = tuple[Sequence[object], Mapping[str, object]]
+"""The arguments of a call: by position, and by name."""
 
 COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 """All components that functions were made into, and their names: several may have the same."""
@@ -68,18 +71,19 @@ def override(
     A key is a component, its name, or its name with its module (``"shop.prompts.tone"``), which
     tells two components of one name apart; the qualified name of a section of a :class:`Library`
     (``"support:tone"``), which its bare name does not replace; the id of a :class:`Section`; or a
-    part that a module exports (a constant). A component is replaced by a function that takes its
-    arguments, or by a part; a section and a constant by a part. A section takes the whole place of
-    a section; any other part becomes its content, under its id and title.
+    part that a module exports (a constant). A component is replaced by a function that takes what
+    its calls give, or by a part; a section and a constant by a part. A section takes the whole
+    place of a section; any other part becomes its content, under its id and title.
 
     The innermost override wins. When a function calls the component it replaces, it gets the
     original, or the next override around it. Parts that were written before stay as they are, until
     they are included or passed as arguments in the block; a :class:`Lazy` written in the block is
-    called with the same overrides.
+    called with the same overrides. A :class:`Template` written in the block also has them for the
+    sections of libraries that it includes, which are replaced by text alone.
 
     Raises :class:`LibraryError` for an unknown library or section, :class:`OptionError` for any
-    other unknown name, a function that takes other arguments, and at the end of the block for a
-    section or constant that was not in it.
+    other unknown name, a function that does not take what every call gives (at the call what that
+    gives), and at the end of the block for a section or constant that was not in it.
 
     >>> from promptdsl import Section, System, component, override, render
     >>> @component
@@ -116,10 +120,7 @@ unwrap(override).__defaults__ = (LEFT_OUT,)
 
 def _checked(key: object, given: object, line: Source) -> Replacement:
     """Return a replacement whose key and value fit, or raise :class:`OptionError`."""
-    alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
-    made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
-    if not made and isinstance(key, str) and ":" in key:
-        made = [_section_called(key)]
+    made = components_called(key)
     if made and ":" in COMPONENTS[made[0]]:
         # A section goes by its name, which is the same after a pickle.
         key = COMPONENTS[made[0]]
@@ -144,7 +145,7 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
         problem = f"{name} is overridden by {kind_of(given)}, which is no part"
         raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
     if not made:
-        names = {COMPONENTS[one] for one in alive}
+        names = {*COMPONENTS.values()}
         sections = sorted(one for one in names if one.endswith(f":{name}"))
         sections += sorted(_templates_called(name))
         fix = nearest(name, names) if names else "write @component before its function"
@@ -164,6 +165,13 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     if all(problems):
         raise unfit(name, original_of(made[-1]), (function, problems[-1]), (line,))
     return Replacement(cast("Key", key), function, line, used=True)
+
+
+def components_called(key: object) -> list[Function]:
+    """Return a component as a list, those of a name, or a section that was not used yet."""
+    alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
+    made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
+    return [_section_called(key)] if not made and isinstance(key, str) and ":" in key else made
 
 
 def _section_called(name: str) -> Function:
@@ -262,24 +270,33 @@ def unfit(
     )
 
 
-def difference(original: Function, function: Function) -> str:
-    """Return the reason why a function cannot take all calls of another, else an empty string."""
+def difference(original: Function, function: Function, call: Call | None = None) -> str:
+    """Return the reason why a function cannot replace another, else an empty string.
+
+    It has to take what every call gives, and what ``call`` gives: an input of the other one that
+    is left to its default is not passed on.
+    """
     yields = inspect.isgeneratorfunction(original)
     if yields != inspect.isgeneratorfunction(function):
         return "it does not yield" if yields else "it yields"
-    wanted, taken = inspect.signature(original).parameters, inspect.signature(function).parameters
+    wanted = inspect.signature(original).parameters
+    given = [(it.name, it.kind) for it in wanted.values() if it.default is Parameter.empty]
+    if call is not None:
+        in_order = [it for it in wanted.values() if it.kind in (*_BY_POSITION, _SEVERAL[0])]
+        given = [(it.name, it.kind) for it in in_order[: len(call[0])]]
+        given += [(name, Parameter.KEYWORD_ONLY) for name in call[1]]
+    taken = inspect.signature(function).parameters
     positions = [parameter for parameter in taken.values() if parameter.kind in _BY_POSITION]
     kinds = {parameter.kind for parameter in taken.values()}
     filled: set[str] = set()
-    for index, parameter in enumerate(wanted.values()):
-        name, kind = parameter.name, parameter.kind
+    for index, (name, kind) in enumerate(given):
         by_position, by_name = kind in _BY_POSITION, kind in _BY_NAME
         same = taken.get(name)
         same = None if same is not None and same.kind in _SEVERAL else same
         at_index = positions[index] if by_position and index < len(positions) else None
         problem = ""
         if kind in _SEVERAL and kind not in kinds:
-            problem = f"it does not take {parameter}"
+            problem = f"it does not take {wanted[name]}"
         elif by_position and at_index is None and Parameter.VAR_POSITIONAL not in kinds:
             problem = f"it does not take {name!r} by position"
         elif at_index is not None and at_index.name != name and at_index.name in wanted:
@@ -290,14 +307,13 @@ def difference(original: Function, function: Function) -> str:
             problem = f"it takes {name!r} by position only"
         if problem:
             return problem
-        # A parameter that may be left out fills none that is required.
-        if parameter.default is Parameter.empty:
-            filled |= {other.name for other in (at_index, same) if other is not None}
-    required = [parameter for parameter in taken.values() if parameter.kind not in _SEVERAL]
+        filled |= {other.name for other in (at_index, same) if other is not None}
     missing = [
         parameter.name
-        for parameter in required
-        if parameter.default is Parameter.empty and parameter.name not in filled
+        for parameter in taken.values()
+        if parameter.kind not in _SEVERAL
+        and parameter.default is Parameter.empty
+        and parameter.name not in filled
     ]
     return f"it requires {missing[0]!r}" if missing else ""
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import CodeType
 from typing import TypeAlias, TypeVar
 
 import attrs
@@ -198,16 +199,32 @@ def moved(
     return Replacements(inside.entries[: max(added, 0)] + outer)
 
 
-def kept_overrides() -> KeptOverrides:
-    """Return the replacements at this point as data that can be compared, printed and pickled."""
+def kept_overrides(*, of_sections: bool = False) -> KeptOverrides:
+    """Return the replacements at this point as data that can be compared, printed and pickled.
+
+    With ``of_sections`` those of sections of libraries alone, by their qualified names.
+    """
     current = OVERRIDES.get()
     if current is None:
         return ()
-    for entry in current.entries:
+    entries = current.entries
+    if of_sections:
+        entries = tuple(it for it in entries if isinstance(it.key, str) and ":" in it.key)
+    for entry in entries:
         entry.used = True
-    return tuple((entry.key, entry.by) for entry in current.entries)
+    return tuple((entry.key, entry.by) for entry in entries)
 
 
 def restored(kept: KeptOverrides, check: Check) -> Replacements:
-    """Return the replacements of :func:`kept_overrides`."""
-    return Replacements(tuple(Replacement(key, by, used=True, check=check) for key, by in kept))
+    """Return the replacements of :func:`kept_overrides`; the line of each is that of what it is."""
+    return Replacements(
+        tuple(Replacement(key, by, _line_of(by), used=True, check=check) for key, by in kept)
+    )
+
+
+def _line_of(by: Function | Node) -> Source | None:
+    """Return the line of a part, or that at which a function begins."""
+    if isinstance(by, Node):
+        return by.source
+    code: CodeType | None = getattr(by, "__code__", None)
+    return code and Source(code.co_filename, code.co_firstlineno)

@@ -8,6 +8,7 @@ from typing import Self, cast
 
 from promptdsl.components.arguments import adopt_values
 from promptdsl.components.overrides import section_at
+from promptdsl.components.replacements import kept_overrides
 from promptdsl.components.scope import Component, open_block, place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
 from promptdsl.foundation.frozen import is_mapping
@@ -152,6 +153,7 @@ def _begin_template(
         variables = check_variables({**variables, **inputs}, known)
         component.variables = check_inputs(component.template, variables)
         component.keywords = tuple(inputs)
+        component.overrides = kept_overrides(of_sections=True)
         _check_braces(component)
         if volatile:
             adopt_values(component, volatile)

@@ -36,12 +36,12 @@ from promptdsl.tree.masks import (
     SHIFT,
     TOOL,
 )
+from promptdsl.tree.part_nodes import TemplateNode
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
-    from promptdsl.templates import TemplateSource
-    from promptdsl.templates.render import RenderedTemplate
+    from promptdsl.templates.rendered import RenderedTemplate
 
 ANY = 0
 """The mask of a pass that looks at every tree."""
@@ -113,13 +113,15 @@ class Outgoing(NamedTuple):
 # The room of templates is loaded when the first template is rendered.
 
 
-def rendered_template(
-    template: "TemplateSource", variables: Mapping[str, object]
-) -> "RenderedTemplate":
-    """Return the pieces of a template with its variables, the names in it, and its sections."""
+def rendered_template(node: TemplateNode) -> "RenderedTemplate":
+    """Return the pieces of a template, the names in it, and its sections."""
+    if node.overrides:
+        from promptdsl.components.included import rendered_under_overrides
+
+        return rendered_under_overrides(node)
     from promptdsl.templates.render import rendered_template
 
-    return rendered_template(template, variables)
+    return rendered_template(node.template, node.variables)
 
 
 def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:

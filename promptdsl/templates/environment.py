@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any, Never, cast
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined
 from jinja2.environment import TemplateModule
 from jinja2.exceptions import TemplateNotFound, UndefinedError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.utils import missing
+from jinja2.utils import Namespace, missing
 
 from promptdsl.foundation.errors import PromptError, TemplateError
 from promptdsl.foundation.labelled import Label
@@ -19,10 +20,11 @@ from promptdsl.templates.compiler import PieceCode, advice, check_names, checked
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import find, find_section, read_template
 from promptdsl.templates.front_matter import FrontMatter, split
-from promptdsl.templates.limits import RUN, bounded, check_count
+from promptdsl.templates.limits import RUN, StandIn, bounded, check_count
 from promptdsl.templates.names import label
 from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
-from promptdsl.templates.pieces import Inserted, Output, Rope, collect
+from promptdsl.templates.pieces import Output, Rope, collect
+from promptdsl.templates.rendered import Inserted
 from promptdsl.templates.template_folder import DEFAULT, TemplateFile, TemplateFolder, WhiteSpace
 
 
@@ -106,6 +108,59 @@ class _Template(Template):
         if self not in modules:
             modules[self] = self.make_module()
         return modules[self]
+
+
+class _Replaced:
+    """A section that another template includes, and that is overridden there."""
+
+    def __init__(self, section: _Template, write: StandIn) -> None:
+        self.section = section
+        self.write = write
+
+    def new_context(
+        self,
+        vars: Mapping[str, object] | None = None,  # noqa: A002 (Jinja's names)
+        shared: bool = False,
+        locals: Mapping[str, object] | None = None,  # noqa: A002
+    ) -> dict[str, object]:
+        """Return the variables at the place where it is included."""
+        inner = {name: it for name, it in (locals or {}).items() if it is not missing}
+        return {**(vars or {}), **inner}
+
+    def root_render_func(self, variables: Mapping[str, object]) -> Iterator[Output]:
+        """Yield the text that replaces it; inputs left to their defaults are not given."""
+        front, run = self.section.front, RUN.get()
+        given: dict[str, object] = {}
+        if front is not None:
+            given = {it: value for it, value in front.chosen(variables).items() if it in variables}
+        else:
+            given = {
+                name: value
+                for name, value in variables.items()
+                if not (callable(value) or isinstance(value, TemplateModule | Namespace))
+            }
+        try:
+            rendered = self.write(given, front is not None)
+        except Exception as error:
+            run.raised = error
+            raise
+        run.sections.update(dict.fromkeys(rendered.sections))
+        yield Rope(rendered.pieces)
+
+    def _get_default_module(self, context: Context | None = None) -> SimpleNamespace:
+        """Return the text that replaces it, for an ``include`` without the variables."""
+        if context is not None:
+            raise self._not_whole()
+        return SimpleNamespace(_body_stream=self.root_render_func({}))
+
+    def __getattr__(self, name: str) -> Never:
+        raise self._not_whole()
+
+    def _not_whole(self) -> TemplateError:
+        return TemplateError(
+            f"{label(self.section.name)} is overridden: it cannot be imported or extended",
+            fix="include it: an override replaces its text",
+        )
 
 
 def _of_child(
@@ -209,7 +264,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
             file = find(name, folders)
         if file is None:
             raise NoTemplate(str(name), folders)
-        return template_of(file)
+        template = compiled_at(file)
+        stand_in = run.stand_ins.get(file.name)
+        if stand_in is not None and template.section is not None:
+            return cast("Template", _Replaced(template, stand_in))
+        return used(template)
 
     # What compiled code calls.
 
@@ -296,12 +355,16 @@ def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = Non
     return _sandbox(white_space, home)
 
 
-def template_of(source: TemplateFile | str) -> _Template:
-    """Return a compiled template; its section is noted as used."""
+def compiled_at(source: TemplateFile | str) -> _Template:
+    """Return a compiled template, which has the settings of its folder."""
     folder = None if isinstance(source, str) else source.folder
     if folder is None:
         return sandbox().compiled(source)
-    template = sandbox(folder.white_space, folder if folder.library else None).compiled(source)
+    return sandbox(folder.white_space, folder if folder.library else None).compiled(source)
+
+
+def used(template: _Template) -> _Template:
+    """Return a compiled template after its section is noted as used."""
     if template.section is not None:
         RUN.get().sections[template.section] = None
     return template

@@ -2,39 +2,29 @@
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.templates.environment import sandbox, template_of
+from promptdsl.templates.environment import compiled_at, sandbox, used
 from promptdsl.templates.errors import template_error
 from promptdsl.templates.folders import file_at, find, missing_template, registered, shipped_folder
-from promptdsl.templates.limits import RUN, Run
-from promptdsl.templates.pieces import Piece, Rope
+from promptdsl.templates.limits import NO_STAND_INS, RUN, Run, StandIn
+from promptdsl.templates.pieces import Rope
+from promptdsl.templates.rendered import RenderedTemplate
 from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
 from promptdsl.templates.variables import check_variables
 
 
-class RenderedTemplate(NamedTuple):
-    """The pieces of a template, the names in it, and the sections of libraries it is made of.
-
-    The names are ``None`` if another template may use its variables, too, and if it has inputs. The
-    sections are in the order of their first use.
-    """
-
-    pieces: tuple[Piece, ...]
-    names: frozenset[str] | None
-    sections: tuple[LibrarySection, ...]
-
-
 def rendered_template(
-    template: TemplateSource, variables: Mapping[str, object]
+    template: TemplateSource,
+    variables: Mapping[str, object],
+    stand_ins: Mapping[str, StandIn] = NO_STAND_INS,
 ) -> RenderedTemplate:
     """Return the pieces of a template: author text as strings, values as :class:`Inserted`.
 
     Nothing is encoded yet. The content of a variable is a value wherever it goes, through macros,
     blocks, filters and operators; only a string marked by ``trusted()`` that is output unchanged
-    is author text. Neighbouring author texts are one, and empty pieces are left out.
+    is author text. Neighbouring author texts are one, and empty pieces are left out. ``stand_ins``
+    write what replaces a section where it is included; what they raise is raised as it is.
 
     Raises :class:`TemplateError`, with the name and line of the template, for a template that is
     missing or wrong, asks for an undefined name, outputs a value that is no text, or exceeds a
@@ -55,7 +45,7 @@ def rendered_template(
         source = find(template.value, folders)
     if source is None:
         raise missing_template(template.value, folders)
-    run = Run(folders)
+    run = Run(folders, stand_ins=stand_ins)
     pieces = run_template(source, checked, run).pieces
     return RenderedTemplate(pieces, run.names, tuple(run.sections))
 
@@ -68,12 +58,14 @@ def run_template(source: TemplateFile | str, variables: Mapping[str, object], ru
     token = RUN.set(run)
     compiled = None
     try:
-        compiled = template_of(source)
+        compiled = used(compiled_at(source))
         run.names = compiled.names
         if compiled.front is not None and not run.none_is_empty:
             variables = compiled.front.checked(variables)
         return sandbox().run(compiled, variables)
     except Exception as error:
+        if error is run.raised:
+            raise
         raise template_error(error, variables, compiled) from None
     finally:
         RUN.reset(token)

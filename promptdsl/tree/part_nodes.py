@@ -157,11 +157,16 @@ class UntrustedNode(Node):
 
 @node_class
 class TemplateNode(Node):
-    """A template, rendered with its variables when the prompt is rendered."""
+    """A template, rendered with its variables when the prompt is rendered.
+
+    ``overrides`` are the overridden sections of libraries at the place where it was written: it may
+    include them.
+    """
 
     _beside = ("keywords", "names")
     template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
+    overrides: Any = ()  # Any: of ``components``, a floor above this room
     keywords: tuple[str, ...]
     """The variables that were given as keywords. Not a field, like ``names``: for a hint."""
     names: frozenset[str] | None

@@ -1353,6 +1353,10 @@ FUNCTIONS: dict[str, Any] = {
     "(a, b, c)": lambda a, b, c: f"{a}{b}{c}",
     "(a, b, c=1)": lambda a, b, c=1: f"{a}{b}{c}",
     "(a, b=1)": lambda a, b=1: f"{a}{b}",
+    "(a, b=1, c=1)": lambda a, b=1, c=1: f"{a}{b}{c}",
+    "(a, c=1)": lambda a, c=1: f"{a}{c}",
+    "(a, c=1, b=1)": lambda a, c=1, b=1: f"{a}{b}{c}",
+    "(a, c=1, **kwargs)": lambda a, c=1, **kwargs: f"{a}{c}{kwargs}",
     "(a, /, b)": lambda a, /, b: f"{a}{b}",
     "(a, *, b)": lambda a, *, b: f"{a}{b}",
     "(a, *, b=1)": lambda a, *, b=1: f"{a}{b}",
@@ -1380,10 +1384,12 @@ MADE = [component(name=NAMES[signature])(FUNCTIONS[signature]) for signature in 
         ("(a, *args)", "(*args, **kwargs)"),
         ("(a)", "(a, *args)"),
         ("(a)", "(a, b=1)"),
+        ("(a, b=1)", "(a)"),
+        ("(a, *, b=1)", "(a)"),
     ],
 )
 def test_functions_of_the_same_arguments_stand_in(original: str, stand_in: str) -> None:
-    """A function that takes every call of a component can stand in for it."""
+    """A function that takes what every call of a component gives can stand in for it."""
     name = NAMES[original]
     with override({name: FUNCTIONS[stand_in]}):
         ((overridden, function),) = Lazy(_nothing).overrides
@@ -1443,6 +1449,36 @@ def test_arguments_are_checked_again_at_the_call() -> None:
         error.at,
         "<lambda> cannot replace same" in error.what,
     )
+
+
+@pytest.mark.parametrize(
+    ("original", "stand_in", "call", "problem"),
+    [
+        ("(a, b=1)", "(a)", lambda like: like(1, 2), "it does not take 'b' by position"),
+        ("(a, b=1)", "(a)", lambda like: like(1, b=2), "it does not take 'b' by name"),
+        ("(a, b=1)", "(a, *, b=1)", lambda like: like(1, 2), "it does not take 'b' by position"),
+        ("(a, b=1)", "(a, c=1)", lambda like: like(1, 2), "it does not take 'b' by name"),
+        ("(a, b=1, c=1)", "(a, c=1, b=1)", lambda like: like(1, 2), "it takes b in the place of c"),
+        ("(a, **kwargs)", "(a, c=1, **kwargs)", lambda like: like(1, d=2), ""),
+        ("(a, b=1)", "(a, *, b=1)", lambda like: like(1, b=2), ""),
+        ("(a, *args)", "(a, *args)", lambda like: like(1, 2, 3), ""),
+    ],
+)
+def test_what_a_call_gives(
+    original: str, stand_in: str, call: Callable[[Any], object], problem: str
+) -> None:
+    """A stand-in has to take what a call gives, and nothing that the call leaves to its default."""
+    like = component(name="like")(FUNCTIONS[original])
+
+    def write() -> str:
+        with override({like: FUNCTIONS[stand_in]}):
+            try:
+                call(like)
+            except OptionError as error:
+                return error.what.removeprefix("<lambda> cannot replace like: ")
+        return ""
+
+    assert problem == write()
 
 
 # What is seen of it.

@@ -6,20 +6,30 @@
 import pickle
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from promptdsl import (
+    Fragment,
     Lazy,
     Library,
+    List,
     Node,
     OptionError,
+    Paragraph,
+    PlacementError,
     Section,
     System,
+    Template,
+    TemplateError,
     Text,
+    Value,
+    Volatile,
     component,
     override,
     render,
+    trusted,
 )
 from tests.errors import lines_of, raised
 from tests.libraries.packages import SUPPORT, package
@@ -159,6 +169,20 @@ def test_other_inputs() -> None:
     assert lines_of(wrong, 1) == error.at
 
 
+def test_a_new_input_with_a_default() -> None:
+    """A function need not take an input that the call leaves to its default; one given, it must."""
+
+    def write() -> str:
+        with override({"surgery:refunds": lambda region: f"None in {region}."}):
+            kept = text(surgery().refunds(region="EU"))
+            surgery().refunds(region="EU", days=3)
+        return kept
+
+    error = raised(OptionError, write)
+    problem = "<lambda> cannot replace surgery:refunds: it does not take 'days' by name"
+    assert (problem, lines_of(write, 3, 1)) == (error.what, error.at)
+
+
 def test_inputs_are_checked_under_an_override() -> None:
     """The inputs of a call are checked, whatever replaces the section."""
     with override({"surgery:refunds": Text("Never.")}):
@@ -201,3 +225,189 @@ def test_a_lazy_under_an_override() -> None:
     loaded = pickle.loads(pickle.dumps(part))
     assert part == loaded
     assert "None in EU." == render(part).messages[0].text == render(loaded).messages[0].text
+
+
+# Sections that are included.
+
+
+def house(folder: Path, **templates: str) -> Library:
+    """Return a library with the template ``note``, which includes a section of another one."""
+    note = "---\ninputs:\n  region: str\n---\nAll: {% include 'surgery:refunds' %} Bye."
+    for name, source in {"note": note, **templates}.items():
+        (folder / f"{name}.md.j2").write_text(source, "utf-8")
+    # Its package is looked up now, and not by a render, which reads nothing but templates.
+    assert surgery().templates
+    return Library("house", templates=folder)
+
+
+def twice(region: str) -> None:
+    """Write two texts."""
+    Text("one.")
+    Text("\n    two.\n")
+
+
+def politely(region: str) -> None:
+    """Write the original after another text."""
+    Text("please.")
+    surgery().refunds(region=region)
+
+
+PLACED: dict[str, tuple[Any, str]] = {
+    "a function": (lambda region: f"none in {region}.", "none in EU."),
+    "a part": (Text("never."), "never."),
+    "a template": (Template.from_string("never {{ n }}.", n="<b>"), "never &lt;b&gt;."),
+    "an indented one": (lambda region: Template.from_string("\n  never.\n  "), "never."),
+    "a value": (lambda region: Text(Value("<b>"), trusted("<i>")), "&lt;b&gt;<i>"),
+    "a fragment": (Fragment(Value("a"), Paragraph("b")), "a\n\nb"),
+    "two texts": (twice, "one.\n\ntwo."),
+    "the original": (politely, "please.\n\nRefunds in EU within 30 days."),
+    "nothing": (lambda region: None, ""),
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_an_included_section(tmp_path: Path, name: str) -> None:
+    """What replaces a section stands where a template includes it."""
+    by, expected = PLACED[name]
+    note = house(tmp_path).note
+    with override({"surgery:refunds": by}):
+        part = note(region="EU")
+    assert f"All: {expected} Bye." == text(part)
+    assert "All: Refunds in EU within 30 days. Bye." == text(note(region="EU"))
+
+
+INCLUDING: dict[str, str] = {
+    "without its variables": "{% include 'surgery:billing/late' without context %}",
+    "one of several": "{% include ['surgery:none', 'surgery:billing/late'] %}",
+    "captured": "{% set late %}{% include 'surgery:billing/late' %}{% endset %}{{ late }}",
+    "in a loop": "{% for soon in [1] %}{% include 'surgery:billing/late' %}{% endfor %}",
+    "in a private file": "{% include '_late.md.j2' %}",
+}
+
+
+@pytest.mark.parametrize("source", INCLUDING.values(), ids=INCLUDING)
+def test_ways_to_include(tmp_path: Path, source: str) -> None:
+    """An override reaches a section however it is included."""
+    late = "{% include 'surgery:billing/late' %}"
+    with override({"surgery:billing/late": lambda **_: trusted("*Never.*")}):
+        part = house(tmp_path, other=source, _late=late).other()
+    assert "*Never.*" == text(part)
+
+
+def test_an_include_by_the_name_of_the_file(tmp_path: Path) -> None:
+    """A section that its own library includes by the name of its file is overridden, too."""
+    library = house(tmp_path, outer="{% include 'inner.md.j2' %}", inner="Old.")
+    with override({"house:inner": Text("New.")}):
+        assert "New." == text(library.outer())
+
+
+def test_variables_of_a_section_without_inputs(tmp_path: Path) -> None:
+    """In the place of a section that declares no inputs a function gets the variables it names."""
+    source = "{% macro m() %}{% endmacro %}{% set b = 2 %}{% include 'surgery:billing/late' %}"
+    library = house(tmp_path, outer=source)
+    with override({"surgery:billing/late": lambda b=0, **_: f"{b}"}):
+        named = library.outer(a=1)
+    with override({"surgery:billing/late": lambda **given: " ".join(sorted(given))}):
+        every = library.outer(a=1)
+    assert ("2", "a b") == (text(named), text(every))
+
+
+def test_a_volatile_input_of_an_included_section(tmp_path: Path) -> None:
+    """A function gets a volatile variable as the volatile value that it is, in a list too."""
+    source = "---\ninputs:\n  day: int\n  tags: list[str]\n---\n{{ day }}{{ tags[0] }}"
+    library = house(tmp_path, day=source, outer="{% include 'day.md.j2' %}")
+    with override({"house:day": lambda day, tags: Text("On ", day, *tags)}):
+        part = library.outer(day=Volatile(5, "day"), tags=[Volatile("a", "tag")])
+    rendered = render(System(part))
+    assert "On 5a" == rendered.messages[0].text
+    assert ["day", "tag"] == [it.label for it in rendered.spans() if it.kind == "volatile"]
+
+
+def test_the_section_that_is_sent(tmp_path: Path) -> None:
+    """The libraries of a prompt name the section that is used, and not the one it replaces."""
+    library = house(tmp_path, end="{% include '_end.md.j2' %}", _end=".")
+
+    def used(by: Any) -> list[str]:
+        with override({"surgery:refunds": by}):
+            part = library.note(region="EU")
+        return [it.name for it in render(System(part)).libraries]
+
+    end = ["house:note", "house:end", "house:_end"]
+    assert [end, ["house:note"], end] == [
+        used(library.end),
+        used(Text("Never.")),
+        used(lambda **_: library.end()),
+    ]
+
+
+def failing(**inputs: object) -> str:
+    """Raise an error of its own."""
+    raise LookupError(inputs["region"])
+
+
+def test_an_included_section_that_cannot_be_replaced(tmp_path: Path) -> None:
+    """An error names the line of the template and that of the replacement."""
+    library = house(tmp_path)
+
+    def written(by: Any) -> System:
+        with override({"surgery:refunds": by}):
+            return System(library.note(region="EU"))
+
+    def other() -> List:
+        return List("never")
+
+    no_text = raised(PlacementError, lambda: render(written(other())))
+    with_inputs = house(tmp_path, days="{% set days = 3 %}{% include 'surgery:refunds' %}")
+
+    def short(region: str) -> str:
+        return region
+
+    with override({"surgery:refunds": short}):
+        days = System(with_inputs.days(region="EU"))
+    unfit = raised(OptionError, lambda: render(days))
+    own = raised(LookupError, lambda: render(written(failing)))
+    assert (
+        "a List replaces surgery:refunds, which this template includes as text",
+        [*lines_of(written, 2), *lines_of(other, 1)],
+        "short cannot replace surgery:refunds: it does not take 'days' by name",
+        [str(days.content[0].source), *lines_of(short, 0)],
+        ("EU", f"{lines_of(written, 2)[0]}: raised by the override of surgery:refunds"),
+    ) == (
+        no_text.what,
+        [*no_text.at],
+        unfit.what,
+        [*unfit.at],
+        (own.args[0], own.__notes__[0]),
+    )
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "extends 'surgery:refunds'",
+        "import 'surgery:refunds' as it",
+        "import 'surgery:refunds' as it with context",
+    ],
+)
+def test_an_overridden_section_that_is_not_included(tmp_path: Path, tag: str) -> None:
+    """A section that is overridden cannot be imported or extended; the error says where it is."""
+    library = house(tmp_path, other=f"\n{{% {tag} %}}")
+    with override({"surgery:refunds": Text("Never.")}):
+        part = library.other(region="EU")
+    problem = "template 'surgery:refunds' is overridden: it cannot be imported or extended"
+    error = raised(TemplateError, lambda: text(part))
+    assert f"template 'house:other', line 2: {problem}" == error.what
+
+
+def test_an_included_section_after_a_pickle(tmp_path: Path) -> None:
+    """A template keeps the overrides of sections, in a Lazy and after a pickle, too."""
+
+    def note(_: object) -> Node:
+        return library.note(region="EU")
+
+    library = house(tmp_path)
+    with override({surgery().refunds: other}):
+        part, lazy = System(note(None)), System(Lazy(note))
+    loaded = pickle.loads(pickle.dumps(part))
+    assert part == loaded != System(note(None))
+    assert {"All: None in EU. Bye."} == {render(it).messages[0].text for it in (part, loaded, lazy)}

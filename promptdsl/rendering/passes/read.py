@@ -58,14 +58,14 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = Callable[
-    [Any, Mapping[str, object]],  # Any: a template of the room ``templates``
+    [TemplateNode],
     tuple[
         Sequence[str | tuple[str, str | None, bool]],
         frozenset[str] | None,
         tuple[LibrarySection, ...],
     ],
 ]
-"""Renders a template with its variables: strings, and values, each with its label.
+"""Renders a template: strings, and values, each with its label.
 
 The third item of a value is whether it is volatile. Returns the names in it, too, and the sections
 of libraries that it is made of."""
@@ -91,7 +91,7 @@ def read(
         if not isinstance(node, TemplateNode):
             return node
         try:
-            rendered, names, sections = pieces(node.template, node.variables)
+            rendered, names, sections = pieces(node)
             object.__setattr__(node, "names", names)
         except PromptError as error:
             raise error.located(node.source) from None
