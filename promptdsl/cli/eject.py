@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from promptdsl import Library, SectionInfo
+from promptdsl import Library, LibraryError, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import FAILED, SECTION, loaded_section
@@ -123,10 +123,12 @@ def _white_space(library: Library) -> str:
 def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
     """Return the copy of a template by its path, and copies of the private files it includes.
 
-    A comment is added that changes nothing in what they render to.
+    A comment is added that changes nothing in what they render to. Raises :class:`LibraryError` for
+    a file outside of the library, which no template can include.
     """
     info, folder = library.sections[name], library.templates
     assert folder is not None
+    root = os.path.join(os.path.realpath(folder.folder), "")
     files = {path: info.source}
     waiting = [info.source]
     while waiting:
@@ -134,11 +136,17 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
             for included in _QUOTED.findall(tag):
                 copy = os.path.join(os.path.dirname(path), included)
                 original = os.path.join(folder.folder, included)
-                is_inside = ".." not in included.split("/") and not os.path.isabs(included)
-                if is_inside and copy not in files and os.path.isfile(original):
-                    with open(original, encoding="utf-8-sig", newline="") as file:
-                        files[copy] = file.read()
-                    waiting.append(files[copy])
+                if copy in files or not os.path.isfile(original):
+                    continue
+                # A name with .. could also lead out of the folder of the copies.
+                if ".." in included.split("/") or not os.path.realpath(original).startswith(root):
+                    raise LibraryError(
+                        f"{info.section.name} includes {included!r}, which is not in its library",
+                        fix="report it to its authors; nothing is copied",
+                    )
+                with open(original, encoding="utf-8-sig", newline="") as file:
+                    files[copy] = file.read()
+                waiting.append(files[copy])
     line_end = "\n" if folder.white_space.trim_blocks else ""
     return {
         file: _commented(text, f"From {info.section}", line_end) for file, text in files.items()

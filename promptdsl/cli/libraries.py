@@ -93,11 +93,12 @@ def short(value: object) -> str:
 
 def call_text(info: SectionInfo) -> str:
     """Return the call of a section: its name, and its inputs with their defaults."""
-    if info.inputs is None:
-        return f"{info.section.name}(...)"
     inputs = [
-        one.name if one.required else f"{one.name}={short(one.default)}" for one in info.inputs
+        one.name if one.required else f"{one.name}={short(one.default)}"
+        for one in info.inputs or ()
     ]
+    if info.inputs is None:
+        inputs = ["..."]
     return visible(f"{info.section.name}({', '.join(inputs)})", one_line=True)
 
 

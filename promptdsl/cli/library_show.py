@@ -135,7 +135,7 @@ def _part(component: Callable[..., Any], inputs: Mapping[str, object]) -> Any:  
 
 def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
     """Return everything about a section for people."""
-    lines = [str(info.section)]
+    lines = [visible(str(info.section), one_line=True)]
     lines += wrapped(info.title) if info.title else []
     lines += wrapped(info.description) if info.description else []
     lines += ["", f"{info.kind} in {visible(relative(f'{info.file}:{info.line}'), one_line=True)}"]

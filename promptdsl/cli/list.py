@@ -2,8 +2,9 @@
 
 import argparse
 import os
+from collections.abc import Sequence
 
-from promptdsl import InstalledLibrary, Library, PromptError
+from promptdsl import InstalledLibrary, Library, LibraryError, PromptError
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.libraries import (
     FAILED,
@@ -16,77 +17,96 @@ from promptdsl.cli.libraries import (
 from promptdsl.cli.show import as_json, visible
 
 DESCRIPTION = """\
-List the installed section libraries, each with its version, the package that brings it, and the
-reason if it cannot be used; none is loaded. With LIBRARY, list its sections."""
+List the installed section libraries, each with its version and the package that brings it. None is
+loaded: what is told is what the packages declare. --check loads them, reads their sections, and
+tells what cannot be used and why. With LIBRARY, list its sections."""
 LIMIT = "PROMPTDSL_LIBRARIES"
 
 
 def add_list(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(
-        add_parser, "list", takes="[LIBRARY]", description=DESCRIPTION, failed=FAILED
+        add_parser,
+        "list",
+        takes="[LIBRARY]",
+        description=DESCRIPTION,
+        failed=f"{FAILED}, or --check found something that cannot be used",
     )
     parser.add_argument(
         "target", metavar="LIBRARY", nargs="?", help="the name of a library, such as starter"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="load what is listed: exit with 1 if some is broken"
     )
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
     parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command.
+def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the data and the notes of the command, and its exit code.
 
     Raises :class:`UsageError` when it is called wrongly, and :class:`LibraryError` for a library
     that cannot be loaded.
     """
+    notes: list[str] = []
     if arguments.target is not None:
         with loaded_library(arguments.target) as library:
-            return _sections(library, arguments), []
-    libraries = Library.installed()
-    notes = [] if libraries else ["no library is installed: promptdsl new library begins one"]
-    limit = os.environ.get(LIMIT)
-    if limit is not None:
-        notes = [f"{LIMIT} is {limit!r}: other libraries are left out"]
-    if arguments.json:
-        rows = [
-            {
-                "name": library.name,
-                "version": library.version,
-                "package": library.package,
-                "target": library.target,
-                "problem": library.problem or None,
-            }
-            for library in libraries
-        ]
-        return as_json(rows), notes
-    return _table(libraries), notes
+            rows, lines = _sections(library)
+    else:
+        libraries = Library.installed()
+        limit = os.environ.get(LIMIT)
+        if limit is not None:
+            notes = [f"{LIMIT} is {limit!r}: other libraries are left out"]
+        elif not libraries:
+            notes = ["no library is installed: promptdsl new library begins one"]
+        rows, lines = _libraries(libraries, check=arguments.check)
+    failed = arguments.check and any(row.get("problem") or row.get("broken") for row in rows)
+    return as_json(rows) if arguments.json else "\n".join(lines), notes, int(failed)
 
 
-def _table(libraries: tuple[InstalledLibrary, ...]) -> str:
-    """Return a line for each library, and one for its problem."""
-    rows = [(library.name, library.version, library.package) for library in libraries]
-    name, version = (max((len(row[n]) for row in rows), default=0) for n in (0, 1))
+def _libraries(
+    libraries: Sequence[InstalledLibrary], *, check: bool
+) -> tuple[list[dict[str, object]], list[str]]:
+    """Return each library as data, and as a line for it and one for each problem."""
+    rows: list[dict[str, object]] = []
     lines: list[str] = []
+    name, version = (
+        max((len(getattr(it, key)) for it in libraries), default=0) for key in ("name", "version")
+    )
     for library in libraries:
+        problem, broken = library.problem, dict[str, str]()
+        if check and not problem:
+            try:
+                with loaded_library(library.name) as loaded:
+                    its_rows, _ = _sections(loaded)
+                broken = {str(it["name"]): str(it["problem"]) for it in its_rows if "problem" in it}
+            except LibraryError as error:
+                problem = one_line(error)
+        row = {key: getattr(library, key) for key in ("name", "version", "package", "target")}
+        rows.append({**row, "problem": problem or None, **({"broken": broken} if check else {})})
         text = f"{library.name:<{name}}  {library.version:<{version}}  {library.package}"
         lines.append(visible(text.rstrip(), one_line=True))
-        lines += wrapped(f"problem: {library.problem}") if library.problem else []
-    return "\n".join(lines)
+        # That of a section names it.
+        for told in (problem, *broken.values()):
+            lines += wrapped(f"problem: {told}") if told else []
+    return rows, lines
 
 
-def _sections(library: Library, arguments: argparse.Namespace) -> str:
-    """Return each section with its inputs and its description; a broken one with its problem."""
+def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
+    """Return each section as data and as lines: its call and its description, or its problem."""
     rows: list[dict[str, object]] = []
     lines: list[str] = []
     for name in library.sections:
         try:
             info = library.sections[name]
         except PromptError as error:
-            rows.append({"name": f"{library.name}:{name}", "problem": one_line(error)})
-            lines += [f"{library.name}:{name}", *wrapped(f"problem: {one_line(error)}")]
+            qualified = f"{library.name}:{name}"
+            rows.append({"name": qualified, "problem": one_line(error)})
+            lines.append(visible(qualified, one_line=True))
+            lines += wrapped(f"problem: {one_line(error)}")
             continue
         rows.append(section_row(info))
         summary = [info.title, info.description if info.kind == "template" else ""]
         lines.append(call_text(info))
         lines += wrapped(": ".join(text for text in summary if text)) if any(summary) else []
-    return as_json(rows) if arguments.json else "\n".join(lines)
+    return rows, lines

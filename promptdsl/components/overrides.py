@@ -146,11 +146,11 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
         raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
     if not made:
         names = {*COMPONENTS.values()}
-        sections = sorted(one for one in names if one.endswith(f":{name}"))
-        sections += sorted(_templates_called(name))
+        sections = {one for one in names if one.endswith(f":{name}")} | {*_templates_called(name)}
         fix = nearest(name, names) if names else "write @component before its function"
         if sections:
-            fix = f"a section of a library has its full name: {' or '.join(map(repr, sections))}"
+            full = " or ".join(map(repr, sorted(sections)))
+            fix = f"a section of a library has its full name: {full}"
         raise OptionError(f"no component is called {name!r}", fix=fix, at=(line,))
     # A component replaces another one by the function it was made of.
     function = original_of(given) if is_plain(given) else given

@@ -275,6 +275,10 @@ def _of_function(made: SectionFunction) -> SectionInfo:
     )
 
 
+_OWN_NAMES = frozenset({*dir(Library), "name"})
+"""What each library has: a section of such a name would not be found as an attribute."""
+
+
 def _annotation(annotation: object) -> str:
     """Return an annotation as it is written, an empty string for none."""
     if annotation is Parameter.empty:
@@ -303,6 +307,8 @@ def _named(library: str, sections: object, folder: str | None) -> dict[str, Sect
             owner, _, name = full.rpartition(":")
             if owner not in ("", library):
                 problem, fix = f"{name} is {full!r}", "make a component of its own for this library"
+            elif name in _OWN_NAMES:
+                problem, fix = f"every library has a {name!r} of its own", "choose another name"
             elif name in named:
                 problem, fix = f"two sections are called {name!r}", "write @component(name=...)"
             elif folder is not None and os.path.isfile(os.path.join(folder, name + SUFFIX)):

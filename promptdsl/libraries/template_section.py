@@ -15,7 +15,7 @@ from promptdsl.libraries.section_info import SectionInfo
 from promptdsl.templates import TemplateSource
 from promptdsl.templates.folders import find, read_template
 from promptdsl.templates.front_matter import FrontMatter, split
-from promptdsl.templates.template_folder import SUFFIX, TemplateFolder
+from promptdsl.templates.template_folder import SUFFIX, TemplateFile, TemplateFolder
 from promptdsl.tree.part_nodes import VolatileNode
 
 
@@ -24,7 +24,7 @@ class ReadTemplate(NamedTuple):
 
     front: FrontMatter
     digest: str
-    file: str
+    file: TemplateFile
     source: str
 
 
@@ -51,22 +51,25 @@ class TemplateSection:
             )
         source, digest = read_template(file)
         front, _ = split(source, self.name)
-        return ReadTemplate(front or FrontMatter(name=self.name), digest, file.path, source)
+        return ReadTemplate(front or FrontMatter(name=self.name), digest, file, source)
 
     def provenance(self) -> LibrarySection:
         """Return its name, version and digest."""
         return LibrarySection(self.name, self.folder.version, self.read().digest)
 
     def info(self) -> SectionInfo:
-        """Return what the library says about it."""
+        """Return what the library says about it; raises :class:`TemplateError` for a broken one."""
+        from promptdsl.templates.render import check_template
+
         front, _, file, source = self.read()
+        check_template(file)
         return SectionInfo(
             self.provenance(),
             "template",
             front.title,
             front.description,
             front.inputs,
-            file,
+            file.path,
             1,
             source,
         )

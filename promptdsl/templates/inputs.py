@@ -280,7 +280,8 @@ def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
         said = shown(exact(value))
     fix = "give a value of that type"
     if isinstance(kind, tuple) and isinstance(value, str):
-        fix = nearest(str.__str__(value), kind)
+        near = nearest(str.__str__(value), kind)
+        fix = near if near.startswith("did") else "give one of these"
     elif value is None:
         fix = "give a value, or leave it out if it has a default"
     elif kind is date and isinstance(value, datetime):

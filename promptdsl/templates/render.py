@@ -50,6 +50,14 @@ def rendered_template(
     return RenderedTemplate(pieces, run.names, tuple(run.sections))
 
 
+def check_template(file: TemplateFile) -> None:
+    """Raise :class:`TemplateError`, with its name and line, for a template with wrong syntax."""
+    try:
+        compiled_at(file)
+    except Exception as error:
+        raise template_error(error, {}, None) from None
+
+
 def run_template(source: TemplateFile | str, variables: Mapping[str, object], run: Run) -> Rope:
     """Return the output of a template, within the limits of a run.
 

@@ -416,6 +416,141 @@ def test_a_section_is_added_to_any_call(
     assert not Path("None").exists()
 
 
+BROKEN = {
+    "bad.md.j2": "Bad {{",
+    "good.md.j2": "---\ninputs:\n  region: one of EU, US\n---\nGood {{ region }}.",
+    "\x1b[31mred\n.md.j2": "Red.",
+    "\x1b.md.j2": "{% if %}",
+}
+PROBLEM = "template 'broken:bad', line 1: unexpected 'end of template'"
+RED = "template 'broken:\\x1b', line 1: Expected an expression, got 'end of statement block'"
+
+
+@pytest.fixture
+def broken(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder of installed libraries: one has broken sections, two cannot be loaded."""
+    code = "from promptdsl import Library\nprint('Hello.')\nlibrary = Library('broken')\n"
+    package(prompts / "site", "broken", code, templates=BROKEN)
+    package(prompts / "site", "gone", "import no_such_module")
+    package(prompts / "site", "odd", "", points="odd = acme_odd")
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", "broken,gone,odd")
+    with installed(prompts / "site"):
+        yield prompts
+
+
+@pytest.mark.usefixtures("broken")
+def test_libraries_are_checked(cli: Command) -> None:
+    """With --check each library is loaded: what cannot be used is told, and the code is 1."""
+    plain, checked = cli("list"), cli("list", "--check")
+    out = """\
+broken  1.0  acme-broken
+    problem: template 'broken:\\x1b', line 1: Expected an expression, got
+    'end of statement block': look at the text before it, too
+    problem: template 'broken:bad', line 1: unexpected 'end of template':
+    look at the text before it, too
+gone    1.0  acme-gone
+    problem: the library gone 1.0 of acme-gone cannot be loaded:
+    ModuleNotFoundError: No module named 'no_such_module': install another
+    version of acme-gone, or report it to its authors
+odd     1.0  acme-odd
+    problem: its entry point 'acme_odd' is not module:name
+"""
+    limit = "PROMPTDSL_LIBRARIES is 'broken,gone,odd': other libraries are left out\n"
+    assert (1, out, f"Hello.\n{limit}") == checked
+    assert (0, ["broken", "gone", "odd", ""]) == (
+        plain.code,
+        [line.partition(" ")[0] for line in plain.out.split("\n") if line[:1] != " "],
+    )
+
+
+@pytest.mark.usefixtures("broken")
+def test_checked_libraries_are_data_too(cli: Command) -> None:
+    """With --json the problems are data: of a library, and of its sections by their names."""
+    done = cli("list", "--check", "--json")
+    rows = {row["name"]: row for row in json.loads(done.out)}
+    assert (1, [None, True, True]) == (
+        done.code,
+        [row["problem"] and bool(row["problem"]) for row in rows.values()],
+    )
+    assert {"broken:bad": f"{PROBLEM}: look at the text before it, too"}.items() <= (
+        rows["broken"]["broken"].items()
+    )
+
+
+@pytest.mark.usefixtures("broken")
+def test_broken_sections_and_odd_names_are_shown_as_such(cli: Command) -> None:
+    """A broken template is listed with its problem, a control character as an escape."""
+    done = cli("list", "broken")
+    advice = "look at the text before it, too"
+    assert [
+        "broken:\\x1b",
+        f"problem: {RED}: {advice}",
+        "broken:\\x1b[31mred\\n(...)",
+        "broken:bad",
+        f"problem: {PROBLEM}: {advice}",
+        "broken:good(region)",
+    ] == " ".join(done.out.replace("\nbroken:", "\n|broken:").split()).replace(
+        " problem:", "|problem:"
+    ).replace(" |", "|").split("|")
+    assert (0, 1) == (done.code, cli("list", "broken", "--check").code)
+    assert "broken:\\x1b[31mred\\n" == cli("show", "broken:\x1b[31mred\n").out.split(" ")[0]
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_choice_that_is_none_is_told_once(cli: Command) -> None:
+    """A value that is none of the choices is told with them, once."""
+    problem = "input 'region' takes one of EU, US, not 'FR': give one of these"
+    error = f"Hello.\npromptdsl show: error: -p region=FR: {problem}\n"
+    assert (2, "", error) == cli("show", "broken:good", "-p", "region=FR")
+
+
+@pytest.mark.parametrize(
+    "included",
+    ["_in/host.md.j2", "../secret.md.j2", "_up/secret.md.j2", "../templates/_in/a.md.j2"],
+)
+def test_what_is_outside_of_a_library_is_not_copied(
+    cli: Command, prompts: Path, monkeypatch: pytest.MonkeyPatch, included: str
+) -> None:
+    """A template that includes a link or a path out of its library is not copied."""
+    monkeypatch.setenv("PROMPTDSL_LIBRARIES", "leaky")
+    code = 'from promptdsl import Library\nlibrary = Library("leaky")'
+    templates = {"out.md.j2": f"{{% include '{included}' %}}", "_in/a.md.j2": "A."}
+    package(prompts / "site", "leaky", code, templates=templates)
+    folder = prompts / "site" / "acme_leaky"
+    (folder / "secret.md.j2").write_text("Secret.", "utf-8")
+    (folder / "templates" / "_in" / "host.md.j2").symlink_to(folder / "secret.md.j2")
+    (folder / "templates" / "_up").symlink_to(folder)
+    with installed(prompts / "site"):
+        done = cli("eject", "leaky:out", "--to", "copies/in/")
+    assert (1, True) == (done.code, f"leaky:out includes '{included}', which is not" in done.err)
+    assert not (prompts / "copies").exists()
+
+
+def test_private_files_are_copied(cli: Command, broken: Path) -> None:
+    """A copy brings the private files that it includes, a link inside of the library too."""
+    folder = broken / "site" / "acme_broken" / "templates"
+    (folder / "both.md.j2").write_text("{% include '_a.md.j2' %}{% include '_b.md.j2' %}", "utf-8")
+    (folder / "_a.md.j2").write_text("A.{% include '_b.md.j2' %}", "utf-8")
+    (folder / "_b.md.j2").symlink_to(folder / "good.md.j2")
+    cli("eject", "broken:both", "--to", "copies/")
+    assert ["_a.md.j2", "_b.md.j2", "both.md.j2"] == sorted(os.listdir(broken / "copies"))
+    assert "Good {{ region }}." in (broken / "copies" / "_b.md.j2").read_text("utf-8")
+
+
+def test_a_stub_of_somebody_else_is_kept(
+    cli: Command, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stub that this command did not write is replaced with --force only."""
+    monkeypatch.chdir(desk)
+    stub = desk / "promptdsl_desk" / "library.pyi"
+    written = stub.read_text("utf-8")
+    stub.write_text("desk: object\n", "utf-8")
+    refused, kept = cli("stubs", "promptdsl_desk.library:desk"), stub.read_text("utf-8")
+    forced = cli("stubs", "promptdsl_desk.library:desk", "--force")
+    assert (2, "desk: object\n") == (refused.code, kept)
+    assert (0, written) == (forced.code, stub.read_text("utf-8"))
+
+
 ODD = '''\
 """Sections whose copies are hard to make."""
 import sys

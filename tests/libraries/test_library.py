@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -325,6 +326,10 @@ def test_white_space(tmp_path: Path) -> None:
     assert ["a\nb\n", "a\n\nb\n"] == [text(it.note()) for it in (house, jinja)]
 
 
+SHORT = version("promptdsl").removesuffix(".0")
+"""The installed version without the zero at its end, as authors of libraries write it."""
+
+
 def _plain() -> None:
     """Not a component."""
 
@@ -372,6 +377,14 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Library("house", sections=_in_house()),  # type: ignore[arg-type]
         "the library 'house' takes a list of sections, not function",
     ),
+    "its own name": (
+        lambda: Library("house", sections=[component(name="load")(_plain)]),  # type: ignore[list-item]
+        "the library 'house': every library has a 'load' of its own",
+    ),
+    "its own name of an object": (
+        lambda: Library("house", sections=[component(name="name")(_plain)]),  # type: ignore[list-item]
+        "the library 'house': every library has a 'name' of its own",
+    ),
     "twice": (
         lambda: Library("house", sections=[_in_house(), _in_house()]),  # type: ignore[list-item]
         "the library 'house': two sections are called 'tone'",
@@ -414,7 +427,48 @@ def test_a_function_and_a_template_of_one_name(tmp_path: Path) -> None:
     assert "the library 'house': 'tone' is a function and a template" == error.what
 
 
-@pytest.mark.parametrize("requires", ["promptdsl", "promptdsl>=0.0.1,<99", "promptdsl != 98"])
+def test_parameters_that_take_any_arguments() -> None:
+    """What a section takes in any number is none of its inputs."""
+
+    @component
+    def tone(name: str, *others: str, **more: str) -> str:
+        return f"{name}{others}{more}"
+
+    sections = Library("house", sections=[tone]).sections  # type: ignore[list-item]
+    assert ["name"] == [it.name for it in sections["tone"].inputs or ()]
+
+
+def test_hidden_files(tmp_path: Path) -> None:
+    """Hidden and private files, folders of such names, and other files are no sections."""
+    names = ["late", ".late", "_late", ".git/late", "_in/late", "in/late", "in/_in/late"]
+    for name in [*names, "late.txt"]:
+        file = tmp_path / "own" / (name if name.endswith("txt") else f"{name}.md.j2")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("Pay.", "utf-8")
+    assert ["in/late", "late"] == [*Library("house", templates=tmp_path / "own").sections]
+
+
+def test_a_template_with_wrong_syntax(tmp_path: Path) -> None:
+    """What a library says about a template with wrong syntax is an error with the line."""
+    (tmp_path / "late.md.j2").write_text("---\ntitle: Late\n---\nPay.\n{% if %}", "utf-8")
+    error = raised(TemplateError, lambda: Library("house", templates=tmp_path).sections["late"])
+    assert (
+        "template 'house:late', line 5: Expected an expression, got 'end of statement block'"
+        == (error.what)
+    )
+
+
+@pytest.mark.parametrize(
+    "requires",
+    [
+        "promptdsl",
+        "promptdsl>=0.0.1,<99",
+        "promptdsl != 98",
+        f"promptdsl=={SHORT}",
+        f"promptdsl<={SHORT}",
+        f"promptdsl>={SHORT}.0.0",
+    ],
+)
 def test_versions_that_fit(requires: str) -> None:
     """A library that requires a version that fits is made."""
     assert "house" == Library("house", requires=requires).name
