@@ -257,7 +257,11 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         if inspect.isgeneratorfunction(function):
             block.running = _Running(function(*args, **kwargs), inside)
             return block
-        return written_by(partial(function, *args, **kwargs), block, inside)
+        enter(block)
+        with _failing(block), replacing(inside):
+            _take(block, function(*args, **kwargs))
+        Container.__exit__(block, None, None, None)
+        return block
 
     def join(its_names: tuple[str, str], its_section: "Callable[[], LibrarySection]") -> None:
         nonlocal names, section
@@ -280,17 +284,6 @@ def join_library(made: Function, name: str, section: "Callable[[], LibrarySectio
 
 _JOIN_LIBRARY: WeakKeyDictionary[Function, Callable[..., None]] = WeakKeyDictionary()
 """For each component the function that lets it be a section of a library."""
-
-
-def written_by(
-    write: Callable[[], object], block: CustomComponent, inside: Replacements | None
-) -> CustomComponent:
-    """Return a component after its function wrote its parts, under the overrides at its place."""
-    enter(block)
-    with _failing(block), replacing(inside):
-        _take(block, write())
-    Container.__exit__(block, None, None, None)
-    return block
 
 
 def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySection | None]":

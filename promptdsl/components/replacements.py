@@ -3,7 +3,6 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import CodeType
 from typing import TypeAlias, TypeVar
 
 import attrs
@@ -205,9 +204,7 @@ def kept_overrides(*, of_sections: bool = False) -> KeptOverrides:
     With ``of_sections`` those of sections of libraries alone, by their qualified names.
     """
     current = OVERRIDES.get()
-    if current is None:
-        return ()
-    entries = current.entries
+    entries = () if current is None else current.entries
     if of_sections:
         entries = tuple(it for it in entries if isinstance(it.key, str) and ":" in it.key)
     for entry in entries:
@@ -216,15 +213,5 @@ def kept_overrides(*, of_sections: bool = False) -> KeptOverrides:
 
 
 def restored(kept: KeptOverrides, check: Check) -> Replacements:
-    """Return the replacements of :func:`kept_overrides`; the line of each is that of what it is."""
-    return Replacements(
-        tuple(Replacement(key, by, _line_of(by), used=True, check=check) for key, by in kept)
-    )
-
-
-def _line_of(by: Function | Node) -> Source | None:
-    """Return the line of a part, or that at which a function begins."""
-    if isinstance(by, Node):
-        return by.source
-    code: CodeType | None = getattr(by, "__code__", None)
-    return code and Source(code.co_filename, code.co_firstlineno)
+    """Return the replacements of :func:`kept_overrides`."""
+    return Replacements(tuple(Replacement(key, by, used=True, check=check) for key, by in kept))

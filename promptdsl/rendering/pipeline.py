@@ -41,7 +41,7 @@ from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
-    from promptdsl.templates.rendered import RenderedTemplate
+    from promptdsl.templates.render import RenderedTemplate
 
 ANY = 0
 """The mask of a pass that looks at every tree."""

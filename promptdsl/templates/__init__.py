@@ -4,7 +4,7 @@ Jinja is loaded with the first template that is rendered (``templates.render``).
 """
 
 from promptdsl.templates.folders import register_templates
-from promptdsl.templates.rendered import Inserted, Piece
+from promptdsl.templates.pieces import Inserted, Piece
 from promptdsl.templates.source import TemplateSource, check_inputs
 from promptdsl.templates.variables import check_variables
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
-from types import SimpleNamespace
-from typing import Any, Never, cast
+from typing import Any, cast
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined
 from jinja2.environment import TemplateModule
@@ -23,8 +22,7 @@ from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.limits import RUN, StandIn, bounded, check_count
 from promptdsl.templates.names import label
 from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
-from promptdsl.templates.pieces import Output, Rope, collect
-from promptdsl.templates.rendered import Inserted
+from promptdsl.templates.pieces import Inserted, Output, Rope, collect
 from promptdsl.templates.template_folder import DEFAULT, TemplateFile, TemplateFolder, WhiteSpace
 
 
@@ -110,59 +108,6 @@ class _Template(Template):
         return modules[self]
 
 
-class _Replaced:
-    """A section that another template includes, and that is overridden there."""
-
-    def __init__(self, section: _Template, write: StandIn) -> None:
-        self.section = section
-        self.write = write
-
-    def new_context(
-        self,
-        vars: Mapping[str, object] | None = None,  # noqa: A002 (Jinja's names)
-        shared: bool = False,
-        locals: Mapping[str, object] | None = None,  # noqa: A002
-    ) -> dict[str, object]:
-        """Return the variables at the place where it is included."""
-        inner = {name: it for name, it in (locals or {}).items() if it is not missing}
-        return {**(vars or {}), **inner}
-
-    def root_render_func(self, variables: Mapping[str, object]) -> Iterator[Output]:
-        """Yield the text that replaces it; inputs left to their defaults are not given."""
-        front, run = self.section.front, RUN.get()
-        given: dict[str, object] = {}
-        if front is not None:
-            given = {it: value for it, value in front.chosen(variables).items() if it in variables}
-        else:
-            given = {
-                name: value
-                for name, value in variables.items()
-                if not (callable(value) or isinstance(value, TemplateModule | Namespace))
-            }
-        try:
-            rendered = self.write(given, front is not None)
-        except Exception as error:
-            run.raised = error
-            raise
-        run.sections.update(dict.fromkeys(rendered.sections))
-        yield Rope(rendered.pieces)
-
-    def _get_default_module(self, context: Context | None = None) -> SimpleNamespace:
-        """Return the text that replaces it, for an ``include`` without the variables."""
-        if context is not None:
-            raise self._not_whole()
-        return SimpleNamespace(_body_stream=self.root_render_func({}))
-
-    def __getattr__(self, name: str) -> Never:
-        raise self._not_whole()
-
-    def _not_whole(self) -> TemplateError:
-        return TemplateError(
-            f"{label(self.section.name)} is overridden: it cannot be imported or extended",
-            fix="include it: an override replaces its text",
-        )
-
-
 def _of_child(
     template: _Template, root: Callable[..., Iterator[Output]], context: Context
 ) -> Iterator[Output]:
@@ -171,6 +116,35 @@ def _of_child(
         chosen = template.front.chosen(context.get_all())
         context.vars.update({name: chosen[name] for name in chosen if name not in context})
     return root(context)
+
+
+def _replaced(template: _Template, write: StandIn) -> _Template:
+    """Return a section that is overridden, as a template that writes what replaces it.
+
+    A section with inputs passes on those that it is given; another one all variables that are data.
+    """
+    front = template.front
+
+    def output(context: Context) -> Iterator[Output]:
+        variables, run = context.get_all(), RUN.get()
+        given = {
+            name: it
+            for name, it in variables.items()
+            if not (callable(it) or isinstance(it, TemplateModule | Namespace))
+        }
+        if front is not None:
+            given = {name: it for name, it in front.chosen(variables).items() if name in variables}
+        try:
+            rendered = write(given)
+        except Exception as error:
+            run.raised = error
+            raise
+        run.sections.update(dict.fromkeys(rendered.sections))
+        yield Rope(rendered.pieces)
+
+    made = object.__new__(_Template)
+    vars(made).update(vars(template), front=None, blocks={}, root_render_func=output)
+    return made
 
 
 def _range(*ends: int) -> range:
@@ -265,10 +239,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if file is None:
             raise NoTemplate(str(name), folders)
         template = compiled_at(file)
-        stand_in = run.stand_ins.get(file.name)
-        if stand_in is not None and template.section is not None:
-            return cast("Template", _Replaced(template, stand_in))
-        return used(template)
+        write = None if template.section is None else run.stand_ins.get(template.section.name)
+        return used(template) if write is None else _replaced(template, write)
 
     # What compiled code calls.
 
@@ -356,7 +328,7 @@ def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = Non
 
 
 def compiled_at(source: TemplateFile | str) -> _Template:
-    """Return a compiled template, which has the settings of its folder."""
+    """Return a compiled template, read with the settings of its folder."""
     folder = None if isinstance(source, str) else source.folder
     if folder is None:
         return sandbox().compiled(source)
@@ -364,7 +336,7 @@ def compiled_at(source: TemplateFile | str) -> _Template:
 
 
 def used(template: _Template) -> _Template:
-    """Return a compiled template after its section is noted as used."""
+    """Return a compiled template; its section is noted as used."""
     if template.section is not None:
         RUN.get().sections[template.section] = None
     return template

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.foundation.labelled import labelled
 from promptdsl.templates.folders import find, read_template, registered, shipped_folder
-from promptdsl.templates.rendered import Piece
+from promptdsl.templates.pieces import Piece
 from promptdsl.templates.template_folder import SUFFIX, TemplateFolder
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextvars import ContextVar
 from fractions import Fraction
-from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from promptdsl.foundation.errors import TemplateError
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from jinja2.environment import TemplateModule
 
     from promptdsl.foundation.library_section import LibrarySection
-    from promptdsl.templates.rendered import RenderedTemplate
     from promptdsl.templates.template_folder import TemplateFolder
 
 T = TypeVar("T")
@@ -35,19 +33,16 @@ _MAX_BITS = MAX_DIGITS * 10 // 3
 _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 
 
-StandIn: TypeAlias = "Callable[[Mapping[str, object], bool], RenderedTemplate]"
-"""Writes what replaces a section that is included, from its variables.
-
-The second argument is whether these are its inputs, and it takes no others."""
-NO_STAND_INS: Mapping[str, StandIn] = MappingProxyType({})
+StandIn: TypeAlias = Callable[[Mapping[str, object]], Any]  # Any: a ``RenderedTemplate``
+"""Writes what replaces a section that is included, from its variables."""
 
 
 class Run:
     """One rendering: its folders, the modules it imported, the names in it, and its counts.
 
     ``sections`` are those of libraries that were used, in the order of their first use.
-    ``stand_ins`` write what replaces a section where it is included, by its qualified name;
-    ``raised`` is what one of them raised.
+    ``stand_ins`` write what replaces a section that is included, by its qualified name; ``raised``
+    is what one of them raised.
 
     With ``none_is_empty`` a ``None`` is written as nothing; otherwise it is an error.
     """
@@ -62,14 +57,14 @@ class Run:
         folders: "tuple[TemplateFolder, ...]",
         *,
         none_is_empty: bool = False,
-        stand_ins: "Mapping[str, StandIn]" = NO_STAND_INS,
+        stand_ins: "Mapping[str, StandIn] | None" = None,
     ) -> None:
         self.folders = folders
         self.modules: dict[Template, TemplateModule] = {}
         self.names: frozenset[str] | None = None
         self.sections: dict[LibrarySection, None] = {}
         self.none_is_empty = none_is_empty
-        self.stand_ins = stand_ins
+        self.stand_ins = stand_ins or {}
         self.raised: Exception | None = None
         self.pieces = 0
         self.steps = 0

@@ -1,12 +1,26 @@
-"""The output of a template while it runs: pieces, joined and counted."""
+"""The output of a template: pieces that are author text, and pieces that are values."""
 
 from collections.abc import Generator, Iterable
 from itertools import groupby
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.templates.limits import RUN, check_length
-from promptdsl.templates.rendered import Inserted, Piece
+
+
+class Inserted(NamedTuple):
+    """A value that a template inserted, not yet encoded, and the variable it came from, if any.
+
+    A volatile value has its own label instead of a variable.
+    """
+
+    text: str
+    name: str | None = None
+    is_volatile: bool = False
+
+
+Piece: TypeAlias = str | Inserted
+"""A plain ``str`` is author text: text of the template itself, or marked by ``trusted()``."""
 
 
 class Rope(str):

@@ -2,29 +2,42 @@
 
 import os
 from collections.abc import Mapping
+from typing import NamedTuple
 
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.templates.environment import compiled_at, sandbox, used
 from promptdsl.templates.errors import template_error
 from promptdsl.templates.folders import file_at, find, missing_template, registered, shipped_folder
-from promptdsl.templates.limits import NO_STAND_INS, RUN, Run, StandIn
-from promptdsl.templates.pieces import Rope
-from promptdsl.templates.rendered import RenderedTemplate
+from promptdsl.templates.limits import RUN, Run, StandIn
+from promptdsl.templates.pieces import Piece, Rope
 from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
 from promptdsl.templates.variables import check_variables
 
 
+class RenderedTemplate(NamedTuple):
+    """The pieces of a template, the names in it, and the sections of libraries it is made of.
+
+    The names are ``None`` if another template may use its variables, too, and if it has inputs. The
+    sections are in the order of their first use.
+    """
+
+    pieces: tuple[Piece, ...]
+    names: frozenset[str] | None
+    sections: tuple[LibrarySection, ...]
+
+
 def rendered_template(
     template: TemplateSource,
     variables: Mapping[str, object],
-    stand_ins: Mapping[str, StandIn] = NO_STAND_INS,
+    stand_ins: Mapping[str, StandIn] | None = None,
 ) -> RenderedTemplate:
     """Return the pieces of a template: author text as strings, values as :class:`Inserted`.
 
     Nothing is encoded yet. The content of a variable is a value wherever it goes, through macros,
     blocks, filters and operators; only a string marked by ``trusted()`` that is output unchanged
     is author text. Neighbouring author texts are one, and empty pieces are left out. ``stand_ins``
-    write what replaces a section where it is included; what they raise is raised as it is.
+    write what replaces a section that it includes; what they raise is raised as it is.
 
     Raises :class:`TemplateError`, with the name and line of the template, for a template that is
     missing or wrong, asks for an undefined name, outputs a value that is no text, or exceeds a

@@ -339,74 +339,51 @@ def test_the_section_that_is_sent(tmp_path: Path) -> None:
     ]
 
 
-def failing(**inputs: object) -> str:
-    """Raise an error of its own."""
-    raise LookupError(inputs["region"])
+def short(region: str) -> str:
+    """Return its input, or raise an error of its own."""
+    return {"EU": region}[region]
 
 
 def test_an_included_section_that_cannot_be_replaced(tmp_path: Path) -> None:
-    """An error names the line of the template and that of the replacement."""
-    library = house(tmp_path)
-
-    def written(by: Any) -> System:
-        with override({"surgery:refunds": by}):
-            return System(library.note(region="EU"))
-
-    def other() -> List:
-        return List("never")
-
-    no_text = raised(PlacementError, lambda: render(written(other())))
-    with_inputs = house(tmp_path, days="{% set days = 3 %}{% include 'surgery:refunds' %}")
-
-    def short(region: str) -> str:
-        return region
-
+    """An error names the line of the template and, if it is ours, that of the replacement."""
+    library = house(tmp_path, days="{% set days = 3 %}{% include 'surgery:refunds' %}")
+    with override({"surgery:refunds": List("never")}):
+        no_text = library.note(region="EU")
     with override({"surgery:refunds": short}):
-        days = System(with_inputs.days(region="EU"))
-    unfit = raised(OptionError, lambda: render(days))
-    own = raised(LookupError, lambda: render(written(failing)))
+        other_inputs, failing = library.days(region="EU"), library.note(region="US")
+    problem = raised(PlacementError, lambda: text(no_text))
     assert (
         "a List replaces surgery:refunds, which this template includes as text",
-        [*lines_of(written, 2), *lines_of(other, 1)],
+        str(no_text.source),
+    ) == (problem.what, problem.at[0])
+    unfit = raised(OptionError, lambda: text(other_inputs))
+    assert (
         "short cannot replace surgery:refunds: it does not take 'days' by name",
-        [str(days.content[0].source), *lines_of(short, 0)],
-        ("EU", f"{lines_of(written, 2)[0]}: raised by the override of surgery:refunds"),
-    ) == (
-        no_text.what,
-        [*no_text.at],
-        unfit.what,
-        [*unfit.at],
-        (own.args[0], own.__notes__[0]),
-    )
+        (str(other_inputs.source), *lines_of(short, 0)),
+    ) == (unfit.what, unfit.at)
+    own = raised(KeyError, lambda: text(failing))
+    assert [f"{failing.source}: raised by what replaces surgery:refunds"] == own.__notes__
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "extends 'surgery:refunds'",
-        "import 'surgery:refunds' as it",
-        "import 'surgery:refunds' as it with context",
-    ],
-)
-def test_an_overridden_section_that_is_not_included(tmp_path: Path, tag: str) -> None:
-    """A section that is overridden cannot be imported or extended; the error says where it is."""
-    library = house(tmp_path, other=f"\n{{% {tag} %}}")
-    with override({"surgery:refunds": Text("Never.")}):
-        part = library.other(region="EU")
-    problem = "template 'surgery:refunds' is overridden: it cannot be imported or extended"
-    error = raised(TemplateError, lambda: text(part))
-    assert f"template 'house:other', line 2: {problem}" == error.what
+def test_an_overridden_section_that_is_extended(tmp_path: Path) -> None:
+    """A section that is overridden is replaced whole where it is extended, and has no macros."""
+    base = "{% macro m() %}{% endmacro %}{% block a %}Old.{% endblock %}"
+    extends = "{% extends 'base.md.j2' %}{% block a %}Mine.{% endblock %}"
+    asks = "{% from 'base.md.j2' import m %}{{ m() }}"
+    library = house(tmp_path, base=base, extends=extends, asks=asks)
+    with override({"house:base": Text("Never.")}):
+        extended, asking = library.extends(), library.asks()
+    assert "Never." == text(extended)
+    error = raised(TemplateError, lambda: text(asking))
+    assert "does not export the requested name 'm'" in error.what
 
 
 def test_an_included_section_after_a_pickle(tmp_path: Path) -> None:
     """A template keeps the overrides of sections, in a Lazy and after a pickle, too."""
-
-    def note(_: object) -> Node:
-        return library.note(region="EU")
-
     library = house(tmp_path)
     with override({surgery().refunds: other}):
-        part, lazy = System(note(None)), System(Lazy(note))
+        part = System(library.note(region="EU"))
+        lazy = System(Lazy(lambda _: library.note(region="EU")))
     loaded = pickle.loads(pickle.dumps(part))
-    assert part == loaded != System(note(None))
+    assert part == loaded != System(library.note(region="EU"))
     assert {"All: None in EU. Bye."} == {render(it).messages[0].text for it in (part, loaded, lazy)}
