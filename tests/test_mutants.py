@@ -60,8 +60,17 @@ def test_patterns() -> None:
 
 
 def test_every_room_has_files() -> None:
-    """Every room is a part of the package."""
-    assert [] == [name for name, room in ROOMS.items() if not files_of(room)]
+    """Every room is a part of the package, with tests that exist."""
+    root = PACKAGE.parent
+    wrong = [name for name, room in ROOMS.items() if not files_of(room)]
+    tests = {word for room in ROOMS.values() for word in room.tests.split() if word[:2] != "--"}
+    assert ([], []) == (wrong, [test for test in sorted(tests) if not (root / test).exists()])
+
+
+def test_every_file_is_in_a_room() -> None:
+    """Every file of the package is in a room; what starts the command is no module to be loaded."""
+    inside = {path for room in ROOMS.values() for path in files_of(room)}
+    assert {PACKAGE / "__main__.py"} == {*PACKAGE.rglob("*.py")} - inside
 
 
 def test_a_sample() -> None:

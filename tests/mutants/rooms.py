@@ -22,6 +22,7 @@ class Room(NamedTuple):
 
 
 ADAPTERS = "tests/providers tests/wire tests/test_caching.py tests/test_growth.py"
+PROVIDERS = ("anthropic", "bedrock", "gemini", "openai_chat", "openai_responses")
 ROOMS: Mapping[str, Room] = {
     "passes": Room(
         "rendering/passes/*.py",
@@ -29,8 +30,57 @@ ROOMS: Mapping[str, Room] = {
         " tests/test_feeding_back.py tests/test_recordings.py tests/test_binding.py",
     ),
     "budget": Room("budget/*.py", "tests/budget tests/reports tests/components/test_budget.py"),
-    "shared": Room("providers/shared/*.py", ADAPTERS),
-    "anthropic": Room("providers/anthropic/*.py", ADAPTERS),
+    "shared": Room("providers/*.py providers/shared/*.py", ADAPTERS),
+    **{name: Room(f"providers/{name}/*.py", ADAPTERS) for name in PROVIDERS},
+    "chat_template": Room(
+        "providers/chat_template/*.py", f"{ADAPTERS} tests/test_chat_templates.py"
+    ),
+    "foundation": Room(
+        "foundation/*.py __init__.py",
+        "tests/test_json_text.py tests/test_files.py tests/test_indentation.py tests/test_tables.py"
+        " tests/test_plain_data.py tests/test_hostile_objects.py tests/test_errors.py"
+        " tests/test_signatures.py tests/test_tracebacks.py tests/test_wrong_calls.py"
+        " tests/test_encoding.py tests/test_fenced_values.py tests/components tests/messages",
+    ),
+    "messages": Room(
+        "messages/*.py messages/media/*.py",
+        "tests/messages tests/media tests/test_messages.py tests/test_payloads.py"
+        " tests/test_losses.py tests/test_schemas.py tests/test_recordings.py tests/components",
+    ),
+    "templates": Room("templates/*.py", "tests/templates tests/libraries tests/components"),
+    "tree": Room(
+        "tree/*.py",
+        "tests/test_tree.py tests/test_ids.py tests/test_dissolving.py tests/views tests/components"
+        " tests/passes",
+    ),
+    "components": Room(
+        "components/*.py",
+        "tests/components tests/mistakes tests/libraries tests/test_scope.py tests/test_calls.py"
+        " tests/test_elsewhere.py tests/test_schemas.py tests/test_signatures.py"
+        " tests/test_wrong_calls.py tests/test_writing_machine.py",
+    ),
+    "rendering": Room(
+        "rendering/*.py",
+        "tests/test_rendering.py tests/test_hints.py tests/test_losses.py tests/test_spans.py"
+        " tests/test_targets.py tests/test_caching.py tests/test_growth.py tests/media"
+        " tests/reports tests/budget tests/mistakes",
+    ),
+    "text": Room(
+        "rendering/text/*.py",
+        "tests/formats tests/test_lower.py tests/test_page.py tests/test_places.py"
+        " tests/test_encoding.py tests/test_fenced_values.py tests/test_author_text.py"
+        " tests/test_wording.py tests/test_spans.py tests/components/test_text.py",
+    ),
+    "reports": Room("rendering/reports/*.py", "tests/reports tests/views tests/test_caching.py"),
+    "tokens": Room("tokens/*.py", "tests/tokens tests/reports tests/budget"),
+    "libraries": Room("libraries/*.py", "tests/libraries tests/cli/test_libraries.py"),
+    "comparing": Room("comparing/*.py", "tests/comparing tests/testing tests/cli/test_diff.py"),
+    "cli": Room("cli/*.py", "tests/cli"),
+    "testing": Room("testing/*.py", "tests/testing tests/comparing"),
+    "integrations": Room(
+        "integrations/*.py integrations/*/*.py",
+        "tests/integrations",
+    ),
     "config": Room(
         "config/*.py",
         "tests/test_config.py tests/test_models.py tests/test_targets.py"
