@@ -1,6 +1,7 @@
 """Mutants: what is changed, how a sample is drawn, and that a mistake is really made."""
 
 import ast
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.mutants.applying import loaded
 from tests.mutants.changes import expressions, statements
 from tests.mutants.patterns import of_pattern
 from tests.mutants.rooms import PACKAGE, ROOMS, files_of
@@ -71,6 +73,13 @@ def test_every_file_is_in_a_room() -> None:
     """Every file of the package is in a room; what starts the command is no module to be loaded."""
     inside = {path for room in ROOMS.values() for path in files_of(room)}
     assert {PACKAGE / "__main__.py"} == {*PACKAGE.rglob("*.py")} - inside
+
+
+def test_functions_that_are_frozen() -> None:
+    """The functions of a file are found, also when the garbage collector was told to pass them."""
+    gc.freeze()
+    found = loaded([str(PACKAGE / "foundation/source.py")])
+    assert "author_frame" in {name for _, name in found}
 
 
 def test_a_sample() -> None:

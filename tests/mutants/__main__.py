@@ -24,6 +24,9 @@ QUIETLY = (
     "--tb=no",
     "-m",
     "not slow and not sdk and not browser",
+    # The package, a plug-in of pytest, is imported before pytest could look at its assertions.
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
 )
 PROFILE = "--hypothesis-profile=mutants"
 
