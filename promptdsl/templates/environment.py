@@ -127,15 +127,15 @@ def _replaced(template: _Template, write: StandIn) -> _Template:
 
     def output(context: Context) -> Iterator[Output]:
         variables, run = context.get_all(), RUN.get()
-        given = {
-            name: it
-            for name, it in variables.items()
-            if not (callable(it) or isinstance(it, TemplateModule | Namespace))
+        given = variables if front is None else front.chosen(variables)
+        no_data = {
+            name
+            for name, value in variables.items()
+            if callable(value) or isinstance(value, TemplateModule | Namespace)
         }
-        if front is not None:
-            given = {name: it for name, it in front.chosen(variables).items() if name in variables}
+        inputs = {name: given[name] for name in variables if name in given and name not in no_data}
         try:
-            rendered = write(given)
+            rendered = write(inputs)
         except Exception as error:
             run.raised = error
             raise
