@@ -90,6 +90,16 @@ def test_a_mark_changes_nothing(before: Node, after: Node, provider: str) -> Non
         (system(A, C), system(A, B, C), ("added", "b")),
         (system(A, B, C), system(A, C), ("removed", "b")),
         (system(A, B), system(B, A), ("moved", "b")),
+        (
+            system(Section("a", "One."), C),
+            system(Section("a", "One.\nTwo."), C),
+            (CHANGED, "a"),
+        ),
+        (
+            system(Section("a", "One.\nTwo."), C),
+            system(Section("a", "One."), C),
+            (CHANGED, "a"),
+        ),
         (system(A), system(A, B), ("added", "b")),
         (system(A, B), system(A), ("removed", "b")),
         (system(Section("o", A)), system(Section("o", A, Section("i", B))), ("added", "o/i")),
@@ -329,7 +339,7 @@ def test_a_report_names_the_node_and_its_line() -> None:
 def test_equal_requests_are_told() -> None:
     """As a text a report of equal requests says so."""
     report = compared(system(A), system(A))
-    assert "  the requests are the same" == str(report).split("\n")[1]
+    assert "  nothing differs but cache marks, if any" == str(report).split("\n")[1]
 
 
 def test_hostile_names_are_made_visible() -> None:

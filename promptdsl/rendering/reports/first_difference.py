@@ -245,6 +245,18 @@ class MessageParts:
             return [outer._replace(source=text.source or outer.source), *others]
         return around
 
+    def starts_of(self, key: Key) -> list[int]:
+        """Return where the parts with a key begin, in characters of the message."""
+        starts = accumulate((len(piece.text) for piece in self.pieces), initial=0)
+        numbers = {
+            (id(turn), part.start)
+            for turn in self.entry.turns
+            for part in turn.parts
+            if part.page is turn.page and (name_of(part.node), part.path) == key
+        }
+        pairs = zip(starts, self.pieces, strict=False)
+        return [at for at, it in pairs if (id(it.turn), it.number) in numbers]
+
     def _turn_part(self, turn: TracedTurn | None) -> MessagePart:
         """Return the part of a turn; a turn that is not merged is the whole message."""
         if turn is None or len(self.entry.turns) == 1:
@@ -300,12 +312,30 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
         return Difference("removed", *_outermost(olds, new_keys))
     # Did the next part move inside the message, or is it new?
     was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
-    if olds[0].key == news[0].key or was_there == is_there:
-        moved = was_there and olds[0].key != news[0].key
-        return Difference("moved" if moved else "changed", *news[0])
+    if olds[0].key == news[0].key or not (was_there or is_there):
+        return Difference("changed", *news[0])
+    if was_there and is_there:
+        same = _same_start(after, before, news, length) or _same_start(before, after, olds, length)
+        return Difference("changed" if same else "moved", *(same or news[0]))
     if was_there:
         return Difference("removed", *_outermost(olds, new_keys))
     return Difference("added", *_outermost(news, old_keys))
+
+
+def _same_start(
+    message: MessageParts, other: MessageParts, around: Sequence[MessagePart], length: int
+) -> MessagePart | None:
+    """Return the part around a character that begins in both: it became longer or shorter there.
+
+    Of several parts with one name, such as items, one that begins elsewhere is new in its parent.
+    """
+    for part in around:
+        starts = message.starts_of(part.key)
+        if starts and starts[bisect_right(starts, length) - 1] in other.starts_of(part.key):
+            return part
+        if len(starts) < 2:
+            break
+    return None
 
 
 def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:

@@ -67,7 +67,7 @@ class PrefixReport:
         return "\n".join(
             [
                 head,
-                f"  {self.first}" if self.first else "  the requests are the same",
+                f"  {self.first}" if self.first else "  nothing differs but cache marks, if any",
                 f"  {what if self.first else ''}a cache serves {served}, "
                 f"{self.after - self.served:,} are read anew",
                 f"  with a cached token at a tenth it costs {self.cost:,.0f} of {self.after:,} "
