@@ -38,9 +38,7 @@ class SharedPrefix:
     cache of the provider serves. ``broken_by`` is what ended the prefix, as changes name places;
     empty where nothing did. ``lost_marks`` are the places of the cache marks of the first prompt
     that serve nothing: a block up to them is another one, as text was changed, removed or added in
-    it. ``anew`` are the tokens from the last mark that is not lost to the last mark of the second
-    prompt, which are read anew once. ``label`` says how exact the tokens are; ``anew`` is an
-    estimate.
+    it. ``label`` says how exact the tokens are.
 
     >>> from promptdsl import Section, System, diff
     >>> one, two = (System(Section("role", "You help."), Section("tone", it)) for it in "ab")
@@ -54,7 +52,11 @@ class SharedPrefix:
     label: str
     broken_by: str = ""
     lost_marks: tuple[str, ...] = ()
-    anew: int = 0
+
+    @property
+    def anew(self) -> int:
+        """The tokens of the second prompt that no cache serves."""
+        return self.shared + self.behind - self.served
 
     @property
     def cost(self) -> float:
@@ -72,13 +74,15 @@ class SharedPrefix:
             text = f"the shared prefix ends at `{_last(self.broken_by)}`: "
             text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
         if self.lost_marks:
-            text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost, "
-            text += f"{self.anew:,} tokens are read anew once"
+            text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost"
+        if self.served < self.shared and not self.is_whole:
+            served = f"{self.served:,} tokens" if self.served else "nothing"
+            text += f"; a cache serves {served}, {self.anew:,} are read anew"
         return text
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the fields as JSON data."""
-        return {**as_json(self), "cost": self.cost}
+        return {**as_json(self), "anew": self.anew, "cost": self.cost}
 
 
 def _last(place: str) -> str:
@@ -206,18 +210,15 @@ def _prefix_of_texts(
     end, rule = _end_of_shared(before, after), facts.cache_rule
     shared = total if end is None else tokens(end)
     (olds, old_ends), (news, new_ends) = _blocks(before), _blocks(after)
-    # The cache marks after equal blocks, the others, and the last one of the second prompt.
     equal, served = rule.equal_blocks(olds, news), rule.served_blocks(olds, news)
     marks = [(place, (index, at)) for index, it in enumerate(before) for place, at in it.marks]
     lost = [" > ".join(place) for place, at in marks if bisect_left(old_ends, at) >= equal]
-    start = tokens(new_ends[served - 1]) if served else 0
-    last = [(index, at) for index, it in enumerate(after) for _, at in it.marks][-1:]
-    until = max(map(tokens, last), default=0)
-    anew = (until if until > start else total) - start if lost else 0
-    found = min(start, shared) if rule.needs_marks else shared
+    found = shared
+    if rule.needs_marks:
+        found = min(tokens(new_ends[served - 1]), shared) if served else 0
     broken_by = "" if end is None else " > ".join(_breaking_place(before, after, end))
     served = rule.served_tokens(found)
-    return SharedPrefix(shared, total - shared, served, ESTIMATE, broken_by, tuple(lost), anew)
+    return SharedPrefix(shared, total - shared, served, ESTIMATE, broken_by, tuple(lost))
 
 
 def _blocks(texts: Sequence[SentText]) -> tuple[list[Block], list[Offset]]:
