@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 
 from promptdsl.comparing.changes import HEADER, LISTED, Change, Place, changes, sources
-from promptdsl.comparing.lines import AROUND, WordHunk, hunks_of, rows_of
+from promptdsl.comparing.lines import AROUND, Row, WordHunk, hunks_of, rows_of
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.foundation.source import Source
 
@@ -288,21 +288,24 @@ def _diff(change: Change) -> list[str]:
             lines.append(f"+ {row.after}")
         if row.words and max(len(row.before), len(row.after)) >= LONG:
             lines.append(f"~ {_marked(row.words)}")
-        if row.kind == "changed" and (letters := _other_letters(row.before, row.after)):
+        if row.kind == "changed" and (letters := _other_letters(row)):
             lines.append(f"({letters})")
     while lines[-1:] == ["  "]:
         lines.pop()
     return lines
 
 
-def _other_letters(before: str, after: str) -> str:
-    """Return the letters of two lines that differ in their script alone; they may look alike."""
-    pairs = dict.fromkeys(pair for pair in zip(before, after, strict=False) if pair[0] != pair[1])
-    names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
-    scripts = [{name.split(" ")[0] for name in pair if " LETTER " in name} for pair in names]
-    if len(before) != len(after) or any(len(pair) != 2 for pair in scripts):
-        return ""
-    return f"other letters: {'; '.join(f'{new}, was {old}' for old, new in names)}"
+def _other_letters(row: Row) -> str:
+    """Return the letters in changed words that differ in their script alone, so may look alike."""
+    texts = [(it.removed, it.added) for it in row.words] or [(row.before, row.after)]
+    found: dict[str, None] = {}
+    for before, after in texts:
+        pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
+        names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
+        scripts = [{name.split(" ")[0] for name in pair if " LETTER " in name} for pair in names]
+        if len(before) == len(after) and all(len(pair) == 2 for pair in scripts):
+            found |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
+    return f"other letters: {'; '.join(found)}" if found else ""
 
 
 def _marked(words: Sequence[WordHunk]) -> str:

@@ -223,10 +223,13 @@ def test_a_text_after_one_without_a_name_has_a_place() -> None:
 
 
 def test_letters_that_look_alike_are_named() -> None:
-    """Two lines that look equal differ in a letter of another script."""
-    before, after = System("Pay now."), System("P\u0430y now.")
-    told = str(diff(before, after)).split("\n")[-1]
-    assert "(other letters: CYRILLIC SMALL LETTER A, was LATIN SMALL LETTER A)" == told
+    """A changed word differs in a letter of another script, alone or beside other changes."""
+    before, texts = (
+        System("Pay now, please."),
+        ("P\u0430y now, please.", "P\u0430y now, or later, please."),
+    )
+    told = {str(diff(before, System(text))).split("\n")[-1] for text in texts}
+    assert {"(other letters: CYRILLIC SMALL LETTER A, was LATIN SMALL LETTER A)"} == told
     others = [str(diff(before, System(text))).split("\n")[-1] for text in ("Pau now.", "P-y now.")]
     assert ["+ Pau now.", "+ P-y now."] == others
 
