@@ -17,10 +17,10 @@ from promptdsl.foundation.errors import (
     nearest,
 )
 from promptdsl.foundation.source import author, door
-from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.tree.calls import open_calls
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.node import walk
 from promptdsl.tree.turn_nodes import RootNode
@@ -115,21 +115,11 @@ class Rendered:
         Behind them stand the tool calls and results that ``tool_pairing`` removed.
         """
         stages = dict(self._stages)
-        mode = self.config.tool_pairing
-        if mode == "error" or stages["place"] is stages["pair"]:
+        if stages["place"] is stages["pair"]:
             return self._dropped()
         from promptdsl.rendering.reports.unpaired import dropped_by_pairing
-        from promptdsl.tokens import tokens_for
 
-        unpaired = dropped_by_pairing(
-            stages["place"],
-            mode=mode,
-            config=self.config,
-            media_roots=self._media_roots,
-            tokens=tokens_for(self.facts, self._counter),
-            facts=self.facts,
-        )
-        return (*self._dropped(), *unpaired)
+        return (*self._dropped(), *dropped_by_pairing(stages["place"], self._outcome()))
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -189,22 +179,14 @@ class Rendered:
         if all(span.kind != "volatile" for span in self._spans):
             return self
         spans = tuple(masked_spans(self._spans, mask))
-        prompt, marked = (
-            attrs.evolve(it, messages=with_texts(it.messages, spans))
-            for it in (self._prompt, self._marked)
-        )
-
-        def again(provider: str) -> Rendered:
-            return self._again(provider).masked(mask)
-
-        written = self._written and WrittenPayload(marked, self.facts)
+        prompt, marked = (with_texts(it, spans) for it in (self._prompt, self._marked))
         masked = attrs.evolve(
             self,
             messages=prompt.messages,
             prompt=prompt,
             marked=marked,
-            again=again,
-            written=written,
+            again=lambda provider: self._again(provider).masked(mask),
+            written=self._written and WrittenPayload(marked, self.facts),
         )
         vars(masked)["_spans"] = spans  # no tree has them
         return masked
@@ -262,10 +244,10 @@ class Rendered:
                 near = near_name(model, None)
                 fix = f"{near} Or {fix}" if near else fix
             raise TargetError(problem, fix=fix, at=(author(),))
-        open_calls = _open_calls(self.messages)
-        if open_calls:
-            message, call = open_calls[0]
-            names = ", ".join(repr(block.id) for _, block in open_calls)
+        waiting = open_calls(self.messages)
+        if waiting:
+            message, call = waiting[0]
+            names = ", ".join(repr(block.id) for _, block in waiting)
             raise PendingToolCalls(
                 f"the last calls are not answered yet: {names}",
                 fix=f"answer them: ToolMessage({call.id!r}, ...)",
@@ -463,19 +445,3 @@ def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
         return compared(before._outcome(), after._outcome())  # pyright: ignore[reportPrivateUsage]
     except TargetError as error:
         raise error.located(author()) from None
-
-
-def _open_calls(messages: tuple[Message, ...]) -> list[tuple[Message, ToolUseBlock]]:
-    """Return the calls of the last assistant turn that have no result, each with its message."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "assistant":
-            return [
-                (message, block)
-                for block in message.content
-                if isinstance(block, ToolUseBlock) and block.id not in answered
-            ]
-        for block in message.content:
-            if isinstance(block, ToolResultBlock):
-                answered.add(block.tool_use_id)
-    return []

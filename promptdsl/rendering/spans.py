@@ -15,6 +15,7 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.lower import LABEL_OF, system_origins
 from promptdsl.rendering.text.strings import SpanKind, TextRun
 from promptdsl.rendering.text.traced import (
@@ -95,8 +96,8 @@ def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator
             start += len(text)
 
 
-def with_texts(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Message, ...]:
-    """Return messages with the texts of their spans; one without a volatile value is the same."""
+def with_texts(prompt: Prompt, spans: Sequence[Span]) -> Prompt:
+    """Return a prompt with the texts of spans; a message without a volatile value is the same."""
     texts = {place: "".join([it.text for it in group]) for place, group in groupby(spans, _place)}
 
     def changed(block: Block, message: int, number: int, inner: int | None = None) -> Block:
@@ -107,11 +108,11 @@ def with_texts(messages: Sequence[Message], spans: Sequence[Span]) -> tuple[Mess
             return attrs.evolve(block, content=tuple(content))
         return block
 
-    result = [*messages]
+    messages = [*prompt.messages]
     for index in {span.message for span in spans if span.kind == "volatile"}:
         blocks = [changed(it, index, n) for n, it in enumerate(messages[index].content)]
-        result[index] = messages[index].replace(content=tuple(blocks))
-    return tuple(result)
+        messages[index] = messages[index].replace(content=tuple(blocks))
+    return attrs.evolve(prompt, messages=tuple(messages))
 
 
 class Writer(NamedTuple):

@@ -1,37 +1,27 @@
 """Reports of pairing: the calls and results it removed, and what they said."""
 
-from typing import Literal
-
 from promptdsl.budget.dropped import Dropped
-from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.transformation import Resolved
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.rendering.passes.pair import removed_by_pairing
-from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.text.lower import lower
-from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RootNode
 
 
-def dropped_by_pairing(
-    root: RootNode,
-    *,
-    mode: Literal["fill", "prune"],
-    config: Resolved,
-    media_roots: MediaRoots,
-    tokens: Tokens,
-    facts: ModelFacts,
-) -> tuple[Dropped, ...]:
+def dropped_by_pairing(root: RootNode, outcome: Outcome) -> tuple[Dropped, ...]:
     """Return the calls and results that pairing removes from a tree, in document order."""
-    removed = removed_by_pairing(root, mode=mode)
+    config = outcome.config
+    if config.tool_pairing == "error":
+        return ()
+    removed = removed_by_pairing(root, mode=config.tool_pairing)
     turns = with_content(root, tuple(part.turn for part in removed))
-    messages, _ = lower(turns, config=config, media_roots=media_roots)
+    messages, _ = lower(turns, config=config, media_roots=outcome.media_roots)
     dropped: list[Dropped] = []
     for part, message in zip(removed, messages, strict=True):
         (block,) = message.content
-        count = block_tokens(block, tokens, facts)
+        count = block_tokens(block, outcome.tokens, outcome.facts)
         what, said = _described(block)
         _, address = part.place
         dropped.append(Dropped(what, address, count, None, part.why, part.source, said))
