@@ -150,7 +150,6 @@ class SpanReader:
         """The entry that was asked for last, and the writers of the blocks of its messages."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node, once asked for."""
-        self.lines: dict[tuple[int, int], Source | None] = {}
 
     def spans(self, marked: Sequence[Message]) -> Iterator[Span]:
         """Yield the spans of all messages; ``marked`` are the messages with all their marks."""
@@ -234,14 +233,9 @@ class SpanReader:
         return self.addresses[id(part.top)]
 
     def line(self, part: TracedPart | None, value: ValueNode | None = None) -> Source | None:
-        """Return the line of a part, or of a value in it; a line is looked up once."""
+        """Return the line of a part, or of a value in it."""
         node = value or (part.node if part else None)
-        if node is None:
-            return None
-        key = (id(node.code), node.offset)
-        if key not in self.lines:
-            self.lines[key] = node.source
-        return self.lines[key]
+        return node.source if node else None
 
 
 def _types_in(messages: Sequence[Message]) -> list[object]:

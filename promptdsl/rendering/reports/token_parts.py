@@ -13,7 +13,7 @@ import attrs
 from promptdsl.budget.dropped import described
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import Source, source_of
+from promptdsl.foundation.source import Source
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
@@ -118,9 +118,6 @@ class Ledger:
     parts: list[TokenPart] = attrs.field(factory=list[TokenPart])
     sections: dict[str, int] = attrs.field(factory=dict[str, int])
     sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
-    _lines: dict[tuple[int, int], Source | None] = attrs.field(
-        factory=dict[tuple[int, int], Source | None]
-    )
 
     def charge(self, source: Source | None, tokens: int) -> None:
         """Add tokens to those of a line of the author."""
@@ -164,7 +161,7 @@ class Ledger:
 
     def _add_history(self, node: RecordedNode, first: int, *, continues: bool) -> None:
         """Add a history, or more messages of the last history."""
-        source, end = self._source(node), first + len(node.items)
+        source, end = node.source, first + len(node.items)
         total = sum(self.messages[first:end])
         if continues:
             index = max(index for index, part in enumerate(self.parts) if not part.depth)
@@ -181,7 +178,7 @@ class Ledger:
 
     def _add_turn(self, node: Node, entry: TracedEntry, first: int) -> None:
         """Add a turn, with its turns if it is a merged turn."""
-        source = self._source(node)
+        source = node.source
         total = sum(self.messages[first : entry.messages])
         mark: Cache | None = mark_of(node.options)
         if mark is None:
@@ -199,7 +196,7 @@ class Ledger:
         self.parts.append(TokenPart(0, name_of(node), "", total, source, mark))
         tokens, facts = self.outcome.tokens, self.outcome.facts
         for turn in entry.turns:
-            line, name = self._source(turn.node) or source, name_of(turn.node)
+            line, name = turn.node.source or source, name_of(turn.node)
             mark = mark_of(turn.node.options)
             count = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
             self.parts.append(
@@ -234,7 +231,7 @@ class Ledger:
             around.inside += count
             if isinstance(node, SectionNode):
                 self.sections[part.path] = self.sections.get(part.path, 0) + count
-            line = self._source(node) or around.source
+            line = node.source or around.source
             this = counted[id(part)] = _CountedNode(around.depth, line, count)
             if id(part) not in hidden:
                 this.depth += 1
@@ -250,16 +247,6 @@ class Ledger:
         for this in counted.values():
             self.charge(this.source, this.tokens - this.inside)
         return top.inside
-
-    def _source(self, node: Node) -> Source | None:
-        """Return the line of a node; a line that wrote several nodes is looked up once."""
-        at = node.at
-        if not isinstance(at, tuple):
-            return at
-        key = (id(at[0]), at[1])
-        if key not in self._lines:
-            self._lines[key] = source_of(at)
-        return self._lines[key]
 
 
 @attrs.define(eq=False)
