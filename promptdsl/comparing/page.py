@@ -70,7 +70,8 @@ _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
 
 def page(report: ComparedPrompts) -> str:
     """Return the page of a report."""
-    style, script = map(_own_text, ("page.css", "page.js"))
+    files = (Path(__file__).with_name(name) for name in ("page.css", "page.js"))
+    style, script = (f"\n{file.read_text('utf-8')}" for file in files)
     prompts = report.prompts
     differ = [number for number, prompt in enumerate(prompts) if prompt.status != "same"]
     shared = defaultdict[int, list[tuple[int, ChangeGroup]]](list)
@@ -93,10 +94,6 @@ def page(report: ComparedPrompts) -> str:
         alike=_titled("Changed alike", [_alike(*it, prompts) for it in enumerate(report.shared)]),
         prompts=_titled("Prompts", cards),
     )
-
-
-def _own_text(name: str) -> str:
-    return "\n" + Path(__file__).with_name(name).read_text("utf-8")
 
 
 def _policy(style: str, script: str) -> str:

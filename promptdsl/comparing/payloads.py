@@ -46,7 +46,8 @@ def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # An
     Raises :class:`DataError` for a payload that cannot be read, and for one whose provider cannot
     be told; :class:`TargetError` for an unknown provider.
     """
-    model = _model_of(payload)
+    names = [payload.get("model"), payload.get("modelId")] if is_mapping(payload) else []
+    model = next((name for name in names if isinstance(name, str) and name), None)
     if provider is None:
         provider, prompt = _told(payload, model)
     else:
@@ -55,12 +56,6 @@ def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # An
     # Parsed again, it has no source lines: nobody wrote a recorded text there.
     read = parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
     return attrs.evolve(read, total=file.total)
-
-
-def _model_of(payload: object) -> str | None:
-    """Return the model that a payload names."""
-    names = [payload.get("model"), payload.get("modelId")] if is_mapping(payload) else []
-    return next((name for name in names if isinstance(name, str) and name), None)
 
 
 def _told(payload: object, model: str | None) -> tuple[str, Prompt]:

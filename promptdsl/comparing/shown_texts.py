@@ -25,13 +25,16 @@ class ShownTexts:
         """How many places a volatile value of each label has."""
         self.numbers: dict[str, dict[str, int]] = {}
         """The number of each scrubbed value, by the name of its scrubber."""
+        self.signs: list[str] = []
+        """The signs of the volatile values so far."""
 
     def volatile(self, span: Span) -> str:
         """Return the sign of a volatile value; the first one of a label has no number."""
         label = span.label or "value"
         self.places[label] += 1
         number = self.places[label]
-        return alias(label, number if number > 1 else 0)
+        self.signs.append(alias(label, number if number > 1 else 0))
+        return self.signs[-1]
 
     def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
         """Return pieces of a text with the span of each; a volatile one is a sign already."""

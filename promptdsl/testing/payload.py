@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import Any, Protocol, TypeAlias, cast
 
 from promptdsl import Rendered
-from promptdsl.comparing.escapes import alias
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 
 Path: TypeAlias = "tuple[tuple[str | int, type[object]], ...]"
@@ -55,12 +54,7 @@ class _Payload:
     def __init__(self, texts: ShownTexts, matcher: Matcher | None) -> None:
         self.texts = texts
         self.matcher = matcher
-        signs = [
-            alias(label, number if number > 1 else 0)
-            for label, count in texts.places.items()
-            for number in range(1, count + 1)
-        ]
-        self.volatile = re.compile(f"({'|'.join(map(re.escape, signs)) or '(?!)'})")
+        self.volatile = re.compile(f"({'|'.join(map(re.escape, texts.signs)) or '(?!)'})")
 
     def value(  # Any: a value of any type in a payload
         self, value: Any, path: Path, *, is_data: bool = False

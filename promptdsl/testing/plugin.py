@@ -1,6 +1,6 @@
 """The pytest plug-in: every run of pytest loads it, so it imports nothing before it is used."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -68,7 +68,7 @@ def pytest_make_collect_report(
         stored = path.parent / config.option.snapshot_dirname / path.stem
         # The last test of the file with the fixture may be gone.
         has_prompts = any(stored.glob("*.prompt.txt"))
-        if has_prompts or any("prompt_snapshot" in _fixtures(it) for it in nodes):
+        if has_prompts or any("prompt_snapshot" in getattr(it, "fixturenames", ()) for it in nodes):
             from promptdsl.testing.run import run_of
 
             run = run_of(config)
@@ -111,7 +111,3 @@ def prompt_snapshot(
     from promptdsl.testing.snapshot import PromptSnapshot, SnapshotFiles
 
     return PromptSnapshot(SnapshotFiles(request), prompt_scrubbers)
-
-
-def _fixtures(node: pytest.Item | pytest.Collector) -> Sequence[str]:
-    return getattr(node, "fixturenames", ())

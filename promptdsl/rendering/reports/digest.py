@@ -19,11 +19,9 @@ def digest_of(prompt: Prompt) -> str:
     ]
     beside: tuple[ToolDefinition | OutputSchema, ...]
     beside = (*prompt.tools, *([prompt.output] if prompt.output else []))
-    fields = [attrs.asdict(part, recurse=False, filter=_is_sent) for part in beside]
+    # Fields that do not count when parts are compared, such as the line, are not sent.
+    fields = [
+        attrs.asdict(it, recurse=False, filter=lambda field, _: bool(field.eq)) for it in beside
+    ]
     content = (messages, fields, prompt.tool_choice)
     return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
-
-
-def _is_sent(field: "attrs.Attribute[object]", _: object) -> bool:
-    """Return whether a field of a tool is more than the line that wrote it."""
-    return bool(field.eq)
