@@ -85,7 +85,7 @@ from promptdsl.foundation.json import (
 )
 from promptdsl.foundation.tables import FORMATS, table_text
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.foundation.unicode import controls, invisible, is_whole, whole
+from promptdsl.foundation.unicode import controls, equal_start, invisible, is_whole, whole
 from promptdsl.foundation.unicode import visible as all_visible
 from promptdsl.integrations.losses import Crossing
 from promptdsl.messages import conversation_cache as recordings_module
@@ -160,7 +160,6 @@ from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.reports.cache_order import (
     beginning_tokens,
     certain,
-    common,
     shared_by,
 )
 from promptdsl.rendering.reports.cache_order import cache_order as request
@@ -344,7 +343,6 @@ __all__ = [
     "cli_module",
     "closed",
     "code_fences",
-    "common",
     "contents",
     "control_tokens",
     "controls",
@@ -363,6 +361,7 @@ __all__ = [
     "entries_key",
     "entry",
     "entry_tokens",
+    "equal_start",
     "equip",
     "equipment_of",
     "errors_module",

@@ -113,12 +113,6 @@ def increasing(pairs: Pairs) -> Pairs:
     return row[::-1]
 
 
-def equal_start(text: str, other: str) -> int:
-    """Return the number of characters that two texts have in common at their beginning."""
-    pairs = enumerate(zip(text, other, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(text), len(other)))
-
-
 def likeness(text: str, other: str) -> float:
     """Return how many of their words two texts share, from 0 to 1."""
     words, others = (Counter(re.findall(r"\w+", it[:2000])) for it in (text, other))

@@ -6,9 +6,10 @@ from typing import Literal, NamedTuple
 
 import attrs
 
-from promptdsl.comparing.alignment import Hunk, equal_start, hunks, increasing, most_alike
+from promptdsl.comparing.alignment import Hunk, hunks, increasing, most_alike
 from promptdsl.comparing.changes import TEXT, Change
 from promptdsl.comparing.snapshot_file import WITHIN
+from promptdsl.foundation.unicode import equal_start
 
 CONTEXT = 2
 """The equal lines that are shown around a change."""

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import attrs
 
 from promptdsl import ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
-from promptdsl.comparing.alignment import equal_start
 from promptdsl.comparing.canonical import FileWriter
 from promptdsl.comparing.changes import TEXT, CacheMark, NamedEntry, Place, named
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.shown_texts import ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
 from promptdsl.comparing.tokens import as_json, target_of, total_of
+from promptdsl.foundation.unicode import equal_start
 
 CACHED = 0.1
 """The approximate cost of a token from a cache; a token that is read anew costs 1."""

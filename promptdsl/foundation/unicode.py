@@ -1,4 +1,4 @@
-"""Unicode in texts: exact strings, lone surrogates, control and invisible characters."""
+"""Unicode in texts: exact strings, surrogates, control and unseen characters, equal beginnings."""
 
 import re
 from collections.abc import Iterable
@@ -152,3 +152,18 @@ def invisible(text: str) -> tuple[str, ...]:
 
 def _code_points(characters: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"U+{ord(character):04X}" for character in dict.fromkeys(characters))
+
+
+def equal_start(before: str, after: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    least = min(len(before), len(after))
+    if before[:least] == after[:least]:
+        return least
+    same, end = 0, least
+    while end - same > 1:
+        middle = (same + end) // 2
+        if before[same:middle] == after[same:middle]:
+            same = middle
+        else:
+            end = middle
+    return same

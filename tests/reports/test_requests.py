@@ -10,7 +10,7 @@ from promptdsl import render
 from tests.internals import (
     beginning_tokens,
     certain,
-    common,
+    equal_start,
     facts_for,
     request,
     shared_by,
@@ -120,7 +120,7 @@ def test_a_tool_choice_is_another_conversation_for_some() -> None:
 @given(st.text("ab", max_size=12), st.text("ab", max_size=12))
 def test_what_two_texts_have_in_common(one: str, two: str) -> None:
     """Two texts have their longest common beginning in common, whatever they are."""
-    length = common(one, two)
+    length = equal_start(one, two)
     more = one[length : length + 1], two[length : length + 1]
     assert (one[:length], True) == (two[:length], more == ("", "") or more[0] != more[1])
 
@@ -139,7 +139,7 @@ def test_what_two_texts_have_in_common(one: str, two: str) -> None:
 )
 def test_a_token_is_shared_as_a_whole(one: str, two: str, expected: int) -> None:
     """A token that goes on in another way is not shared, as far as it can be told."""
-    assert expected == certain(one, two, common(one, two))
+    assert expected == certain(one, two, equal_start(one, two))
 
 
 O200K = encoding("o200k_base")
@@ -149,6 +149,6 @@ O200K = encoding("o200k_base")
 def test_what_is_shared_is_the_same_tokens(head: str, one: str, two: str) -> None:
     """The tokens of what two texts share are the first tokens of both, whatever they are."""
     before, after = head + one, head + two
-    shared = after[: certain(before, after, common(before, after))]
+    shared = after[: certain(before, after, equal_start(before, after))]
     ids = O200K.encode_ordinary(shared)
     assert [ids, ids] == [O200K.encode_ordinary(text)[: len(ids)] for text in (before, after)]

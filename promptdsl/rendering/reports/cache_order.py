@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias, cast
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.unicode import equal_start
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.payloads import (
@@ -111,7 +112,10 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     """Return the beginning that two requests share."""
     if before.prompt is not None and after.prompt is not None:
         # The text that the chat template wrote, and the attachments in it.
-        length, count = common(before.prompt, after.prompt), _alike(before.entries, after.entries)
+        length, count = (
+            equal_start(before.prompt, after.prompt),
+            _alike(before.entries, after.entries),
+        )
         text = after.prompt[: certain(before.prompt, after.prompt, length)]
         same = before.prompt == after.prompt and count == len(before.entries) == len(after.entries)
         payload = {"prompt": text, "messages": after.entries[:count]}
@@ -274,7 +278,7 @@ def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> 
         same_key = before[count].key == after[count].key
         if same_key and isinstance(old, str) and isinstance(new, str):
             # The parts of the second text, up to the end of the tokens that both begin with.
-            length, start = common(old, new), 0
+            length, start = equal_start(old, new), 0
             end = certain(old, new, length)
             for text in map(_text_of, after[count].parts):
                 if text is not None and end > start:
@@ -316,21 +320,6 @@ def _key(value: WireValue) -> tuple[str, tuple[str | bytes, ...]]:
     """Return the key to compare a value by: its JSON without marks, and the bytes in it."""
     bare, encoded = pruned(value, MARKS)
     return compact(bare), tuple(encoded)
-
-
-def common(before: str, after: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
-    least = min(len(before), len(after))
-    if before[:least] == after[:least]:
-        return least
-    same, end = 0, least
-    while end - same > 1:
-        middle = (same + end) // 2
-        if before[same:middle] == after[same:middle]:
-            same = middle
-        else:
-            end = middle
-    return same
 
 
 def certain(before: str, after: str, length: int) -> int:

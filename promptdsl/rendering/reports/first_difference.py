@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 import attrs
 
 from promptdsl.foundation.source import Source
-from promptdsl.foundation.unicode import on_one_line
+from promptdsl.foundation.unicode import equal_start, on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.messages.roles import FLEETING
-from promptdsl.rendering.reports.cache_order import GAP, common
+from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, name_of
 from promptdsl.rendering.text.page import MARKABLE
@@ -303,7 +303,7 @@ def unmarked(block: Block) -> Block:
 
 def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     """Return the first difference of two messages of the same role."""
-    length = common(before.text, after.text)
+    length = equal_start(before.text, after.text)
     olds, news = before.around(length), after.around(length)
     old_keys, new_keys = before.keys(), after.keys()
     if not olds:
