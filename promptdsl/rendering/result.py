@@ -180,12 +180,16 @@ class Rendered:
             return self
         spans = tuple(masked_spans(self._spans, mask))
         prompt, marked = (with_texts(it, spans) for it in (self._prompt, self._marked))
+
+        def again(provider: str) -> Rendered:
+            return self._again(provider).masked(mask)
+
         masked = attrs.evolve(
             self,
             messages=prompt.messages,
             prompt=prompt,
             marked=marked,
-            again=lambda provider: self._again(provider).masked(mask),
+            again=again,
             written=self._written and WrittenPayload(marked, self.facts),
         )
         vars(masked)["_spans"] = spans  # no tree has them
@@ -235,14 +239,12 @@ class Rendered:
         """
         if self._written is None:
             problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
-            model = self.facts.model
-            if model is not None:
+            if (model := self.facts.model) is not None:
                 problem = f"the model {model!r} is unknown, so there is no target"
                 from promptdsl.config.near_names import near_name
 
                 fix = f"name its provider: render(tree, model={model!r}, provider=...)"
-                near = near_name(model, None)
-                fix = f"{near} Or {fix}" if near else fix
+                fix = " Or ".join(filter(None, (near_name(model, None), fix)))
             raise TargetError(problem, fix=fix, at=(author(),))
         waiting = open_calls(self.messages)
         if waiting:
