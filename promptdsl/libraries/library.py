@@ -368,7 +368,7 @@ def _check_version(library: str, requires: object) -> None:
                 f"the library {library!r} requires {requires!r:.100}, which is no version",
                 fix='write requires="promptdsl>=0.1,<1"',
             )
-        fits = _COMPARED[condition[1]](*_same_length(_release(installed), _release(condition[2])))
+        fits = _COMPARED[condition[1]](_release(installed), _release(condition[2]))
         if installed and not fits:
             raise LibraryError(
                 f"the library {library!r} requires {requires}, and promptdsl {installed} is "
@@ -378,14 +378,12 @@ def _check_version(library: str, requires: object) -> None:
 
 
 def _release(text: str) -> list[int]:
-    """Return the release numbers of a version."""
-    numbers = re.match(r"\d+(?:\.\d+)*", text)
-    return [int(it) for it in numbers[0].split(".")] if numbers else []
-
-
-def _same_length(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
-    length = max(len(one), len(other))
-    return one + [0] * (length - len(one)), other + [0] * (length - len(other))
+    """Return the release numbers of a version, without zeros at the end: 1.0 is 1."""
+    found = re.match(r"\d+(?:\.\d+)*", text)
+    numbers = [int(it) for it in found[0].split(".")] if found else []
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return numbers
 
 
 def _digest(file: str) -> str:
