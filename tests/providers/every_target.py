@@ -79,6 +79,38 @@ FACTS: Mapping[str, ModelFacts] = {
 }
 """By name, what is known of a target."""
 
+_CLAUDE = ModelFacts(
+    provider="anthropic", media=("image", "document"), result_media=True, cache_marks=True
+)
+_GEMINI = ModelFacts(provider="gemini", result_media=True, schema_output=True)
+_NOVA = ModelFacts(
+    provider="bedrock",
+    model="us.amazon.nova-pro-v1:0",
+    cache_marks=True,
+    schema_output=True,
+    media=("image", "audio", "document", "video"),
+    result_media=True,
+)
+_ON_BEDROCK = attrs.evolve(_NOVA, model="us.anthropic.claude-opus-5-5", prefill=True)
+MADE_FACTS: Mapping[str, ModelFacts] = {
+    "anthropic instructed": attrs.evolve(_CLAUDE, instructions=True),
+    "anthropic binding": attrs.evolve(_CLAUDE, instructions=True, binds_reasoning=True),
+    "anthropic prefilled": attrs.evolve(_CLAUDE, prefill=True),
+    "anthropic bare": attrs.evolve(_CLAUDE, cache_marks=False),
+    "gemini signing": attrs.evolve(_GEMINI, signatures=True, forced_tools=True),
+    "gemini continuing": attrs.evolve(_GEMINI, signatures=True, prefill=True),
+    "gemini older": attrs.evolve(_GEMINI, result_media=False, prefill=True),
+    "gemini bare": ModelFacts(provider="gemini"),
+    "bedrock able": _NOVA,
+    "bedrock able claude": _ON_BEDROCK,
+    "bedrock binding": attrs.evolve(_ON_BEDROCK, binds_reasoning=True, forced_tools=False),
+    "openai marking": attrs.evolve(facts_for(None, "openai"), cache_marks=True),
+    "responses older": attrs.evolve(facts_for(None, "openai_responses"), instructions=False),
+    "responses o1-mini": facts_for("o1-mini", "openai_responses"),
+    "responses bare": ModelFacts(provider="openai_responses", forced_tools=False),
+}
+"""Abilities in other combinations than those of any model that is named above."""
+
 
 def write(prompt: Prompt, facts: ModelFacts) -> tuple[Any, tuple[Loss, ...]]:
     """Return what the adapter of a target writes."""

@@ -50,11 +50,8 @@ from tests.providers.conversations import (
 from tests.providers.gemini_check import check_gemini, gemini_rules, normal
 from tests.providers.laws import (
     Prompts,
-    all_answered,
     changed_on_its_way,
     changed_texts,
-    refused,
-    unlawful,
 )
 from tests.providers.recorder import Clients
 from tests.providers.strategies import joined, rounds_of, turns_of
@@ -68,13 +65,11 @@ CONTINUING = ModelFacts(
 )
 OLDER = ModelFacts(provider="gemini", prefill=True, schema_output=True)
 BARE = ModelFacts(provider="gemini")
-FACTS = {"signing": SIGNING, "continuing": CONTINUING, "older": OLDER, "bare": BARE}
 TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
 # The client itself refuses a request without contents.
 SENT = {name: TABLE[name] for name in TABLE if name not in ("nothing", "only system")}
 
 typed = pytest.mark.sdk("google.genai")
-every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 SUBSTITUTE = {"thought_signature": base64.b64encode(b"skip_thought_signature_validator").decode()}
 SIGNED = {"thought_signature": "c2ln"}
 HELLO = say("user", "Hello.")
@@ -127,25 +122,6 @@ def types() -> Any:
 
 
 @typed
-@every_target
-def test_accepted(facts: ModelFacts) -> None:
-    """Every conversation is written as the SDK's types and the service's rules ask."""
-    assert [] == refused(TABLE, facts, check_gemini)
-
-
-@every_target
-def test_by_the_rules(facts: ModelFacts) -> None:
-    """Every conversation is written as the service's rules ask."""
-    assert [] == refused(TABLE, facts, gemini_rules)
-
-
-@every_target
-def test_law(facts: ModelFacts) -> None:
-    """What is written of any conversation, read and written again is the same bytes."""
-    assert [] == unlawful(TABLE, facts, json.dumps)
-
-
-@typed
 def test_sent(clients: Clients) -> None:
     """The real client sends every payload unchanged."""
     assert [] == changed_on_its_way(SENT, SIGNING, clients.gemini, normal)
@@ -156,21 +132,6 @@ def test_sent_to_vertex(clients: Clients) -> None:
     """Vertex, which takes fewer keys, is sent the same payload."""
     few = {name: SENT[name] for name in ("parallel calls", "repeated ids", "media", "reasoning")}
     assert [] == changed_on_its_way(few, SIGNING, clients.vertex, normal)
-
-
-@pytest.mark.slow
-@every_target
-def test_recorded(recordings: Prompts, facts: ModelFacts) -> None:
-    """A recorded conversation, up to its last answered turn, keeps the law."""
-    assert [] == unlawful(all_answered(recordings), facts, json.dumps)
-
-
-@typed
-@pytest.mark.slow
-@every_target
-def test_recorded_accepted(recordings: Prompts, facts: ModelFacts) -> None:
-    """A recorded conversation, up to its last answered turn, is accepted."""
-    assert [] == refused(all_answered(recordings), facts, check_gemini)
 
 
 def texts_sent(payload: Any) -> list[str]:

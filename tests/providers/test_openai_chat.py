@@ -58,8 +58,7 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
-from tests.providers.every_target import check, check_rules
-from tests.providers.laws import Prompts, all_answered, changed_on_its_way, refused, unlawful
+from tests.providers.laws import changed_on_its_way
 from tests.providers.recorder import Clients
 from tests.searching import outcomes
 
@@ -69,11 +68,8 @@ NEITHER = facts_for("o1-mini", None)
 FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE, "o1-mini": NEITHER}
 
 TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
-# A block no type of this version knows is sent as it came, so no checker knows it either.
-KNOWN = {name: prompt for name, prompt in TABLE.items() if name != "unknown blocks"}
 
 typed = pytest.mark.sdk("openai")
-every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 NOTHING = ("hint", "messages")
 OPENED = {"role": "user", "content": "."}
@@ -105,25 +101,6 @@ def function(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> d
 
 
 @typed
-@every_target
-def test_accepted(facts: ModelFacts) -> None:
-    """Every conversation is written as the SDK's types and the service's rules ask."""
-    assert [] == refused(KNOWN, facts, check)
-
-
-@every_target
-def test_by_the_rules(facts: ModelFacts) -> None:
-    """Every conversation is written as the service's rules ask."""
-    assert [] == refused(KNOWN, facts, check_rules)
-
-
-@every_target
-def test_law(facts: ModelFacts) -> None:
-    """What is written of any conversation, read and written again is the same bytes."""
-    assert [] == unlawful(TABLE, facts, json.dumps)
-
-
-@typed
 def test_sent(clients: Clients) -> None:
     """The real client sends every payload unchanged."""
     assert [] == changed_on_its_way(
@@ -149,13 +126,6 @@ def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
 def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
     """A recorded conversation comes back as it was, the tools' names on results aside."""
     assert [] == changed(recorded)
-
-
-@typed
-@pytest.mark.slow
-def test_recorded_accepted(recordings: Prompts) -> None:
-    """What is written of a recorded conversation, up to its last answer, is accepted."""
-    assert [] == refused(all_answered(recordings), OPENAI, check)
 
 
 # The property.
