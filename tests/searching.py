@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import engine
 
-EXAMPLES = {"fast": 15, "all": 70, "random": 100, "mutants": 15}
+EXAMPLES = {"fast": 10, "all": 70, "random": 100, "mutants": 15}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
 
 Tried = TypeVar("Tried", bound=Callable[..., None])
@@ -50,8 +50,8 @@ def examples(count: int, fast: int | None = None) -> settings:
     property, three at least.
     """
     usual, whole = settings.default.max_examples, EXAMPLES["random"]
-    if fast is not None and usual <= EXAMPLES["fast"]:
-        count, whole = fast, EXAMPLES["fast"]
+    if fast is not None and usual < EXAMPLES["all"]:
+        count, whole = fast, usual
     return settings(max_examples=max(count * usual // whole, 3))
 
 

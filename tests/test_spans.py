@@ -933,5 +933,5 @@ def test_linear_time(many: Any) -> None:
         gc.enable()
         return process_time() - start
 
-    few, most = measured(800), measured(8_000)
+    few, most = measured(400), measured(4_000)
     assert most < 30 * max(few, 0.005)

@@ -81,7 +81,9 @@ def test_long_lines_are_wrapped_below_their_text() -> None:
     ] == [line.rstrip() for line in shown[4:9]]
 
 
-@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize(
+    "variables", [{"NO_COLOR": "1"}, pytest.param({"TERM": "dumb"}, marks=pytest.mark.slow)]
+)
 def test_without_colours_the_text_is_plain(variables: dict[str, str]) -> None:
     """``NO_COLOR`` and a terminal that can do nothing leave the text as it is."""
     assert on_terminal("-m", "promptdsl", *DIFF, **variables).startswith(TEXT)

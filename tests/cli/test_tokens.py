@@ -208,7 +208,7 @@ STRUCK = "\x1b[9msection 'hours'\x1b[29m"
     [
         ({"TERM": "xterm"}, True),
         pytest.param({"TERM": "dumb"}, False, marks=pytest.mark.slow),
-        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        pytest.param({"TERM": "xterm", "NO_COLOR": "1"}, False, marks=pytest.mark.slow),
     ],
 )
 def test_a_terminal_strikes_what_was_dropped(

@@ -136,7 +136,9 @@ Re-run pytest with --snapshot-update to delete unused snapshots.
 SKIPPED = "\n@pytest.mark.skip\n" + ONE.replace("test_one", "test_skipped")[1:]
 
 
-@pytest.mark.parametrize("path", ["tests", ".", "tests/test_a.py"])
+@pytest.mark.parametrize(
+    "path", ["tests", pytest.param(".", marks=pytest.mark.slow), "tests/test_a.py"]
+)
 def test_an_unused_file_where_a_path_is_given(project: Project, path: str) -> None:
     """A run of a folder or of a file names the snapshots that no test has, and deletes them."""
     project.folder.joinpath("tests").mkdir()

@@ -197,10 +197,26 @@ def test_a_hostile_prompt_adds_no_tag(target: dict[str, str]) -> None:
     assert {all_visible(LONG)} == {text.strip() for _, text in html.texts if "xxxx" in text}
 
 
-@with_each([text for text in (*HOSTILE, *ATTACKS) if is_whole(text)])
-@given(st.text(st.characters(exclude_categories=("Cs",))))
+ANY_WHOLE = st.text(st.characters(exclude_categories=("Cs",)))
+
+
+@with_each([text for text in (*HOSTILE[::5], *ATTACKS) if is_whole(text)])
+@given(ANY_WHOLE)
 def test_any_text_is_shown_as_text(text: str) -> None:
     """Whatever a message says, a view has the same tags, and shows it as text."""
+    shown_as_text(text)
+
+
+@pytest.mark.slow
+@with_each([text for text in HOSTILE if is_whole(text)])
+@given(ANY_WHOLE)
+def test_every_hostile_text_is_shown_as_text(text: str) -> None:
+    """So is every hostile text."""
+    shown_as_text(text)
+
+
+def shown_as_text(text: str) -> None:
+    """Check that the views of a message have the tags of a calm one, and its text."""
     rendered = render(Timeline(System("x"), User(text or "-", name=text or "-")))
     calm = render(Timeline(System("x"), User("-" * len(text or "-"), name="-")))
     said = all_visible(rendered.messages[1].content[0].text)  # type: ignore[union-attr]

@@ -56,6 +56,6 @@ def test_views_take_linear_time(
     """Ten times as many messages or lines take about ten times as long: squared is a hundred."""
     # What seems too slow is measured again.
     assert any(
-        seconds(view, written(2_000)) < 40 * max(seconds(view, written(200)), 0.002)
+        seconds(view, written(1_000)) < 40 * max(seconds(view, written(100)), 0.002)
         for _ in range(2)
     )
