@@ -170,11 +170,11 @@ class FileWriter:
         """Yield the parts of a tool."""
         name = self.texts.line(tool.name)
         if tool.raw is not None:
-            yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.text(json_text(tool.raw)))
+            yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.data(json_text(tool.raw)))
         else:
             yield from self.described(f"─■ tool {name}", tool.description, tool.input_schema)
         if tool.extra:
-            yield FilePart(f"─■ only for {tool.origin}", self.texts.text(json_text(tool.extra)))
+            yield FilePart(f"─■ only for {tool.origin}", self.texts.data(json_text(tool.extra)))
         if tool.cache:
             yield self.mark(tool.cache, f"tool {name}")
 
@@ -182,7 +182,7 @@ class FileWriter:
         """Yield a description, and the schema after it."""
         if mark or description:
             yield FilePart(mark, self.texts.text(description or ""))
-        text = schema_text(schema, self.texts.line, self.texts.name)
+        text = schema_text(schema, self.texts.line, self.texts.name, self.texts.data)
         yield FilePart("─■ takes" if mark else "─■ form", text)
 
     def mark(self, cache: str, place: str) -> FilePart:

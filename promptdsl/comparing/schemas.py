@@ -9,40 +9,46 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
-def schema_text(schema: object, line: Callable[[str], str], text: Callable[[str], str]) -> str:
+def schema_text(
+    schema: object,
+    line: Callable[[str], str],
+    text: Callable[[str], str],
+    data: Callable[[str], str],
+) -> str:
     r"""Return a JSON schema as text: a line for each property, the other keys as JSON.
 
-    ``line`` returns names and types as they are shown on one line, ``text`` all else.
+    ``line`` returns names and types as they are shown on one line, ``text`` descriptions, and
+    ``data`` the other keys.
 
     >>> city = {"type": "string", "description": "A city.\nBy name."}
-    >>> print(schema_text({"type": "object", "properties": {"city": city}}, str, repr))
+    >>> print(schema_text({"type": "object", "properties": {"city": city}}, str, repr, str))
     city (string)': A city.\nBy name.'
     """
-    data: dict[str, Any] = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
-    if not isinstance(data.get("properties"), dict) or data.get("type") != "object":
-        return text(json_text(data))
-    properties = cast("Mapping[str, object]", data["properties"])
-    required: list[object] = data.get("required", [])
+    keys: dict[str, Any] = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
+    if not isinstance(keys.get("properties"), dict) or keys.get("type") != "object":
+        return data(json_text(keys))
+    properties = cast("Mapping[str, object]", keys["properties"])
+    required: list[object] = keys.get("required", [])
     needed = [name for name in properties if name in required]
-    if "required" in data and (not needed or needed != list(required)):
+    if "required" in keys and (not needed or needed != list(required)):
         needed = []  # in an order of its own, or empty: it stays in the rest
     else:
-        data.pop("required", None)
-    del data["type"], data["properties"]
+        keys.pop("required", None)
+    del keys["type"], keys["properties"]
     lines: list[str] = []
     for name, value in properties.items():
-        kind, rest = _property(value)
+        kind, more, said = _property(value)
         words = [kind, "required"] if name in needed else [kind]
         shown = name if _NAME.fullmatch(name) else json_text(name)
-        lines.append(line(f"{shown} ({', '.join(words)})") + text(rest))
-    lines += [text(json_text(data))] if data or not lines else []
+        lines.append(line(f"{shown} ({', '.join(words)})") + data(more) + text(said))
+    lines += [data(json_text(keys))] if keys or not lines else []
     return "\n".join(lines)
 
 
-def _property(schema: object) -> tuple[str, str]:
-    """Return the type of a property, and all else of its schema."""
+def _property(schema: object) -> tuple[str, str, str]:
+    """Return the type of a property, the other keys of its schema, and its description."""
     if not isinstance(schema, dict):
-        return "schema", f" {json_text(schema)}"
+        return "schema", f" {json_text(schema)}", ""
     rest = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
     description = rest.get("description")
     described = isinstance(description, str)
@@ -53,7 +59,7 @@ def _property(schema: object) -> tuple[str, str]:
         del rest["type"]
     more = f" {json_text(rest)}" if rest else ""
     said = f": {description}" if described else ""
-    return kind or "any", f"{more}{said}"
+    return kind or "any", more, said
 
 
 def _types(kind: object) -> list[str]:

@@ -12,6 +12,9 @@ from promptdsl.comparing.escapes import alias, ended, shown
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
 """What changes from run to run: a regular expression, or a function from a text to the values."""
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>:)?')
+"""A string of JSON; a key has a colon behind it."""
+
 
 class ShownTexts:
     """The texts of one file; a volatile value is numbered by its place, a scrubbed one by value."""
@@ -51,6 +54,17 @@ class ShownTexts:
     def name(self, text: str) -> str:
         """Return an id, the name of a file or a description on one line, scrubbed."""
         return ended(self._shown(text, one_line=True))
+
+    def data(self, text: str) -> str:
+        """Return JSON on one line, its texts scrubbed, but neither its keys nor its numbers."""
+        pieces: list[str] = []
+        start = 0
+        for match in _STRING.finditer(text):
+            if not match["colon"]:
+                pieces += [shown(text[start : match.start()], one_line=True)]
+                pieces += [self._shown(match[0], one_line=True)]
+                start = match.end()
+        return ended("".join([*pieces, shown(text[start:], one_line=True)]))
 
     def line(self, text: str) -> str:
         """Return a fact on one line, such as the model or the name of a tool; never scrubbed."""

@@ -40,14 +40,14 @@ class Difference(NamedTuple):
 
     @property
     def is_instruction(self) -> bool:
-        """Whether it is a description, which a model reads as a part of its instructions."""
+        """Whether it is a description or a remark, which a model reads as instructions."""
         keys = iter(self.path)
         for key in keys:
             if key in VALUES or key in INPUT:
                 return False
             if key in NAMED:
                 next(keys, None)
-        return self.path[-1] in ("description", "title")
+        return self.path[-1] in ("description", "title", "$comment")
 
 
 def data_problem(

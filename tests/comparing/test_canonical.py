@@ -252,7 +252,8 @@ def test_scrubbers() -> None:
 def test_scrubbers_change_no_fact() -> None:
     """A scrubber takes texts, arguments, ids of calls and turns, names of files; nothing else."""
     file_id = {"type": "file_id", "file_id": "file_7"}
-    schema = {"type": "object", "properties": {"id3": {"type": "string", "description": "5"}}}
+    text = {"type": "string", "maxLength": 12, "description": "5"}
+    schema = {"type": "object", "properties": {"id3": text}}
     tree = Timeline(
         Tool(name="find2", description="Find 2.", input_schema=schema),
         System(Section("rules2", "No 4.", cache=True)),
@@ -270,7 +271,7 @@ def test_scrubbers_change_no_fact() -> None:
 ─■ tool find2
 ⟦all-1⟧
 ─■ takes
-id3 (string)⟦all-2⟧
+id3 (string) {"maxLength": 12}⟦all-2⟧
 
 ──▶ system
 ─▷ rules2
@@ -343,7 +344,7 @@ OBJECTS = st.builds(
 def test_two_schemas_have_two_texts(one: Any, other: Any) -> None:
     """Nothing of a schema is lost: its text differs where its data or its order does."""
     texts = [
-        schema_text(schema, *[lambda text: shown(text, one_line=True)] * 2)
+        schema_text(schema, *[lambda text: shown(text, one_line=True)] * 3)
         for schema in (one, other)
     ]
     data = [
