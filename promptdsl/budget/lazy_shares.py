@@ -1,7 +1,5 @@
 """The share of a budget that each lazy part may fill."""
 
-from collections.abc import Callable
-
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.limits import limited
 from promptdsl.budget.measure_protocol import Measure
@@ -18,12 +16,10 @@ SHARES = 64
 """The count of equal shares of a budget; a lazy gets a whole number of them."""
 
 
-def room_for(
-    tree: RootNode, budget: Budget, measure: Measure, read: Callable[[RootNode], RootNode]
-) -> float:
+def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
     """Return the tokens for a lazy with a weight of one, before any of them has run.
 
-    ``read`` is the pass that reads the recorded messages of a tree.
+    The recorded messages of the tree are read.
     """
     total = budget.of(measure.facts.window, measure.facts.model) or 0
     in_timeline = {id(node) for node in among_turns(tree)}
@@ -34,7 +30,7 @@ def room_for(
         # A holder around it is sent as soon as the lazy writes anything.
         return None if id(node) in in_timeline else _TEXT
 
-    without, _ = limited(read(rewrite(tree, without_lazy, within=HOLLOW)), measure)
+    without, _ = limited(rewrite(tree, without_lazy, within=HOLLOW), measure)
     plan = Plan(without, measure)
     required = plan.need(0) - plan.spare
     room = total - budget.reserve - reserved(without) - required

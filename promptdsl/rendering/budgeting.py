@@ -58,10 +58,11 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
         return
     settings = settings_of(request, tree)
     tree = with_vocabulary(tree, settings.config)
-    measure = _measuring(tree, request, settings, tokens_for(settings.facts, budget.counter))
-    ready = partial(settle, media_roots=request.media_roots, lost=[])
+    read = reading(partial(settle, media_roots=request.media_roots, lost=[]), lambda _: None)
     try:
-        room = room_for(tree, budget, measure, reading(ready, lambda _: None))
+        tree = read(tree)
+        measure = _measuring(tree, request, settings, tokens_for(settings.facts, budget.counter))
+        room = room_for(tree, budget, measure)
     except PromptError as error:
         raise error.located(budget.at or author()) from None
     if request.loading is not None:

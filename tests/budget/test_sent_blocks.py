@@ -19,6 +19,7 @@ from promptdsl import (
     History,
     Image,
     Lazy,
+    MediaError,
     Message,
     Node,
     Rendered,
@@ -215,6 +216,16 @@ def test_a_lazy_gets_the_room_that_is_there(loader: Any) -> None:
     tree = Timeline(System("s"), room, User("Look.", LOOK))
     rendered = render(tree, provider="bedrock", budget=3_000, media_loader=loader)
     assert (True, ()) == ("2944" in rendered.messages[-1].text, rendered.dropped)
+
+
+def test_a_lazy_beside_an_address_that_fails() -> None:
+    """The error of a loader is told beside a lazy, whose share is told before messages are read."""
+    talk = History([{"role": "user", "content": [BLOCKS["picture at an address"][1]]}])
+    tree = Timeline(talk, Grounding("room", Lazy(lambda _: "x")), User("Q"))
+    to: dict[str, Any] = {"provider": "bedrock", "media_loader": lambda _: 1 / 0}
+    error = raised(MediaError, lambda: render(tree, budget=3_000, **to))
+    said = "ZeroDivisionError: division by zero"
+    assert f"media_loader failed for '{WEB}a.png': {said}" == error.what
 
 
 @pytest.mark.parametrize(
