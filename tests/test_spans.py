@@ -30,6 +30,7 @@ from promptdsl import (
     Limit,
     List,
     Message,
+    OptionError,
     Quote,
     Rendered,
     Section,
@@ -724,6 +725,14 @@ def test_a_masked_result() -> None:
     assert masked.tokens.total == rendered.tokens.total + 6
     sent, was = (str(it.payload()).replace("at 11 five", "3") for it in (masked, rendered))
     assert sent.replace("At at 3 five", "At 3") == was
+
+
+def test_a_mask_returns_strings() -> None:
+    """A mask that returns anything else is an error at the line of the call."""
+    rendered = render(System("It is ", Volatile("12:00", label="now")))
+    error = raised(OptionError, lambda: rendered.masked(lambda _: None))  # type: ignore[arg-type, return-value]
+    told = f"test_spans.py:{this_line() - 1}: the function given to masked() returned None"
+    assert told in str(error)
 
 
 def test_a_result_without_volatile_values_is_not_masked() -> None:

@@ -18,7 +18,7 @@ from promptdsl.components.custom import CustomComponent, join_library
 from promptdsl.components.overrides import COMPONENTS, SECTIONS, original_of
 from promptdsl.components.replacements import Function
 from promptdsl.components.scope import getframe
-from promptdsl.foundation.errors import LibraryError, nearest
+from promptdsl.foundation.errors import LibraryError, nearest, shown
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import author_frame, door
 from promptdsl.libraries.section_info import SectionInfo
@@ -100,7 +100,7 @@ class Library(LibraryBase):
         frame = author_frame(getframe(0))
         if not isinstance(name, str) or not LIBRARY_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LibraryError(
-                f"{name!r:.60} is no name of a library",
+                f"{shown(name)} is no name of a library",
                 fix='a letter, then letters, digits and _ . -: Library("support")',
             )
         self.name = name

@@ -13,7 +13,7 @@ from promptdsl.messages.message import Message
 
 def _said(description: str | None) -> str | None:
     """Return a description; an empty one is none."""
-    return description or None
+    return None if isinstance(description, str) and not description else description
 
 
 @attrs.frozen

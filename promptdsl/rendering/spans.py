@@ -8,8 +8,9 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.errors import OptionError, shown
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import Source
+from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
@@ -92,6 +93,9 @@ def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator
         start = 0
         for span in pieces:
             text = mask(span) if is_masked and span.kind == "volatile" else span.text
+            if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                problem = f"the function given to masked() returned {shown(text)}"
+                raise OptionError(problem, fix="return a string", at=(author(),))
             yield attrs.evolve(span, start=start, end=start + len(text), text=text)
             start += len(text)
 

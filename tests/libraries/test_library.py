@@ -368,6 +368,10 @@ def test_a_file_of_another_ending(tmp_path: Path, file: str) -> None:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "name": (lambda: Library("my house"), "'my house' is no name of a library"),
     "type": (lambda: Library(3), "3 is no name of a library"),  # type: ignore[arg-type]
+    "number": (
+        lambda: Library(10**5000),  # type: ignore[arg-type]
+        "<int that cannot be printed> is no name of a library",
+    ),
     "plain": (
         lambda: Library("house", sections=[_plain]),  # type: ignore[list-item]
         "the library 'house': _plain is no component",
