@@ -378,3 +378,14 @@ def remember(message: Message, cache: object) -> None:
 def recalled(message: Message) -> object:
     """Return the cache of the conversation that ends with a message, or ``None``."""
     return getattr(message, "_known", None)
+
+
+def open_calls(messages: Sequence[Message]) -> list[tuple[Message, ToolUseBlock]]:
+    """Return the calls of the last assistant turn that have no result, each with its message."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "assistant":
+            return [(message, call) for call in message.calls if call.id not in answered]
+        results = (it for it in message.content if isinstance(it, ToolResultBlock))
+        answered.update(it.tool_use_id for it in results)
+    return []

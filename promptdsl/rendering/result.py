@@ -18,9 +18,8 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.tree.calls import open_calls
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.node import walk
 from promptdsl.tree.turn_nodes import RootNode

@@ -1,7 +1,5 @@
 """The ids of the tool calls that turns and messages make and answer."""
 
-from collections.abc import Sequence
-
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
@@ -37,13 +35,3 @@ def answers_in(message: Message) -> tuple[str, ...]:
     """Return the ids of the calls a message answers, in order."""
     blocks = message.content
     return tuple(block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock))
-
-
-def open_calls(messages: Sequence[Message]) -> list[tuple[Message, ToolUseBlock]]:
-    """Return the calls of the last assistant turn that have no result, each with its message."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "assistant":
-            return [(message, call) for call in message.calls if call.id not in answered]
-        answered.update(answers_in(message))
-    return []
