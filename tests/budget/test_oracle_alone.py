@@ -1,7 +1,6 @@
 """The oracle itself, on prompts small enough to fit them in one's head.
 
-Its rules have literal cases on the package itself: ``test_fit_cases``, ``test_fit_exactly``,
-``test_fit_histories`` and ``test_fit_calls``; ``test_oracle`` compares the two.
+``test_oracle`` compares it with the package.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The checkers themselves: for each of their rules, one payload that breaks it alone.
+"""The checkers themselves: payloads that break one of their rules each.
 
 What they take is what ``test_accepted`` in ``test_every_adapter`` gives them.
 """
@@ -43,6 +43,9 @@ BAD_CHAT: dict[str, list[Any]] = {
     "function role": [{"role": "function", "name": "f", "content": "a"}],
     "no content": [{"role": "user"}],
     "null answer": [{"role": "assistant", "content": None}],
+    "null question": [{"role": "user", "content": None}],
+    "number as content": [{"role": "user", "content": 5}],
+    "call without a type": [calling({"id": "a", "function": CALL["function"]}), ANSWER],
     "empty content": [ask()],
     "unknown part": [ask({"type": "hologram"})],
     "key of a part": [ask({**A, "id": "a"})],
@@ -101,6 +104,8 @@ BAD_CLAUDE: dict[str, list[Any]] = {
     "unknown block": [ask({"type": "hologram"})],
     "key of a block": [ask({**A, "id": "a"})],
     "white text": [ask({**A, "text": " \n"})],
+    "empty text": [ask({**A, "text": ""})],
+    "unknown ttl": [ask({**A, "cache_control": {"type": "ephemeral", "ttl": "2h"}})],
     "white text in a result": with_result(content=[{**A, "text": " "}]),
     "system first": [NEWS, reply(A)],
     "system behind an answer": [USER, reply(A), NEWS],
