@@ -21,7 +21,7 @@ VALUES = ("enum", "const", "default", "examples", "example")
 """Keys of a JSON schema with data, such as the values that an argument may have."""
 
 
-class Difference(NamedTuple):
+class DataDifference(NamedTuple):
     """A place in data that differs from another prompt, and what was and is there."""
 
     path: tuple[str | int, ...]
@@ -98,7 +98,7 @@ def _data_of(rendered: Rendered) -> list[object]:
     return [*({**fields, "at": None} for fields in definitions), *calls]
 
 
-def differences(before: object, after: object, *path: str | int) -> Iterator[Difference]:
+def differences(before: object, after: object, *path: str | int) -> Iterator[DataDifference]:
     """Yield each place in which two JSON values differ; where their form does, the whole.
 
     The name of a speaker is no difference: it is left out where a provider refuses it.
@@ -123,7 +123,7 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dif
         for index, (value, other) in enumerate(zip(before, after, strict=True)):
             yield from differences(value, other, *path, index)
         return
-    yield Difference(path, before, after)
+    yield DataDifference(path, before, after)
 
 
 def _read(text: str) -> object:

@@ -138,8 +138,10 @@ def test_the_report_is_loaded_with_its_option_alone(project: Project) -> None:
     """A run without the option loads nothing that compares prompts."""
     body = """
 import sys
+import pytest
 
-def test_loaded(prompt_snapshot):
+@pytest.mark.usefixtures("prompt_snapshot")
+def test_loaded():
     assert [] == [it for it in sys.modules if it.startswith("promptdsl") and it.endswith(".report")]
 """
     project.write(test_a=body)
