@@ -112,10 +112,8 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     """Return the beginning that two requests share."""
     if before.prompt is not None and after.prompt is not None:
         # The text that the chat template wrote, and the attachments in it.
-        length, count = (
-            equal_start(before.prompt, after.prompt),
-            _alike(before.entries, after.entries),
-        )
+        length = equal_start(before.prompt, after.prompt)
+        count = _alike(before.entries, after.entries)
         text = after.prompt[: certain(before.prompt, after.prompt, length)]
         same = before.prompt == after.prompt and count == len(before.entries) == len(after.entries)
         payload = {"prompt": text, "messages": after.entries[:count]}
