@@ -135,7 +135,7 @@ class FileWriter:
             why = loss.why.partition(", so ")[0]
             said = why if len(loss.at) == 1 else f"{loss.what}: {loss.why}"
             name = "hint" if loss.kind == "hint" else "loss"
-            losses.setdefault((name, said), {})[loss.path] = None
+            losses.setdefault((name, said), {}).update(dict.fromkeys((loss.path, *loss.also)))
         for (name, said), paths in losses.items():
             names = [self.place(path) for path in paths if path]
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""

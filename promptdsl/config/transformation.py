@@ -27,6 +27,7 @@ from promptdsl.foundation.guards import check_delimiter
 from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author, end_traceback, note_caller
 from promptdsl.messages import Block
+from promptdsl.messages.hint_names import HINTS
 
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
@@ -82,9 +83,10 @@ class ConfigOptions(TypedDict, total=False):
     merge_consecutive: bool
     tool_pairing: ToolPairing
     guard_conversation: bool
+    silent_hints: Iterable[str]
 
 
-SettingValue: TypeAlias = str | bool | Delimiter | FormatBlock | None
+SettingValue: TypeAlias = str | bool | tuple[str, ...] | Delimiter | FormatBlock | None
 
 LIBRARY: Mapping[str, SettingValue] = {
     "role_mapping.event": "user",
@@ -98,6 +100,7 @@ LIBRARY: Mapping[str, SettingValue] = {
     "merge_consecutive": True,
     "tool_pairing": "error",
     "guard_conversation": False,
+    "silent_hints": (),
 }
 """The defaults of the library. ``explain()`` has the settings in this order."""
 
@@ -140,6 +143,8 @@ def _settings(options: object) -> Settings:
                 problem = f"{key} is a function of a block or None, not {shown(value)}"
                 raise ConfigError(problem, fix="write lambda block: ...")
             settings[key] = value
+        elif key == "silent_hints":
+            settings[key] = _names_of_hints(value)
         else:
             if not isinstance(value, bool):
                 problem = f"{key} is True or False, not {shown(value)}"
@@ -165,6 +170,17 @@ def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
             yield from _flat(name, value)
         else:
             yield name, value
+
+
+def _names_of_hints(given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        problem = f"silent_hints is a list of names of hints, not {shown(given)}"
+        raise ConfigError(problem, fix='write ["empty_conversation"]')
+    names = tuple(cast("Iterable[object]", given))
+    for name in names:
+        if not is_one_of(name, HINTS):
+            raise ConfigError(f"no hint has the name {shown(name)}", fix=nearest(name, HINTS))
+    return cast("tuple[str, ...]", names)
 
 
 def _delimiter(path: str, given: object) -> Delimiter:
@@ -206,6 +222,7 @@ class MessageTransformationConfig:
     - ``tool_pairing``: what happens to calls without results: ``"error"`` (default), ``"fill"`` or
       ``"prune"``.
     - ``guard_conversation``: whether the conversation is guarded too; false by default.
+    - ``silent_hints``: the names of hints (``Loss.name``) that are left out; none by default.
 
     >>> from promptdsl import MessageTransformationConfig
     >>> MessageTransformationConfig(format="xml", role_mapping={"event": "system"}).settings
@@ -246,6 +263,7 @@ class Resolved:
     merge_consecutive: bool
     tool_pairing: ToolPairing
     guard_conversation: bool
+    silent_hints: tuple[str, ...]
     tags: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
     """The names of tags that no value forges, folded."""
     literals: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)

@@ -27,7 +27,8 @@ class Loss:
     the author's file and line, where they are known: those of the part that wrote the block, of the
     ``History`` for a recorded one. ``message`` is the message with it, and ``at`` is the place: the
     index of the message in ``Rendered.messages``, of the block in its content, and of the block in
-    a result.
+    a result. ``also`` are the addresses of the further places on this line with the same cause:
+    ``losses`` has one hint for all of them, with their ``count``.
 
     >>> from promptdsl import Loss
     >>> print(Loss("hint", "name 'Ada'", "messages have no names there", "user[0]"))
@@ -41,11 +42,19 @@ class Loss:
     source: Source | None = None
     message: Message | None = attrs.field(default=None, eq=False, repr=False)
     at: tuple[int, ...] = attrs.field(default=(), eq=False, repr=False)
+    name: str = attrs.field(default="", kw_only=True)
+    also: tuple[str, ...] = attrs.field(default=(), kw_only=True)
+
+    @property
+    def count(self) -> int:
+        """The number of places with this loss."""
+        return 1 + len(self.also)
 
     def __str__(self) -> str:
         place = f"{self.source}: " if self.source else ""
         path = f" ({self.path})" if self.path else ""
-        return on_one_line(f"{place}{self.kind}: {self.what}{path}: {self.why}")
+        times = f" ({self.count} times)" if self.also else ""
+        return on_one_line(f"{place}{self.kind}: {self.what}{path}: {self.why}{times}")
 
     @staticmethod
     @door
@@ -64,3 +73,17 @@ class Loss:
             verdict = f"can only be {done} in another form"
         what = f"{first.what} {verdict}: {first.why}{more}"
         raise LossError(what, fix=fix, at=(first.source or first.path or None,))
+
+
+def hint(
+    name: str,
+    what: str,
+    why: str,
+    path: str = "",
+    *,
+    source: Source | None = None,
+    message: Message | None = None,
+    at: tuple[int, ...] = (),
+) -> Loss:
+    """Return the hint of a name of ``hint_names.py``."""
+    return Loss("hint", what, why, path, source, message, at, name=name)

@@ -1,12 +1,12 @@
 """Hints about what an author wrote: what may be a mistake, though it can be rendered."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import Any
 
 from promptdsl.components.arguments import sentences_touch
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, HOLLOW
 from promptdsl.tree.node import Child, Node, label, walk
@@ -20,6 +20,14 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.rewrite import hollow
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
+
+def author_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
+    """Yield the hints about what an author wrote, from the stages of a render."""
+    yield from hints_in(stages["read"])
+    yield from template_hints(stages["fill"])
+    yield from outline_hints(stages["merge"])
+
+
 # Recordings in a provider's form.
 
 
@@ -30,7 +38,7 @@ def unread_hints(recordings: Iterable[RecordedNode]) -> Iterator[Loss]:
     for node in recordings:
         why = f"History.from_{node.form} does not read it, so it is not sent"
         for key, place in unread_keys(node.items, node.form):
-            yield Loss("hint", f"key {key!r}", why, place, node.source)
+            yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
 
 
 # Empty blocks, and sentences without a space between them.
@@ -73,7 +81,7 @@ def _empty(node: Node) -> Loss:
         advice = "write Text(...) or include(part) in its function, or return a part"
     elif node.options.id is not None:
         what += f" {node.options.id!r}"
-    return Loss("hint", what, f"{why}; {advice}", source=node.source)
+    return hint("empty_block", what, f"{why}; {advice}", source=node.source)
 
 
 def _touching(node: Node) -> Loss:
@@ -85,7 +93,7 @@ def _touching(node: Node) -> Loss:
     after = repr(right.split(None, 1)[0][:20]) if isinstance(right, str) else f"a {label(right)}"
     what = f"no space between {before} and {after}"
     why = "the strings of one call are one text; write the space, or Text(...) for each"
-    return Loss("hint", what, why, source=node.source)
+    return hint("missing_space", what, why, source=node.source)
 
 
 def _text_of(part: Child) -> str:
@@ -117,7 +125,7 @@ def template_hints(tree: Node) -> Iterator[Loss]:
         for what, reason in hints:
             if (node.source, what) not in told:
                 told.add((node.source, what))
-                yield Loss("hint", what, reason, source=node.source)
+                yield hint("unused_variable", what, reason, source=node.source)
 
 
 # Parts that were made text too early.
@@ -140,7 +148,7 @@ def outline_hints(tree: Node) -> Iterator[Loss]:
         for text in chain(node.content, texts, *getattr(node, "rows", ())):
             line = _first_line(text) if isinstance(text, str) else None
             if line is not None:
-                yield Loss("hint", f"the text {line!r}", why, source=node.source)
+                yield hint("part_as_text", f"the text {line!r}", why, source=node.source)
 
 
 def _first_line(text: str) -> str | None:

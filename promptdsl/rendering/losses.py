@@ -1,6 +1,6 @@
-"""The losses of messages get the address and the line of the block that each is about."""
+"""The losses that a reader is told, with the address and the line of what each is about."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 import attrs
@@ -39,6 +39,23 @@ def located_losses(
         else:
             located.append(attrs.evolve(loss, source=loss.source or tree.source))
     return tuple(located)
+
+
+def told(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]:
+    """Return the losses, hints last: one hint for one cause on a line, none with a silent name."""
+    causes: dict[object, list[Loss]] = {}
+    for loss in losses:
+        is_hint = loss.kind == "hint"
+        cause = (loss.name, loss.what, loss.why, loss.source) if is_hint else id(loss)
+        if not is_hint or loss.name not in silent:
+            causes.setdefault(cause, []).append(loss)
+    counted = [
+        attrs.evolve(first, also=tuple(path for loss in more for path in (loss.path, *loss.also)))
+        if more
+        else first
+        for first, *more in causes.values()
+    ]
+    return tuple(sorted(counted, key=lambda loss: loss.kind == "hint"))
 
 
 def _place(loss: Loss, reader: SpanReader) -> Located:

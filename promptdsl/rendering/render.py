@@ -74,6 +74,7 @@ def render(
     media_roots: Iterable[str | os.PathLike[str]] = (),
     media_loader: Callable[[str], bytes | bytearray] | None = None,
     chat_template: object = None,
+    hints: bool = True,
     **unknown: Never,
 ) -> Rendered:
     """Return the messages of a prompt and, for a target, its payload and losses.
@@ -106,6 +107,7 @@ def render(
       default such an attachment is a loss.
     - ``chat_template``: the Jinja template of an open model: its text, a :class:`ChatTemplate`, or
       a tokenizer with a template.
+    - ``hints``: with ``False``, ``losses`` has no hints (``True``).
 
     Raises a :class:`PromptError` that names the author's line: for a tree that is not finished, a
     wrong option or configuration, calls and results that do not pair, an attachment or template
@@ -124,6 +126,7 @@ def render(
         transformation=transformation,
         audience=audience,
         strict=strict,
+        hints=hints,
         cache=cache,
         tool_choice=tool_choice,
         media_roots=media_roots,
@@ -150,6 +153,7 @@ def arender(
     media_roots: Iterable[str | os.PathLike[str]] = (),
     media_loader: MediaLoader | None = None,
     chat_template: object = None,
+    hints: bool = True,
     **unknown: Never,
 ) -> Coroutine[None, None, Rendered]:
     """Return a coroutine for the result of :func:`render`: its lazies run concurrently.
@@ -179,6 +183,7 @@ def arender(
         transformation=transformation,
         audience=audience,
         strict=strict,
+        hints=hints,
         cache=cache,
         tool_choice=tool_choice,
         media_roots=media_roots,
@@ -300,6 +305,8 @@ def _for_target(
         written=outgoing.written,
         counter=None if request.budget is None else request.budget.counter,
         media_roots=request.media_roots,
+        hints=request.hints,
+        is_part=request.is_part,
     )
     if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
         fix = "write it another way for this target, or render without strict=True"

@@ -48,6 +48,9 @@ class RenderRequest:
     layer: Transformation | None
     media_roots: MediaRoots
     strict: bool
+    hints: bool
+    is_part: bool
+    """Whether a part was given, which is not a whole prompt."""
     audience: str
     cache: str | None
     tool_choice: str | None
@@ -110,6 +113,7 @@ def checked_request(
     transformation: object,
     audience: str,
     strict: bool,
+    hints: bool,
     cache: str | None,
     tool_choice: object,
     media_roots: object,
@@ -130,8 +134,9 @@ def checked_request(
     _check_one_of("audience", audience, ("model", "people"))
     if cache is not None:
         _check_one_of("cache", cache, ("auto",))
-    if strict is not True and strict is not False:
-        raise OptionError(f"strict={shown(strict)}", fix="write True or False", at=(author(),))
+    for name, flag in (("strict", strict), ("hints", hints)):
+        if flag is not True and flag is not False:
+            raise OptionError(f"{name}={shown(flag)}", fix="write True or False", at=(author(),))
     layer = None if transformation is None else as_layer(transformation, at=author())
     roots = () if media_roots is _NO_FOLDERS else _folders(media_roots)
     loading = None
@@ -155,6 +160,8 @@ def checked_request(
         layer=layer,
         media_roots=roots,
         strict=strict,
+        hints=hints,
+        is_part=not isinstance(tree, RootNode | Prompt),
         audience=audience,
         cache=cache,
         tool_choice=_checked_name("tool_choice", tool_choice),

@@ -86,15 +86,23 @@ class Rendered:
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     _losses: tuple[Loss, ...] = attrs.field(alias="losses")
     """The losses before their lines are looked up."""
+    _hints: bool = attrs.field(alias="hints")
+    _is_part: bool = attrs.field(alias="is_part")
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target cannot express, and hints, each with the line that wrote it."""
-        from promptdsl.rendering.hints import hints_in, outline_hints, template_hints
+        """The parts that the target cannot express, and behind them the hints, each with its line.
 
-        stages = dict(self._stages)
-        written = (*hints_in(stages["read"]), *template_hints(stages["fill"]))
-        return (*written, *self.located(self._losses), *outline_hints(stages["merge"]))
+        One hint stands for all places of one line with the same cause: ``count`` tells how many.
+        """
+        from promptdsl.rendering.hints import author_hints
+        from promptdsl.rendering.losses import told
+
+        losses = self.located(self._losses)
+        if not self._hints:
+            return tuple(loss for loss in losses if loss.kind != "hint")
+        hints = author_hints(dict(self._stages))
+        return told((*hints, *losses), silent=self.config.silent_hints)
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses with the address and the author's line of the place ``at`` of each.
