@@ -84,9 +84,9 @@ def test_a_block_in_a_merged_message(merged: bool) -> None:
         attachments(), provider="anthropic", transformation={"merge_consecutive": merged}
     )
     assert [
-        (6, "detail", "user[1]"),
         (7, "audio block", "user[1]"),
         (10, "document (s3)", "user[1]/more"),
+        (6, "detail", "user[1]"),
     ] == told(found, attachments)
 
 
@@ -106,7 +106,7 @@ def test_where_a_loss_is() -> None:
     """``at`` are the indices of the message and the block; ``message`` is that message."""
     found = render(attachments(), provider="anthropic")
     (message,) = found.messages
-    assert [(0, 2), (0, 3), (0, 5)] == [loss.at for loss in found.losses]
+    assert [(0, 3), (0, 5), (0, 2)] == [loss.at for loss in found.losses]
     assert {id(message)} == {id(loss.message) for loss in found.losses}
 
 

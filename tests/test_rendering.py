@@ -600,9 +600,9 @@ def test_losses_of_a_prompt() -> None:
     prompt = Prompt((Message("user", "x", name="Ada"),), tools, output=OutputSchema({}))
     losses, place = render(prompt, provider="anthropic").losses, f"{__file__}:{this_line()}"
     assert [
+        f"{place}: content: output schema (output): name a model that takes one",
         f"{place}: hint: key 'own' (tools/f): anthropic has no such key",
         f"{place}: hint: name 'Ada' (history[0]): a message has no speaker's name",
-        f"{place}: content: output schema (output): name a model that takes one",
     ] == [str(loss) for loss in losses]
 
 

@@ -124,6 +124,8 @@ def test_losses_are_data_for_programs(cli: Command) -> None:
         "why": "this model takes no instructions here, so the text is sent in a user turn",
         "path": "developer[0]",
         "at": [1],
+        "name": "",
+        "also": [],
         "file": "support.py",
         "line": LINES["corrected"],
     }

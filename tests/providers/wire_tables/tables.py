@@ -83,8 +83,12 @@ def rendered(case: Case, target: str) -> Rendered:
 def _written(result: Rendered | PromptError) -> dict[str, Any]:
     if isinstance(result, PromptError):
         return _refused(result)
-    lost = [f"{loss.kind}: {loss.what}" for loss in result.losses]
+    lost = [f"{loss.kind}: {loss.what}{_times(loss.count)}" for loss in result.losses]
     return {**as_json(result.payload()), **({"lost": lost} if lost else {})}
+
+
+def _times(count: int) -> str:
+    return f" ({count} times)" if count > 1 else ""
 
 
 def _refused(error: PromptError) -> dict[str, str]:
