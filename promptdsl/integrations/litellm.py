@@ -122,7 +122,7 @@ def _whole_message(
         blocks += read_payload([pictures], "openai").messages[0].content
     for key in ("annotations", "provider_specific_fields"):
         if item.get(key):
-            crossing.lose("hint", f"{key} of a message")
+            crossing.hint("unsent_key", f"{key} of a message")
     return message if tuple(blocks) == message.content else message.replace(content=tuple(blocks))
 
 
@@ -147,7 +147,7 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     if mark and isinstance(last, MarkedBlock):
         marked[-1] = attrs.evolve(last, cache=mark)
     elif mark:
-        crossing.lose("hint", "a cache mark", "there is nothing before it")
+        crossing.hint("cache_mark", "a cache mark", "there is nothing before it")
     return marked
 
 
@@ -159,7 +159,7 @@ def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> T
     }
     signature = fields.pop(SIGNATURE, None)
     if fields:
-        crossing.lose("hint", "provider_specific_fields of a call")
+        crossing.hint("unsent_key", "provider_specific_fields of a call")
     if not isinstance(signature, str):
         return block
     return attrs.evolve(block, extra={**block.extra, SIGNATURE: signature})

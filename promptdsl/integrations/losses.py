@@ -39,17 +39,29 @@ class Crossing:
         """Return an error that names the current message."""
         return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
 
+    def hint(
+        self, name: str, what: str, reason: str | None = None, *, block: Block | None = None
+    ) -> None:
+        """Record a hint, as :meth:`lose` does."""
+        self.lose("hint", what, reason, block=block, name=name)
+
     def lose(
-        self, kind: LossKind, what: str, reason: str | None = None, *, block: Block | None = None
+        self,
+        kind: LossKind,
+        what: str,
+        reason: str | None = None,
+        *,
+        block: Block | None = None,
+        name: str = "",
     ) -> None:
         """Record a loss of the current message, of a ``block`` in it if one is given."""
         reason = reason or f"{self.library} has no form for it"
         if self.rendered is None or self.message is None or self.index is None:
             path = "" if self.index is None else f"messages[{self.index}]"
-            self.losses.append(Loss(kind, what, reason, path, message=self.message))
+            self.losses.append(Loss(kind, what, reason, path, message=self.message, name=name))
         else:
             at = (self.index, *self._place_of(self.message, block))
-            self.losses.append(Loss(kind, what, reason, message=self.message, at=at))
+            self.losses.append(Loss(kind, what, reason, message=self.message, at=at, name=name))
 
     def _place_of(self, message: Message, block: Block | None) -> tuple[int, ...]:
         """Return the index of a block in a message, after that of its result, if any."""
@@ -64,22 +76,24 @@ class Crossing:
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""
-        name = str(block.to_dict().get("type", block.type))
-        is_hint = isinstance(block, ReasoningBlock)
-        self.lose("hint" if is_hint else "content", f"a block of type {name!r}", block=block)
+        what = f"a block of type {block.to_dict().get('type', block.type)!r}"
+        if isinstance(block, ReasoningBlock):
+            self.hint("unsent_reasoning", what, block=block)
+        else:
+            self.lose("content", what, block=block)
 
     def lose_hints(self, block: Block, *kept: str) -> None:
         """Record the fields of a block beside its content, except the fields ``kept``.
 
         ``SIGNATURE`` keeps a signature of Gemini, which is one of the further keys.
         """
-        for field, name in _HINTS.items():
+        for field, (name, what) in _HINTS.items():
             value: object = getattr(block, field, None)
             if not value or field in kept:
                 continue
             is_signed = SIGNATURE in kept and signature_of(block) is not None
             if field != "extra" or not is_signed or len(entries_of(value)) > 1:
-                self.lose("hint", name, block=block)
+                self.hint(name, what, block=block)
 
     def lose_settings(self, rendered: Rendered) -> None:
         """Record the settings of a prompt that belong to the call it is sent with."""
@@ -87,13 +101,14 @@ class Crossing:
         for setting in ("tool_choice", "output"):
             if getattr(rendered, setting) is not None:
                 reason = f"{self.library} takes it with the call, not with messages"
-                self.lose("hint", setting, reason)
+                self.hint("unsent_setting", setting, reason)
 
     def clean(self, text: str, name: str) -> str:
         """Return a text with U+FFFD for lone surrogates; a hint names the text when it had any."""
         clean, is_changed = whole(text)
         if is_changed:
-            self.lose("hint", f"a lone surrogate in {name}", "it has no UTF-8 form: U+FFFD is sent")
+            reason = "it has no UTF-8 form: U+FFFD is sent"
+            self.hint("lone_surrogate", f"a lone surrogate in {name}", reason)
         return clean
 
     def clean_optional(self, text: str | None, name: str = "a name") -> str | None:
@@ -119,9 +134,9 @@ class Crossing:
                 self.lose("content", f"the tool {tool.name!r}", f"only {tool.origin} has it")
                 continue
             if tool.cache:
-                self.lose("hint", f"the cache mark of the tool {tool.name!r}")
+                self.hint("cache_mark", f"the cache mark of the tool {tool.name!r}")
             if tool.extra:
-                self.lose("hint", f"further keys of the tool {tool.name!r}")
+                self.hint("tool_key", f"further keys of the tool {tool.name!r}")
         return [tool for tool in rendered.tools if tool.raw is None]
 
     def read_cache(self, control: object) -> CacheMark | None:
@@ -131,7 +146,7 @@ class Crossing:
         entries = entries_of(control)
         mark = _CACHE_MARKS.get(str(entries.get("ttl", "default")))
         if mark is None or entries.get("type") != "ephemeral":
-            self.lose("hint", "a cache mark", "it is of no known kind")
+            self.hint("cache_mark", "a cache mark", "it is of no known kind")
             return None
         return mark
 
@@ -147,13 +162,13 @@ class Crossing:
 
 
 _HINTS = {
-    "cache": "a cache mark",
-    "title": "the title of an attachment",
-    "detail": "the detail of an attachment",
-    "error_type": "the type of an error",
-    "extra": "further keys of a block",
+    "cache": ("cache_mark", "a cache mark"),
+    "title": ("media_field", "the title of an attachment"),
+    "detail": ("media_field", "the detail of an attachment"),
+    "error_type": ("error_flag", "the type of an error"),
+    "extra": ("unsent_key", "further keys of a block"),
 }
-"""The name of a loss, by the field of a block beside its content."""
+"""The name of a hint, and the thing that is lost, by the field of a block beside its content."""
 # Two escapes of a pair are one character, and an escaped backslash starts no escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",

@@ -63,16 +63,19 @@ def to_mcp(
             else:
                 crossing.lose_block(block)
         if contents and message.role not in ("user", "assistant"):
-            is_fenced = message.kind in ("event", "request")
+            what = f"{message.role} message"
             reason = "MCP has only users and assistants: sent as a user's"
-            crossing.lose("hint" if is_fenced else "role", f"{message.role} message", reason)
+            if message.kind in ("event", "request"):
+                crossing.hint("fenced_turn", what, reason)
+            else:
+                crossing.lose("role", what, reason)
         if contents and message.name is not None:
-            crossing.lose("hint", f"the name {message.name!r}")
+            crossing.hint("speaker_name", "name of a speaker")
         role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
         messages += [types.PromptMessage(role=role, content=content) for content in contents]
     crossing.lose_settings(rendered)
     if rendered.tools:
-        crossing.lose("hint", "tools", "a server lists its own: tools/list")
+        crossing.hint("unsent_setting", "tools", "a server lists its own: tools/list")
     result = types.GetPromptResult(description=description, messages=messages)
     return Bridged(result, crossing.checked(strict=strict))
 
@@ -128,7 +131,7 @@ def from_mcp(result: "types.GetPromptResult") -> Bridged[tuple[Message, ...]]:
         crossing.message = Message(prompt_message.role, (_read_content(content),), kind="recorded")
         messages.append(crossing.message)
         if content.annotations is not None or content.meta is not None:
-            crossing.lose("hint", "annotations of a content")
+            crossing.hint("unsent_key", "annotations of a content")
         if content.type == "resource":
             _lose_fields(crossing, content.resource, ("meta",), "a resource")
         if content.type == "resource_link":
@@ -139,7 +142,7 @@ def from_mcp(result: "types.GetPromptResult") -> Bridged[tuple[Message, ...]]:
 def _lose_fields(crossing: Crossing, owner: object, names: Iterable[str], owner_name: str) -> None:
     for name in names:
         if getattr(owner, name, None) is not None:
-            crossing.lose("hint", f"the {name} of {owner_name}")
+            crossing.hint("unsent_key", f"the {name} of {owner_name}")
 
 
 def _read_content(content: "types.ContentBlock") -> Block:

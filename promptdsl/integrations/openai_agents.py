@@ -35,7 +35,7 @@ def to_openai_agents(
     payload, crossing = target.payload(), Crossing("the Agents SDK", target.losses)
     crossing.lose_settings(rendered)
     if rendered.tools:
-        crossing.lose("hint", "tools", "an agent is given functions: Agent(tools=...)")
+        crossing.hint("unsent_setting", "tools", "an agent is given functions: Agent(tools=...)")
     items = cast("list[ResponseInputItemParam]", payload["input"])
     return Bridged(items, crossing.checked(strict=strict))
 

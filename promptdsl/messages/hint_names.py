@@ -3,12 +3,44 @@
 from collections.abc import Mapping
 
 HINTS: Mapping[str, str] = {
+    # About the request.
     "empty_conversation": "There is no user, assistant or tool turn.",
     "ended_conversation": "The last turn is the model's, which this model does not continue.",
+    "inserted_text": "The target needs a text where none was written: '.' is sent.",
+    "unknown_model": "A model has almost the name of a known one: careful defaults hold for it.",
+    "useless_reserve": "A reserve was given without the budget that it is a part of.",
+    # About what was written.
     "empty_block": "Nothing was written in a block.",
+    "title_only": "A section or a grounding has a title and no content: it is left out.",
     "missing_space": "A sentence of a text ends, and the next one begins at once.",
     "part_as_text": "A text contains the outline of a part that was not rendered.",
-    "unread_key": "A recorded message has a key that the reader of its form passes over.",
     "unused_variable": "A variable was given to a template that does not use it.",
+    "white_space": "White space is left out: a text of it, or the end of the last answer.",
+    "invisible_characters": "A value contains control characters or invisible ones.",
+    "lone_surrogate": "A text contains a half of a character: U+FFFD is sent.",
+    "control_token": "A text contains a token of the chat template: a backslash breaks it.",
+    # About what the target takes in another form, or not.
+    "cache_mark": "A cache mark is not sent, or lives for another time than was asked for.",
+    "speaker_name": "The target has no field for the name of a speaker.",
+    "fenced_turn": "An event or a request-only turn is sent as text in a user turn.",
+    "media_field": "The target has no field for the title or the detail of an attachment.",
+    "mended_name": "The target refuses the name of a tool, an output or a file: it is sent mended.",
+    "unread_key": "A recorded message has a key that the reader of its form passes over.",
+    "unsent_key": "A block or a message has a further key that the target does not take.",
+    "unsent_reasoning": "The reasoning of a model cannot be sent to this target, or not here.",
+    "repeated_item": "An item with the id of another one is left out.",
+    "unsent_setting": "Another library takes the tools, the tool_choice or the output elsewhere.",
+    # About tools and the form of the answer.
+    "no_tools": "The conversation contains calls, and no tool is sent.",
+    "tool_choice": "The choice of a tool cannot be sent.",
+    "tool_key": "A tool has a further key that the target does not take.",
+    "mended_arguments": "The arguments of a call are no JSON object: they are sent as text.",
+    "parallel_calls": "The template shows one call in a turn: each has a turn of its own.",
+    "unsigned_call": "A call lacks the signature that this model needs: a substitute is sent.",
+    "error_flag": "The target has no field for the error of a result.",
+    "result_as_text": "A result that was recorded as an object is sent as text.",
+    "beside_tool_result": "Content stands beside a tool result, where this model may refuse it.",
+    "strict_schema": "A schema is sent with another value of strict, or without one.",
+    "output_schema": "The schema of the answer is sent without its name, its description or a key.",
 }
 """Each name, and what the hint says. Docs and tests read them here."""

@@ -12,10 +12,6 @@ from promptdsl.messages.message import Message
 
 LossKind: TypeAlias = Literal["content", "role", "hint"]
 
-CACHE_MARK = "cache mark"
-MARKS = (CACHE_MARK, "a cache mark", "an hour to live")
-"""The names of lost cache marks, whose line may be another one than that of their block."""
-
 
 @attrs.frozen
 class Loss:

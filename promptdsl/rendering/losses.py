@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.source import Source
-from promptdsl.messages.loss import MARKS, Loss
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.rendering.spans import SpanReader, Writer
 from promptdsl.rendering.text.traced import TracedPart
@@ -65,7 +65,7 @@ def _place(loss: Loss, reader: SpanReader) -> Located:
         turn = reader.whole(index)
         return turn.address, turn.source
     writer = reader.writer(index, block[0])
-    part = _part(writer, block, is_mark=loss.what in MARKS)
+    part = _part(writer, block, is_mark=loss.name == "cache_mark")
     line = reader.line(part) or writer.turn.source
     return reader.address(writer.turn, part), line
 

@@ -252,7 +252,10 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
                 share_budget(tree, request)
             tree = run(tree)
         stages.append((name, tree))
-    losses = [Loss(*LONE_SURROGATE, f"history[{index}]", node.source) for node, index in lost]
+    losses = [
+        attrs.evolve(LONE_SURROGATE, path=f"history[{index}]", source=node.source)
+        for node, index in lost
+    ]
     if read:
         from promptdsl.rendering.hints import unread_hints
 

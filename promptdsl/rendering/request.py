@@ -27,7 +27,7 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tree.node import Node
@@ -235,7 +235,7 @@ def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]
     if facts.provider is not None:
         effect = f"the careful defaults of {facts.provider} hold"
     why = f"nothing is known of it, so {effect}: {advice}"
-    return (Loss("hint", f"model {facts.model!r}", why, source=author()),)
+    return (hint("unknown_model", f"model {facts.model!r}", why, source=author()),)
 
 
 def useless_reserve(request: RenderRequest) -> tuple[Loss, ...]:
@@ -244,7 +244,7 @@ def useless_reserve(request: RenderRequest) -> tuple[Loss, ...]:
     if budget is None or budget.tokens is not None or not budget.reserve:
         return ()
     why = "it has no effect without budget=, of which it is a part"
-    return (Loss("hint", f"reserve={budget.reserve}", why, source=budget.at),)
+    return (hint("useless_reserve", f"reserve={budget.reserve}", why, source=budget.at),)
 
 
 class Settings(NamedTuple):

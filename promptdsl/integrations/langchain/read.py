@@ -86,7 +86,7 @@ def _read_message(reader: LangChainReader, given: object, before: Sequence[Messa
     content = _read_content(reader, given.content)
     if isinstance(given, lc.ToolMessage):
         if given.artifact is not None:
-            reader.lose("hint", "the artifact of a result")
+            reader.hint("unsent_key", "the artifact of a result")
         failed = given.status == "error"
         result = ToolResultBlock(given.tool_call_id, content, given.name, is_error=failed)
         return Message("tool", (result,), kind="recorded")
@@ -120,7 +120,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
     signatures = entries_of(beside.get(SIGNATURES))
     for call in (*given.tool_calls, *given.invalid_tool_calls):
         if call.get("error"):
-            reader.lose("hint", "the error of a call")
+            reader.hint("unsent_key", "the error of a call")
         signature = signatures.get(call["id"] or "")
         signed = {} if signature is None else {SIGNATURE: signature}
         arguments = "" if call["args"] is None else call["args"]
@@ -196,9 +196,9 @@ def _standard_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Blo
             yield read_reasoning(part, reader.origin)
         elif isinstance(text, str) and kind in ("text", "text-plain"):
             if any(extras.get(key) or entry.get(key) for key in ("annotations", "citations")):
-                reader.lose("hint", "annotations of a text")
+                reader.hint("unsent_key", "annotations of a text")
             if extras.get("title"):
-                reader.lose("hint", "the title of an attachment")
+                reader.hint("media_field", "the title of an attachment")
             if extras.get("context"):
                 reader.lose("content", "the context of an attachment")
             signature = extras.get("signature")
@@ -263,6 +263,6 @@ def _unknown_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Bloc
     if reader.origin in NATIVE and data.get("type") not in _LANGCHAIN_ONLY:
         yield UnknownBlock(data, reader.origin)
     elif "cachePoint" in data or "cache_point" in data:
-        reader.lose("hint", "a cache point")
+        reader.hint("cache_mark", "a cache point")
     else:
         reader.lose("content", f"a block of type {data.get('type')!r}")

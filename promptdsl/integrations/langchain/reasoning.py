@@ -49,7 +49,7 @@ def reasoning_parts(
         return [{"type": "non_standard", "value": {"type": "redacted_thinking", "data": data}}]
     is_item = block.origin == RESPONSES
     if further_keys(block, *(("id", *_ITEM_KEYS) if is_item else ())):
-        crossing.lose("hint", "further keys of a block")
+        crossing.hint("unsent_key", "further keys of a block")
     id = block.extra.get("id") if is_item else None
     named = {"id": crossing.clean(id, "an id")} if isinstance(id, str) else {}
     texts = [crossing.clean(text, "reasoning") for text in summaries(block) or [block.text]]

@@ -106,5 +106,5 @@ def read_media(crossing: Crossing, content: Media) -> Block:
     metadata = dict(content.vendor_metadata or {})
     detail = metadata.pop("detail", None)
     if metadata:
-        crossing.lose("hint", "vendor_metadata of an attachment")
+        crossing.hint("unsent_key", "vendor_metadata of an attachment")
     return media_block(kind, media_type, source, detail=detail)

@@ -123,11 +123,11 @@ def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Bloc
             continue
         last = blocks[-1] if blocks else None
         if not isinstance(last, MarkedBlock):
-            crossing.lose("hint", "a cache point", "there is nothing before it")
+            crossing.hint("cache_mark", "a cache point", "there is nothing before it")
             continue
         # Of several marks at one place the longest counts.
         if last.cache is not None:
-            crossing.lose("hint", "a cache point", "another one is at the same place")
+            crossing.hint("cache_mark", "a cache point", "another one is at the same place")
         blocks[-1] = attrs.evolve(last, cache="1h" if "1h" in (last.cache, content.ttl) else "5m")
     return blocks
 
@@ -180,7 +180,7 @@ def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, str]) ->
     match part:
         case ai.TextPart():
             if part.citations:
-                crossing.lose("hint", "citations of a text")
+                crossing.hint("unsent_key", "citations of a text")
             return TextBlock(part.content, extra=extra)
         case ai.ToolCallPart():
             use = {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name}
@@ -228,4 +228,4 @@ def _hands_on(part: ai.ThinkingPart, after: ai.ModelResponsePart | None) -> bool
 
 def _lose_details(crossing: Crossing, part: ai.ThinkingPart | _ReplyPart, *known: str) -> None:
     if set(part.provider_details or ()) - {*known}:
-        crossing.lose("hint", f"provider_details of a part of kind {part.part_kind!r}")
+        crossing.hint("unsent_key", f"provider_details of a part of kind {part.part_kind!r}")

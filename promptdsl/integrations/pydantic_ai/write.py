@@ -39,6 +39,7 @@ from promptdsl.integrations.values import (
     summaries,
 )
 
+_ENCRYPTED = "it is encrypted beside it"
 _TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of all parts, so that the same prompt always has the same bytes."""
 _FINISH_REASONS: Mapping[str | None, ai.FinishReason] = {
@@ -74,7 +75,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
             history.append(ai.ModelRequest(request))
             request = []
         if message.name is not None:
-            writer.lose("hint", f"the name {message.name!r}")
+            writer.hint("speaker_name", "name of a speaker")
         usage = RequestUsage(
             input_tokens=_count(message, "input_tokens"),
             output_tokens=_count(message, "output_tokens"),
@@ -131,7 +132,7 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
             if text := writer.clean(block.text, "a text"):
                 yield ai.SystemPromptPart(text, metadata=metadata, timestamp=_TIME)
     if message.name is not None and message.role != "tool":
-        writer.lose("hint", f"the name {message.name!r}")
+        writer.hint("speaker_name", "name of a speaker")
 
 
 def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai.UserContent]:
@@ -144,7 +145,7 @@ def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai
             if cache is not None:
                 yield ai.CachePoint(ttl="1h" if cache == "1h" else "5m")
         elif cache:
-            writer.lose("hint", "a cache mark", "there is nothing before it", block=block)
+            writer.hint("cache_mark", "a cache mark", "there is nothing before it", block=block)
 
 
 def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
@@ -169,7 +170,7 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
         elif content is not None:
             files.append(content)
     if any(getattr(inner, "cache", None) for inner in block.content):
-        writer.lose("hint", "a cache mark", "a result has no cache points there", block=block)
+        writer.hint("cache_mark", "a cache mark", "a result has no cache points there", block=block)
     text = "\n\n".join(texts)
     id = writer.clean_id(block.tool_use_id)
     outcome: Literal["success", "failed", "interrupted"] = "success"
@@ -238,7 +239,7 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
     text = writer.clean(block.text, "reasoning")
     signature = block.signature if block.encrypted is None else block.encrypted
     if block.signature not in (None, signature):
-        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it", block=block)
+        writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
     if block.origin == "gemini" and signature is not None:
         # As a signature of the part, Pydantic AI would send it with the part after it.
         details = {SIGNATURE: writer.clean(signature, "a signature")}
@@ -257,9 +258,9 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
 def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
     """Yield a part for each summary of a reasoning item, all with the same id."""
     if further_keys(block, "id", "content", "status"):
-        writer.lose("hint", "further keys of a block", block=block)
+        writer.hint("unsent_key", "further keys of a block", block=block)
     if block.signature is not None:
-        writer.lose("hint", "the signature of reasoning", "it is encrypted beside it", block=block)
+        writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
     id = block.extra.get("id")
     id = writer.clean(id, "an id") if isinstance(id, str) else None
     first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
@@ -268,7 +269,7 @@ def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.
     texts = [entries_of(part).get("text") for part in contents]
     raw = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
     if len(raw) < len(contents):
-        writer.lose("hint", "further keys of a block", block=block)
+        writer.hint("unsent_key", "further keys of a block", block=block)
     yield ai.ThinkingPart(
         first,
         id=id,

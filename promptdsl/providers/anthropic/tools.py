@@ -38,7 +38,7 @@ def settings_of(request: Request) -> Param:
         schema, moved = supported(nameless_schema(request, output))
         for key in moved:
             reason = "structured outputs refuse it: the description has it, or the object is closed"
-            request.lose(output, "hint", f"{key!r} in the output schema", reason)
+            request.hint(output, "output_schema", f"{key!r} in the output schema", reason)
         settings["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return settings
 

@@ -7,7 +7,7 @@ from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.anthropic.media import needs_bytes, source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
@@ -88,7 +88,7 @@ def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> P
     if own and (block.encrypted or block.signature):
         cause = "a budget" if request.prompt.trimmed else "request-only content"
         reason = f"{cause} changed the bytes it is bound to"
-    request.lose(place, "hint", "reasoning", reason)
+    request.hint(place, "unsent_reasoning", "reasoning", reason)
     return None
 
 
@@ -111,7 +111,7 @@ def _media_param(
             if title := sent_title(request, place, value, longest=_LONGEST_TITLE):
                 param["title"] = title
         elif value:
-            request.lose(place, "hint", key, f"{block.type} blocks have no {key}")
+            request.hint(place, "media_field", key, f"{block.type} blocks have no {key}")
     return _with_extra(request, place, param, block)
 
 
@@ -219,7 +219,7 @@ def write(
     write_turns(request, recall, partial(message_params, rules=_RULES))
     if request.called and not tools:
         reason = "calls in the conversation need tools beside them: write them with Tool(...)"
-        request.losses.append(Loss("hint", "there are no tools", reason))
+        request.losses.append(hint("no_tools", "there are no tools", reason))
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)

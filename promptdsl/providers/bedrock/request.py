@@ -64,7 +64,7 @@ def document_name(request: Converse, place: Place, title: str | None, form: str)
     request.names[stem] = count
     if title and name != title:
         reason = f"it has other characters, or is too long or taken: sent as {name!r}"
-        request.lose(place, "hint", "title of a document", reason)
+        request.hint(place, "mended_name", "title of a document", reason)
     return name
 
 

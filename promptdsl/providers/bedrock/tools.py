@@ -7,7 +7,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonObject, read_json, write_json
 from promptdsl.messages.field_checks import Cache, optional
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.messages.schemas import is_closed
 from promptdsl.providers.bedrock.request import Converse, marked_items
@@ -48,7 +48,7 @@ def tools_of(request: Converse) -> list[Param]:
             lost["strict"] = "its schema is not closed: not every object requires all it has"
         for key, reason in lost.items():
             del spec[key]
-            request.lose(tool, "hint", f"key {key!r} of tool {spec['name']!r}", reason)
+            request.hint(tool, "tool_key", f"key {key!r}", reason)
     return params
 
 
@@ -57,7 +57,7 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
     if tool.description and not tool.description.isspace():
         spec["description"] = tool.description
     elif tool.description:
-        request.lose(tool, "hint", "description", "only white space")
+        request.hint(tool, "white_space", "description", "only white space")
     # A schema without the type of an object is refused.
     kind = {} if "type" in tool.input_schema else {"type": "object"}
     spec["inputSchema"] = {"json": {**kind, **tool.input_schema}}
@@ -77,14 +77,15 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     elif choice is not None:
         unsayable = tools and name is None
         reason = "Converse has no form of it" if unsayable else "there is no such tool"
-        request.losses.append(Loss("hint", f"tool_choice {request.prompt.tool_choice!r}", reason))
+        what = f"tool_choice {request.prompt.tool_choice!r}"
+        request.losses.append(hint("tool_choice", what, reason))
     # The tools, or a placeholder where there are only calls.
     if tools:
         settings["toolConfig"] = {"tools": tools, **sent_choice}
     elif request.calls_tools:
         settings["toolConfig"] = {"tools": [json_copy(PLACEHOLDER)]}
         reason = "calls need a tool beside them: a placeholder is sent"
-        request.losses.append(Loss("hint", "there are no tools", reason))
+        request.losses.append(hint("no_tools", "there are no tools", reason))
     # The output schema.
     if output := sendable_output(request):
         schema = form_schema(request, output, output.name, output.description)
@@ -95,7 +96,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         settings["outputConfig"] = {"textFormat": form}
         if not output.strict:
             reason = "Converse holds every answer to its schema"
-            request.lose(output, "hint", "strict=False", reason)
+            request.hint(output, "strict_schema", "strict=False", reason)
     return settings
 
 

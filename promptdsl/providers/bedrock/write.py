@@ -9,7 +9,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import JsonObject, JsonValue, read_json
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import base64_bytes, media_param, needs_bytes
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
@@ -115,7 +115,7 @@ def _settle_turns(request: Converse, stop: int) -> None:
         beside = kinds - {"toolResult"} if alone else kinds & refused
         if "toolResult" in kinds and beside:
             what = f"{', '.join(sorted(beside))} beside a tool result"
-            request.late.append(Loss("hint", what, "this model may refuse it"))
+            request.late.append(hint("beside_tool_result", what, "this model may refuse it"))
     request.settled = max(request.settled, stop)
 
 
@@ -128,7 +128,7 @@ def _message_params(request: Converse, place: Place) -> list[Param]:
     if any("document" in param for param in params) and not any("text" in p for p in beside):
         params.append({"text": OPENING})
         reason = f"a text is needed beside it: {OPENING!r} is sent"
-        request.lose(place, "hint", "a document without a text", reason)
+        request.hint(place, "inserted_text", "a document without a text", reason)
     return params
 
 
@@ -182,9 +182,9 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
         name = document_name(request, place, block.title, value["format"])
         value = {"name": name, **value}
     elif block.title:
-        request.lose(place, "hint", "title", f"{block.type} blocks have no title")
+        request.hint(place, "media_field", "title", f"{block.type} blocks have no title")
     if block.detail:
-        request.lose(place, "hint", "detail", f"{block.type} blocks have no detail")
+        request.hint(place, "media_field", "detail", f"{block.type} blocks have no detail")
     used = (*_SOURCE_KEYS, "text", "content") if block.is_document else _SOURCE_KEYS
     return _with_extra(request, place, {block.type: value}, block, used=used)
 
@@ -201,7 +201,7 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
             value = {"reasoningText": {"text": block.text, "signature": block.signature}}
     if not value:
         reason = "not signed by this provider, or bound to other bytes"
-        request.lose(place, "hint", "reasoning", reason)
+        request.hint(place, "unsent_reasoning", "reasoning", reason)
         return None
     sendable = is_sendable(request, place, block.text, block.signature)
     return {"reasoningContent": value} if sendable else None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from promptdsl.foundation.escaping import attribute
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import write_json
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import hint
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.chat_template.run import call_entry
@@ -121,7 +121,7 @@ class _Fold:
             opening = self.joined([{"type": "text", "text": OPENING}])
             self.messages.append({"role": other, "content": opening})
             reason = f"{OPENING!r} is sent between two of the same role"
-            self.request.losses.append(Loss("hint", "turns alternate", reason))
+            self.request.losses.append(hint("inserted_text", "turns alternate", reason))
         self.messages.append({"role": role, "content": self.joined(params), **keys})
         self.last_role = role
 
@@ -141,13 +141,14 @@ class _Fold:
         keys = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
         # Some templates drop reasoning beside text, or once the user has answered.
         if keys and with_text and not self.abilities.reasoning_beside:
-            self._lose(reasoning, "reasoning", "the template shows none beside text and calls")
+            reason = "the template shows none beside text and calls"
+            self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
             keys = {}
         if keys and is_closed:
             with_call = bool(calls) and (with_text or not texts)
             if not (self.abilities.rounds if with_call else self.abilities.answers):
                 reason = "the template shows none before the last words of the user"
-                self._lose(reasoning, "reasoning", reason)
+                self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
         if (texts and not with_text) or (keys and not calls):
             self.add("assistant", texts, **keys)
             texts, keys = [], {}
@@ -156,7 +157,7 @@ class _Fold:
         batches = [calls] if self.abilities.parallel else [[call] for call in calls]
         if len(batches) > 1:
             reason = "the template shows one in a turn: each has a turn"
-            self._lose(calls[1:2], "parallel calls", reason)
+            self._hint(calls[1:2], "parallel_calls", "parallel calls", reason)
         for batch in batches if calls else ():
             written = [
                 call_entry(self.ids.fit(call["id"]), call["name"], call["arguments"])
@@ -171,7 +172,7 @@ class _Fold:
                 )
             texts, keys = [], {}
 
-    def _lose(self, params: list[Param], what: str, reason: str) -> None:
+    def _hint(self, params: list[Param], name: str, what: str, reason: str) -> None:
         """Record a hint about the first of these params."""
         place, at = params[0]["place"], params[0]["at"]
-        self.request.losses.append(loss_about(place, "hint", what, reason, at=at))
+        self.request.hint(place, name, what, reason, at=at)

@@ -78,7 +78,7 @@ def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
     rewrite([arguments], fitting)
     if mended:
         reason = "the template prints them in tags: mended"
-        request.lose(place, "hint", "names of arguments", reason)
+        request.hint(place, "mended_name", "names of arguments", reason)
     return arguments
 
 

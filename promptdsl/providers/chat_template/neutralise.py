@@ -8,7 +8,7 @@ from promptdsl.foundation.json import ABSENT, JsonValue, read_json, write_json
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.chat_template.names import rewrite
 from promptdsl.providers.chat_template.request import Templated
-from promptdsl.providers.shared.request import Param, Place, loss_about
+from promptdsl.providers.shared.request import Param, Place
 
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
@@ -24,7 +24,7 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
     for tool in request.prompt.tools:
         data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})
         if any(map(request.tokens.search, (tool.name, tool.description or "", *_strings(data)))):
-            request.lose(tool, "hint", "control token", reason)
+            request.hint(tool, "control_token", "control token", reason)
     for index, message in enumerate(request.messages):
         if message.plain is None:
             texts = [_block_texts(block) for block in message.content]
@@ -34,7 +34,7 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
         block = next(found, None)
         if block is not None or request.tokens.search(message.name or ""):
             place, at = Place(index, message, message.role), () if block is None else (block,)
-            request.losses.append(loss_about(place, "hint", "control token", reason, at=at))
+            request.hint(place, "control_token", "control token", reason, at=at)
 
 
 def _broken_value(request: Templated, key: str, value: JsonValue) -> JsonValue:

@@ -3,7 +3,7 @@
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonValue
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.names import mended_name
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
@@ -46,7 +46,7 @@ def lose_settings(request: Templated) -> None:
     choice, output = request.prompt.tool_choice, request.prompt.output
     if choice not in (None, "auto"):
         reason = "a template cannot express it: the program that runs the model may"
-        request.losses.append(Loss("hint", f"tool_choice {choice!r}", reason))
+        request.losses.append(hint("tool_choice", f"tool_choice {choice!r}", reason))
     if output is not None:
         reason = "a template cannot express it: the program that runs the model may enforce it"
         request.lose(output, "content", "output schema", reason)

@@ -7,7 +7,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.escaping import title
-from promptdsl.messages.loss import CACHE_MARK, Loss, LossKind
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.control_tokens import control_tokens
 from promptdsl.providers.chat_template.fold import NO_FORM, fenced, folded
@@ -77,9 +77,6 @@ def write(
         text = None
         if last.get("role") == "assistant" and last["content"] and "tool_calls" not in last:
             text = render_open(template, messages, sent_tools)
-            if text is None:
-                reason = "the template does not print it so that it could be continued"
-                request.losses.append(Loss("hint", "trailing assistant turn", reason))
         payload["prompt"] = render(template, messages, sent_tools) if text is None else text
     return payload, tuple(request.losses)
 
@@ -106,7 +103,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                 is_own = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_own or not block.text or not request.abilities.reasoning:
                     reason = "of another provider, or the template shows none"
-                    request.lose(place, "hint", "reasoning", reason)
+                    request.hint(place, "unsent_reasoning", "reasoning", reason)
                     continue
             case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, place):
                 # A mark for media in the program; any further key could be a file of the machine.
@@ -129,22 +126,24 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
         if message.role in ("user", "assistant") and texts:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
             reason = "templates drop it: the text begins with it"
-        request.lose(place, "hint", f"name {name!r}", reason)
+        request.hint(place, "speaker_name", "name of a speaker", reason)
     return params
 
 
 def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
-    kind: LossKind = "hint" if block.type == "reasoning" else "content"
     what, reason = f"{block.type} block", ""
     if isinstance(block, b.UnknownBlock):
         what, reason = f"{block.data.get('type', 'unknown')} block", why_unknown(block, ORIGIN)
     reason = reason or f"the template has no form for it in a {place.role} turn"
-    request.lose(place, kind, what, reason)
+    if block.type == "reasoning":
+        request.hint(place, "unsent_reasoning", what, reason)
+    else:
+        request.lose(place, "content", what, reason)
 
 
 def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
     if getattr(block, "cache", None) is not None:
-        request.lose(place, "hint", CACHE_MARK, "a template has no cache marks")
+        request.hint(place, "cache_mark", "cache mark", "a template has no cache marks")
 
 
 def _lose_hints(request: Templated, place: Place, block: b.Block) -> None:
@@ -172,7 +171,7 @@ def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param
     lose_keys(request, place, block, known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
-            request.lose(place, "hint", f"{key} {value!r}", f"a part of a template has no {key}")
+            request.hint(place, "media_field", key, f"a part of a template has no {key}")
     return part
 
 
@@ -211,7 +210,7 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
     text = "\n\n".join(texts)
     if block.is_error:
         reason = "a template has no such flag, so the text says it"
-        request.lose(place, "hint", "the error flag of a result", reason)
+        request.hint(place, "error_flag", "the error flag of a result", reason)
         text = text or utf8(block.error_type or "unknown")
         text = text if text.lower().startswith("error:") else f"Error: {text}"
     if not request.abilities.calls or block.tool_use_id not in request.calls:

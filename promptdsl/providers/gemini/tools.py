@@ -6,7 +6,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.gemini.schemas import json_schema
 from promptdsl.providers.gemini.spelling import entries_of
@@ -74,7 +74,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
         settings["tool_config"] = {"function_calling_config": {"mode": _MODES[choice], **named}}
     elif choice:
         what = f"tool_choice {request.prompt.tool_choice!r}"
-        request.losses.append(Loss("hint", what, "there is no such function to call"))
+        request.losses.append(hint("tool_choice", what, "there is no such function to call"))
     if output := sendable_output(request):
         settings["response_mime_type"] = _JSON
         settings["response_json_schema"] = nameless_schema(request, output)

@@ -162,7 +162,7 @@ def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> P
             known = tuple(key for key in known if key != SIGNATURE)
         param |= further_keys(request, place, block, known)
     if block.cache:
-        request.lose(place, "hint", "cache mark", NO_MARKS)
+        request.hint(place, "cache_mark", "cache mark", NO_MARKS)
     return param
 
 
@@ -179,7 +179,7 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
     own = place.message.role == "assistant" and block.origin == "gemini"
     if not (own and is_whole(block.text) and is_base64(signature)):
         reason = "not of this provider, or it cannot be sent as it came"
-        request.lose(place, "hint", "reasoning", reason)
+        request.hint(place, "unsent_reasoning", "reasoning", reason)
         return None
     if not (block.text or signature):
         return None
@@ -204,9 +204,9 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
     if block.title and in_result:
         location["display_name"] = utf8(block.title)
     elif block.title:
-        request.lose(place, "hint", "title", f"{block.type} parts have no title")
+        request.hint(place, "media_field", "title", f"{block.type} parts have no title")
     if block.detail:
-        request.lose(place, "hint", "detail", f"{block.type} parts have no detail")
+        request.hint(place, "media_field", "detail", f"{block.type} parts have no detail")
     return _with_extra(request, place, param, block)
 
 
@@ -221,7 +221,8 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
     if request.facts.signatures and SIGNATURE not in param:
         reason = "this model needs one on the first call of a step: a substitute is sent"
         what = "a call without a signature"
-        param[SIGNATURE] = loss_about(place, "hint", what, reason, at=request.at)
+        lost = loss_about(place, "hint", what, reason, at=request.at, name="unsigned_call")
+        param[SIGNATURE] = lost
     return param
 
 
@@ -237,7 +238,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
     names = [location.get("display_name") for part in media for location in part.values()]
     if response and _names_others(response, names):
         reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
-        request.lose(place, "hint", "a result as an object", reason)
+        request.hint(place, "result_as_text", "a result as an object", reason)
         response = None
     if not response:
         text = "\n\n".join(part["text"] for part in texts)

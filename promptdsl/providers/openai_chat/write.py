@@ -38,7 +38,7 @@ from promptdsl.providers.shared.openai_parts import (
     trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import NO_MESSAGES, Param, Place, Request
+from promptdsl.providers.shared.request import Param, Place, Request
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -135,12 +135,8 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         return
     parts = _parts(request, place.inside("result"), block.content)
     if block.is_error:
-        request.lose(
-            place,
-            "hint",
-            "the error flag of a result",
-            "Chat has no such flag, so the text says it",
-        )
+        reason = "Chat has no such flag, so the text says it"
+        request.hint(place, "error_flag", "the error flag of a result", reason)
         tell_error(parts, block.error_type or "unknown", kind="text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
@@ -167,9 +163,9 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
         fields[key] = request.clean(place, value, key)
     reason = f"Chat has no field for it on a part of type {kind!r}"
     if block.title is not None and "filename" not in fields:
-        request.lose(place, "hint", f"the title {block.title!r}", reason)
+        request.hint(place, "media_field", "title", reason)
     if block.detail is not None and "detail" not in fields:
-        request.lose(place, "hint", f"the detail {block.detail!r}", reason)
+        request.hint(place, "media_field", "detail", reason)
     return marked(request, place, block.cache, part)
 
 
@@ -215,8 +211,6 @@ def write(
         _write_messages(request, start, stop)
         open_conversation(request, before)
     entries = request.entries
-    if not entries:
-        request.losses.append(Loss("hint", "messages", NO_MESSAGES))
     trim_answer(request)
     if request.marks:
         marked_at = (n for n, entry in enumerate(entries) if is_marked(entry["content"]))
@@ -280,5 +274,5 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         reason = "the target takes no speaker's name"
         if request.facts.names:
             reason = "a name has at most 64 characters, no white space and none of < | \\ / >"
-        request.lose(place, "hint", f"the name {name!r}", reason)
+        request.hint(place, "speaker_name", "name of a speaker", reason)
     request.entries.append(entry)

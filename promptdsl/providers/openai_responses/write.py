@@ -49,7 +49,7 @@ from promptdsl.providers.shared.openai_parts import (
     trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import NO_MESSAGES, Param, Place, loss_about
+from promptdsl.providers.shared.request import Param, Place
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -105,8 +105,6 @@ def write(
             else:
                 _write_message(request, Place(index, message, role))
         open_conversation(request, before)
-    if not request.entries:
-        request.losses.append(Loss("hint", "input", NO_MESSAGES))
     trim_answer(request)
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
@@ -133,15 +131,14 @@ def _write_message(request: Items, place: Place) -> None:
     """Write a message: its calls and results are items, its parts are one item."""
     message = place.message
     if message.details.name is not None and message.role != "tool":
-        reason = "a message has no speaker's name"
-        request.lose(place, "hint", f"name {message.details.name!r}", reason)
+        request.hint(place, "speaker_name", "name of a speaker", "a message has no speaker's name")
     draft = ContentDraft(place)
     _write_blocks(request, draft, message.content)
     _send_parts(request, draft)
     # The service refuses reasoning without the item it produced.
     for _, block in draft.thoughts:
         reason = "nothing that it produced follows"
-        request.losses.append(loss_about(place, "hint", "reasoning", reason, at=block))
+        request.hint(place, "unsent_reasoning", "reasoning", reason, at=block)
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
@@ -185,7 +182,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
             return
         for block in annotated or ():
             reason = "they belong to the message they came in"
-            request.losses.append(loss_about(place, "hint", "annotations", reason, at=block))
+            request.hint(place, "unsent_key", "annotations", reason, at=block)
         for part in parts:
             if part.get("annotations"):
                 part["annotations"] = []
@@ -257,10 +254,10 @@ def _add_attachment(
     if block.title and "filename" in part:
         lose_title(request, place, block.title, part["filename"])
     elif block.title:
-        request.lose(place, "hint", "title", f"a part of type {part['type']} has no title")
+        request.hint(place, "media_field", "title", f"a part of type {part['type']} has no title")
     if block.detail not in (None, "auto", part.get("detail")):
         reason = f"{block.detail!r} is not one of a part {part['type']}"
-        request.lose(place, "hint", "detail", reason)
+        request.hint(place, "media_field", "detail", reason)
     clean: Param = {key: request.clean(place, value, key) for key, value in part.items()}
     marked(request, place, block.cache, clean)
     draft.parts.append(clean)
@@ -306,12 +303,8 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         _write_blocks(request, inside, block.content)
         parts = inside.parts
         if block.is_error:
-            request.lose(
-                inside.place,
-                "hint",
-                "error flag",
-                "the target has no such flag, so the text says it",
-            )
+            reason = "the target has no such flag, so the text says it"
+            request.hint(inside.place, "error_flag", "error flag", reason)
             tell_error(parts, block.error_type or "unknown", kind="input_text")
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
@@ -326,7 +319,8 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     waiting = [thought["id"] for thought, _ in draft.thoughts]
     own = place.message.role == "assistant" and block.origin == ORIGIN
     if not own or not is_new_id(request, "reasoning", id) or id in waiting:
-        request.lose(place, "hint", "reasoning", "not an item of this service, or sent before")
+        reason = "not an item of this service, or sent before"
+        request.hint(place, "unsent_reasoning", "reasoning", reason)
         return
     summary = [{"type": "summary_text", "text": block.text}] if block.text else []
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
@@ -357,7 +351,8 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     # The service refuses a second item with the same id.
     id = param.get("id")
     if isinstance(id, str) and id in request.ids:
-        request.lose(place, "hint", f"{param['type']} block", "an item of its id is sent before")
+        reason = "an item of its id is sent before"
+        request.hint(place, "repeated_item", f"{param['type']} block", reason)
         return
     _send_parts(request, draft)
     _send_reasoning(request, draft)

@@ -7,7 +7,6 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import is_blank, on_one_line
 from promptdsl.messages import Block, MediaBlock, TextBlock, UnknownBlock
-from promptdsl.messages.loss import CACHE_MARK, LossKind
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request
@@ -94,22 +93,25 @@ def lose_blank(request: Request, place: Place, block: TextBlock) -> bool:
     if not is_blank(block.text):
         return False
     if block.text:
-        request.lose(place, "hint", "text block", "only white space: left out")
+        request.hint(place, "white_space", "text block", "only white space: left out")
     return True
 
 
 def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:
     """Lose a block with its cache mark; reasoning is a hint, any other content is a loss of it."""
-    kind: LossKind = "hint" if block.type == "reasoning" else "content"
     name = block.data.get("type", "unknown") if isinstance(block, UnknownBlock) else block.type
-    request.lose(place, kind, f"{on_one_line(str(name)[:60])} block", reason)
+    what = f"{on_one_line(str(name)[:60])} block"
+    if block.type == "reasoning":
+        request.hint(place, "unsent_reasoning", what, reason)
+    else:
+        request.lose(place, "content", what, reason)
     lose_mark(request, place, block)
 
 
 def lose_mark(request: Request, place: Place, block: Block) -> None:
     """Lose the cache mark of a block that is not sent, if it has one."""
     if getattr(block, "cache", None):
-        request.lose(place, "hint", CACHE_MARK, "the block before it is not sent")
+        request.hint(place, "cache_mark", "cache mark", "the block before it is not sent")
 
 
 def lose_source(
@@ -129,7 +131,7 @@ def lose_keys(request: Request, place: Place, block: Block, known: Container[str
     for key, value in getattr(block, "extra", {}).items():
         if value and key != ITEM and key not in known:
             reason = f"the target takes no such key on a block of type {block.type}"
-            request.lose(place, "hint", f"key {key!r}", reason)
+            request.hint(place, "unsent_key", f"key {key!r}", reason)
 
 
 def further_keys(
@@ -150,5 +152,5 @@ def further_keys(
             keys[key] = json_copy(value)
         elif value is not None and key not in (*used, ITEM):
             reason = f"the target takes no such key on a block of type {block.type}"
-            request.lose(place, "hint", f"key {key!r}", reason)
+            request.hint(place, "unsent_key", f"key {key!r}", reason)
     return keys

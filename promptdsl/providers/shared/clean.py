@@ -69,7 +69,7 @@ def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
     arguments = read_json(text if text.strip() else "{}")
     if not isinstance(arguments, dict):
         why = "not a JSON object that can be sent: sent as text in one"
-        request.lose(place, "hint", f"arguments of {block.name}", why)
+        request.hint(place, "mended_arguments", "arguments of a call", why)
         return {"arguments": utf8(text)}
     if ("\\u" in text or not text.isascii()) and _SURROGATE.search(text):
         copied = json_copy(arguments)
@@ -91,7 +91,7 @@ def text_of_arguments(request: Request, place: Place, block: ToolUseBlock, key: 
     """
     if key == "arguments" and not are_arguments(block.arguments):
         why = "not a JSON object that can be read: sent as it is"
-        request.lose(place, "hint", f"arguments of {block.name}", why)
+        request.hint(place, "mended_arguments", "arguments of a call", why)
     return request.clean(place, block.arguments, key)
 
 
@@ -99,7 +99,8 @@ def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
     """Return whether reasoning can be sent byte for byte; a lone surrogate in it is a hint."""
     if all(is_whole(text) for text in texts if text):
         return True
-    request.lose(place, "hint", "reasoning", "it has a lone surrogate, which cannot be sent")
+    why = "it has a lone surrogate, which cannot be sent"
+    request.hint(place, "unsent_reasoning", "reasoning", why)
     return False
 
 
@@ -129,4 +130,4 @@ def lose_title(request: Request, place: Place, title: str, name: str) -> None:
     """Note a hint where the title of a document is sent as another name."""
     if name != title:
         reason = f"it is blank, too long, or has characters of no name: sent as {name[:60]!r}"
-        request.lose(place, "hint", "title of a document", reason)
+        request.hint(place, "mended_name", "title of a document", reason)

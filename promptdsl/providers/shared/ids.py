@@ -95,5 +95,5 @@ def tool_name(
             request.legal_names.add(name)
     if sent != name:
         reason = f"it has other letters, or is too long or taken: sent as {sent}"
-        request.lose(subject, "hint", f"tool name {name!r}", reason)
+        request.hint(subject, "mended_name", f"tool name {name!r}", reason)
     return sent

@@ -12,7 +12,6 @@ from typing import TypeGuard
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
-from promptdsl.messages.loss import CACHE_MARK
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.checks import is_list
@@ -31,10 +30,12 @@ def marked(request: Request, place: Place, cache: Cache | None, part: Param | No
     if cache is None:
         return part
     if part is None or place.message.role == "assistant" or not request.facts.cache_marks:
-        request.lose(place, "hint", CACHE_MARK, "the target takes no cache mark at this place")
+        why = "the target takes no cache mark at this place"
+        request.hint(place, "cache_mark", "cache mark", why)
         return part
     if cache == "1h":
-        request.lose(place, "hint", "an hour to live", "a mark lives as long as the request says")
+        why = "a mark lives as long as the request says"
+        request.hint(place, "cache_mark", "an hour to live", why)
     if MARK not in part:
         part[MARK] = {"mode": "explicit"}
         request.mark(place, part, cache)

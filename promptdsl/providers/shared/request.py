@@ -9,7 +9,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.unicode import is_blank, whole
 from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.loss import CACHE_MARK, Loss, LossKind
+from promptdsl.messages.loss import Loss, LossKind, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 
@@ -38,14 +38,11 @@ class Place(NamedTuple):
         return Place(self.number, self.message, role, self.leads)
 
 
-NO_MESSAGES = "a request needs at least one: write a User turn"
-"""The reason of the hint about a request without messages."""
-
 OPENING = "."
 """The text of a user where one is needed and none was written; no model would follow it."""
 
 _WHY_FIRST = f"a user speaks first at every target: {OPENING!r} is sent before it"
-MODEL_FIRST = Loss("hint", "the model speaks first", _WHY_FIRST)
+MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 """The hint about a conversation that begins with the model."""
 
 Subject: TypeAlias = Place | ToolDefinition | OutputSchema
@@ -141,16 +138,30 @@ class Request:
         """
         self.losses.append(loss_about(subject, kind, what, why, at=self.at))
 
+    def hint(
+        self,
+        subject: Subject,
+        name: str,
+        what: str,
+        why: str,
+        *,
+        at: tuple[int, ...] | None = None,
+    ) -> None:
+        """Record a hint of a name of ``hint_names.py``: of the block ``at``, or as for a loss."""
+        block = self.at if at is None else at
+        self.losses.append(loss_about(subject, "hint", what, why, at=block, name=name))
+
     def mark(self, place: Place, param: Param, cache: str) -> None:
         """Note a cache mark after a param of a message."""
         self.marks.append(Mark(param, cache, -1 if place.leads else place.number, place, self.at))
 
     def lose_mark(self, mark: Mark, why: str) -> None:
         """Record a cache mark that is not sent."""
-        self.losses.append(loss_about(mark.subject, "hint", CACHE_MARK, why, at=mark.at))
+        self.hint(mark.subject, "cache_mark", "cache mark", why, at=mark.at)
 
-    def lose_end(self, what: str, why: str) -> None:
-        """Record a hint about the last block of the model that is not blank."""
+    def lose_trailing(self) -> None:
+        """Record the white space at the end of a last answer, which is not sent."""
+        why = "many models refuse it at the end of a last answer: left out"
         for number in range(len(self.messages) - 1, -1, -1):
             message = self.messages[number]
             blocks = message.content if message.role == "assistant" else ()
@@ -161,13 +172,8 @@ class Request:
             ]
             if sent:
                 place = Place(number, message, message.role)
-                self.losses.append(loss_about(place, "hint", what, why, at=(sent[-1],)))
+                self.hint(place, "white_space", "trailing white space", why, at=(sent[-1],))
                 return
-
-    def lose_trailing(self) -> None:
-        """Record the white space at the end of a last answer, which is not sent."""
-        why = "many models refuse it at the end of a last answer: left out"
-        self.lose_end("trailing white space", why)
 
     def final_losses(self) -> tuple[Loss, ...]:
         """Return the losses, each with the message of this request."""
@@ -188,7 +194,7 @@ class Request:
     def lose_surrogate(self, subject: Subject, what: str) -> None:
         """Record a lone surrogate in ``what``, for which U+FFFD is sent."""
         why = "it has no UTF-8 form: U+FFFD is sent"
-        self.lose(subject, "hint", f"a lone surrogate in {what}", why)
+        self.hint(subject, "lone_surrogate", f"a lone surrogate in {what}", why)
 
 
 @cache
@@ -203,13 +209,19 @@ def _result_fields(kind: type[Request]) -> tuple[str, ...]:
 
 
 def loss_about(
-    subject: Subject, kind: LossKind, what: str, why: str, *, at: tuple[int, ...]
+    subject: Subject,
+    kind: LossKind,
+    what: str,
+    why: str,
+    *,
+    at: tuple[int, ...],
+    name: str = "",
 ) -> Loss:
     """Return a loss of a tool, of the form of the answer, or of a message: of its block ``at``.
 
     The author's line of a message or a block is looked up where losses are read: most are not.
     """
     if isinstance(subject, Place):
-        return Loss(kind, what, why, message=subject.message, at=(subject.number, *at))
+        return Loss(kind, what, why, message=subject.message, at=(subject.number, *at), name=name)
     path = f"tools/{subject.name}" if isinstance(subject, ToolDefinition) else "output"
-    return Loss(kind, what, why, path, subject.source)
+    return Loss(kind, what, why, path, subject.source, name=name)

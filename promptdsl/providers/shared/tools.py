@@ -8,7 +8,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import is_closed
 from promptdsl.providers.shared.checks import entry
@@ -51,13 +51,13 @@ def write_tools(
             extra = dict(tool.extra)
             for key in tool.extra if tool.origin not in (None, origin) else ():
                 if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
-                    request.lose(tool, "hint", f"key {key!r}", f"{origin} has no such key")
+                    request.hint(tool, "tool_key", f"key {key!r}", f"{origin} has no such key")
                     del extra[key]
             fields: Param = param.get(inside, param)
             fields.update(json_copy(extra))
             if closes and fields.get("strict") is True and not is_closed(thawed(tool.input_schema)):
                 fields["strict"] = False
-                request.lose(tool, "hint", "strict", _OPEN)
+                request.hint(tool, "strict_schema", "strict", _OPEN)
         else:
             param = json_copy(dict(tool.raw))
         if tool.cache:
@@ -102,7 +102,7 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
         return choice, None
     else:
         return "tool", request.tool_names.get(choice, choice)
-    request.losses.append(Loss("hint", f"tool_choice {choice!r}", reason))
+    request.losses.append(hint("tool_choice", f"tool_choice {choice!r}", reason))
     return None, None
 
 
@@ -134,9 +134,8 @@ def nameless_schema(request: Request, output: OutputSchema) -> Param:
     for key in ("name", "description", "strict"):
         value = getattr(output, key)
         if value != getattr(default, key):
-            request.lose(
-                output, "hint", f"output {key} {value!r}", "the target has no place for it"
-            )
+            why = "the target has no place for it"
+            request.hint(output, "output_schema", f"output {key} {value!r}", why)
     return form_schema(request, output)
 
 
@@ -149,10 +148,10 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     name = mended(output.name, 64)
     if name != output.name:
         reason = f"it has other letters, or is too long: sent as {name}"
-        request.lose(output, "hint", f"output name {output.name!r}", reason)
+        request.hint(output, "mended_name", f"output name {output.name!r}", reason)
     strict = output.strict and is_closed(thawed(output.schema))
     if strict != output.strict:
-        request.lose(output, "hint", "strict", _OPEN)
+        request.hint(output, "strict_schema", "strict", _OPEN)
     form: Param = {"name": name, "schema": form_schema(request, output, output.description)}
     form |= {} if output.description is None else {"description": utf8(output.description)}
     return {**form, "strict": True} if strict else form

@@ -26,7 +26,6 @@ from promptdsl.providers.shared.clean import MISFIT
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import (
     MODEL_FIRST,
-    NO_MESSAGES,
     OPENING,
     Param,
     Place,
@@ -161,7 +160,7 @@ def message_params(request: Turns, place: Place, rules: BlockRules) -> list[Para
     message = place.message
     name, text = message.details.name, message.plain
     if name is not None and message.role != "tool":
-        request.lose(place, "hint", f"name {name!r}", "a message has no speaker's name")
+        request.hint(place, "speaker_name", "name of a speaker", "a message has no speaker's name")
     if text and not text.isspace():
         return [{**request.dialect.text, "text": text}]
     return block_params(request, place, message.content, rules)
@@ -246,13 +245,9 @@ def _finish(request: Turns) -> None:
     """Place the last instructions, and prepare a last turn of the model to be continued."""
     if request.pending:
         _settle_instructions(request, "")
-    if not request.entries:
-        request.losses.append(Loss("hint", "messages", NO_MESSAGES))
-    elif request.role == "assistant" and not request.calls:
+    if request.role == "assistant" and not request.calls:
         param = request.content[-1]
         text = str(param.get("text", ""))
-        if not request.facts.prefill:
-            request.lose_end("trailing assistant turn", "this model refuses to continue one")
         if text != text.rstrip() and request.dialect.bound.isdisjoint(param):
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
             _move_marks(request, 0, {id(param): trimmed})
@@ -329,7 +324,7 @@ def _fenced(
     reason = f"{reason}, so the text is sent in a user turn"
     if message.kind not in SPOKEN_KINDS:
         kind = "request-only" if message.kind == "request" else message.kind
-        request.lose(place, "hint", f"{kind} turn as an instruction", reason)
+        request.hint(place, "fenced_turn", f"{kind} turn as an instruction", reason)
         return params
     request.lose(place, "role", f"{message.role} message", reason)
     for param in params:

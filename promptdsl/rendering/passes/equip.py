@@ -6,7 +6,7 @@ from typing import cast
 import attrs
 
 from promptdsl.foundation.errors import PlacementError
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.rendering.text.page import longer, marked
@@ -125,4 +125,4 @@ def lost_marks(root: RootNode) -> Iterator[Loss]:
     for node in root.equipment:
         if isinstance(node, CacheBreakpointNode):
             reason = "there is no part before it that takes one"
-            yield Loss("hint", "a cache breakpoint", reason, source=node.source)
+            yield hint("cache_mark", "a cache breakpoint", reason, source=node.source)

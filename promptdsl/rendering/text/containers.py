@@ -11,6 +11,7 @@ from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard, guard_between, holds
+from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
@@ -118,9 +119,9 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         # Where its block was opened and left empty, a hint tells so already.
         is_told = node.mask & HINTED == HINTED
         if isinstance(node, SectionNode) and node.title is not None and not is_told:
-            state.note(node, "hint", f"section {node.options.id!r}", ONLY_TITLED)
+            state.note(node, hint("title_only", f"section {node.options.id!r}", ONLY_TITLED))
         elif isinstance(node, FenceNode) and node.raw_values:
-            state.note(node, "hint", "a request-only turn", ONLY_TITLED)
+            state.note(node, hint("title_only", "a request-only turn", ONLY_TITLED))
     elif frame is not None:
         page.close(frame.close, outside)
         if isinstance(node, LISTS) and part.listing is not None:

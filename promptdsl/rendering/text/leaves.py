@@ -13,6 +13,7 @@ from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import TABLE_TAGS, cell_places, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import TextBlock
+from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import TextFrame
 from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
@@ -291,9 +292,11 @@ def _write_block(state: TextState, node: ToolUseNode | ReasoningNode, _around: O
 def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: OpenPart) -> None:
     """Put a mark after all that is written, before containers that are still empty."""
     if not state.page.written:
-        state.note(node, "hint", "a cache breakpoint", "there is nothing before it in its turn")
+        why = "there is nothing before it in its turn"
+        state.note(node, hint("cache_mark", "a cache breakpoint", why))
     elif not state.page.cache(node.ttl or "default"):
-        state.note(node, "hint", "a cache breakpoint", "the block before it takes no cache mark")
+        why = "the block before it takes no cache mark"
+        state.note(node, hint("cache_mark", "a cache breakpoint", why))
 
 
 WriteLeaf = Callable[[TextState, Any, OpenPart], None]  # Any: the class it is listed for

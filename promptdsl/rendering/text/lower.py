@@ -13,7 +13,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, DocumentBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block
-from promptdsl.messages.loss import Loss, LossKind
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.roles import Role
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
@@ -219,11 +219,11 @@ class Lowering:
             last = marked(blocks[-1], mark)
             if not isinstance(last, MARKABLE):
                 reason = f"a {last.type} block takes no cache mark"
-                report(Loss("hint", "a cache mark", reason, source=turn.source))
+                report(hint("cache_mark", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], last)
         if self.mapped.get(turn.kind, turn.role) != turn.role:
             why = "no instruction can hold an attachment, so it is sent in a user turn"
-            report(Loss("hint", f"{label} turn as an instruction", why, source=turn.source))
+            report(hint("fenced_turn", f"{label} turn as an instruction", why, source=turn.source))
         details = _details_of(options)
         if self.rules(turn).guards:
             blocks = tuple(map(self._guarded_document, blocks))
@@ -287,8 +287,9 @@ class Lowering:
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
 
-        def note(index: int, kind: LossKind, what: str, why: str) -> None:
-            self.losses.append(Loss(kind, what, why, f"history[{index}]", node.source))
+        def note(index: int, loss: Loss) -> None:
+            lost = attrs.evolve(loss, path=f"history[{index}]", source=node.source)
+            self.losses.append(lost)
 
         format_block = self.setting.format_block
         source = None if format_block is None else node.source

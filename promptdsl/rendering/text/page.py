@@ -11,7 +11,7 @@ from promptdsl.config.transformation import FormatBlock
 from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import CACHES, Cache
-from promptdsl.messages.loss import Loss, LossKind
+from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import Form, TextFrame
 from promptdsl.rendering.text.strings import Fences, StringRules, TextRun
@@ -233,10 +233,10 @@ class TextState:
         if around.in_item and page.tail == PROSE and not page.openings:
             page.gap = f"\n{around.margin.prefix}"
 
-    def note(self, node: Node, kind: LossKind, what: str, why: str) -> None:
+    def note(self, node: Node, loss: Loss) -> None:
         """Report a loss of a node, with the path of the sections it is in."""
         around = [part.node for part in self.open if isinstance(part.node, SectionNode)]
         if isinstance(node, SectionNode) and not any(part is node for part in around):
             around.append(node)
         path = "/".join([str(part.options.id) for part in around])
-        self.report(Loss(kind, what, why, path, node.source))
+        self.report(attrs.evolve(loss, path=path, source=node.source))

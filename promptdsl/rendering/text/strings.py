@@ -17,11 +17,11 @@ from promptdsl.foundation.escaping import body, field, inline, inline_line, titl
 from promptdsl.foundation.guards import guard, guard_end, minimal_body
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.unicode import controls, invisible, whole
-from promptdsl.messages.loss import LossKind
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.tree.node import Child
 from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode, VolatileNode
 
-NoteLoss = Callable[[LossKind, str, str], None]
+NoteLoss = Callable[[Loss], None]
 """Called for a loss: its kind, the thing that is lost, and the reason."""
 
 Encoding = Literal["inline", "body", "plain"]
@@ -252,12 +252,8 @@ def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
     return changed
 
 
-LONE_SURROGATE: tuple[LossKind, str, str] = (
-    "content",
-    "a lone surrogate",
-    "it is no character, U+FFFD is sent",
-)
-"""The loss of a lone surrogate in a text: its kind, the thing that is lost, and the reason."""
+LONE_SURROGATE = Loss("content", "a lone surrogate", "it is no character, U+FFFD is sent")
+"""The loss of a lone surrogate in a text."""
 
 
 def written(text: str, note: NoteLoss) -> str:
@@ -266,7 +262,7 @@ def written(text: str, note: NoteLoss) -> str:
         return text
     text, changed = whole(text)
     if changed:
-        note(*LONE_SURROGATE)
+        note(LONE_SURROGATE)
     return text
 
 
@@ -277,7 +273,9 @@ def notice(values: Iterable[str], note: NoteLoss) -> None:
             continue
         characters = controls(text)
         if characters:
-            note("hint", f"control characters {', '.join(characters)}", "sent as references")
+            what = f"control characters {', '.join(characters)}"
+            note(hint("invisible_characters", what, "sent as references"))
         hidden = invisible(text)
         if hidden:
-            note("hint", f"invisible characters {', '.join(hidden)}", "sent as they are")
+            what = f"invisible characters {', '.join(hidden)}"
+            note(hint("invisible_characters", what, "sent as they are"))
