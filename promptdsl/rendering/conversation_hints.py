@@ -10,15 +10,18 @@ from promptdsl.messages import TextBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.roles import CONVERSATION
-from promptdsl.tree.group_nodes import ConversationNode
-from promptdsl.tree.node import Node, walk
+from promptdsl.tree.group_nodes import ConversationNode, FragmentNode
+from promptdsl.tree.masks import RECORDED
+from promptdsl.tree.node import Child, Node, walk
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
     RecordedNode,
-    RequestOnlyNode,
     RootNode,
     TurnNode,
 )
+
+SPEAKERS = ("user", "assistant", "tool")
+"""The roles of the conversation."""
 
 
 def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode) -> Iterator[Loss]:
@@ -46,31 +49,37 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
 
 
 def _is_spoken(message: Message) -> bool:
-    return message.role in ("user", "assistant", "tool") and message.kind in CONVERSATION
+    return message.role in SPEAKERS and message.kind in CONVERSATION
+
+
+def _turns(tree: RootNode) -> Iterator[Node]:
+    """Yield the recordings and the turns of the conversation, in document order."""
+    waiting: list[Child] = [*reversed(tree.content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ConversationNode | RecordedNode):
+            yield part
+        elif isinstance(part, FragmentNode):
+            waiting += reversed(part.content)
+        elif isinstance(part, TurnNode) and part.role in SPEAKERS:
+            yield part
 
 
 def _empty_question(tree: RootNode) -> Node | None:
     """Return the last turn of the conversation, if it is a ``User`` without a text."""
-    nodes = (node for node, _ in walk(tree) if isinstance(node, TurnNode | RecordedNode))
-    turns = [node for node in nodes if not _is_beside(node)]
-    last = turns[-1] if turns else None
+    last = next(reversed([*_turns(tree)]), None)
     is_question = isinstance(last, TurnNode) and last.role == "user" and not any(last.content)
     return last if is_question else None
 
 
 def recording_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) -> Iterator[Loss]:
     """Yield the hints about recordings: a message in them that is empty, or comes twice."""
-    for node, _ in walk(stages["written"]):
-        if isinstance(node, RecordedNode):
-            yield from _repeated(node)
-    inside: set[int] = set()
-    turns: list[Node] = []
-    for node, _ in walk(stages["read"]):
-        if isinstance(node, ConversationNode):
-            inside.update(map(id, node.content))
-            turns.append(node)
-        elif isinstance(node, TurnNode) and id(node) not in inside and not _is_beside(node):
-            turns.append(node)
+    if not stages["fill"].mask & RECORDED:
+        return
+    for part in _turns(stages["fill"]):
+        if isinstance(part, RecordedNode):
+            yield from _repeated(part)
+    turns = [*_turns(stages["read"])]
     for turn, following in zip_longest(turns, turns[1:]):
         if isinstance(turn, ConversationNode):
             yield from _in_conversation(turn, following)
@@ -122,12 +131,6 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
     if following.role == "user" and last.text and _said(following) == last.text:
         why = "the recording before it ends with the same text; write it in one of the two"
         yield hint("repeated_message", "a question that comes twice", why, source=following.source)
-
-
-def _is_beside(turn: Node) -> bool:
-    """Return whether a turn is no part of the conversation."""
-    is_aside = isinstance(turn, TurnNode) and turn.role in ("system", "event", "developer")
-    return is_aside or isinstance(turn, RequestOnlyNode)
 
 
 def _said(turn: Node) -> str:
