@@ -22,6 +22,7 @@ from sybil.evaluators.python import PythonEvaluator
 from sybil.integration.pytest import SybilItem
 from sybil.parsers.markdown import CodeBlockParser
 
+from tests.good_prompts import careful_hints, noted_results
 from tests.searching import register_profiles
 
 register_profiles()
@@ -43,10 +44,16 @@ SDKS = {
 
 
 def run(example: Example) -> None:
-    """Run an example by itself, or skip it where a package is missing."""
+    """Run an example by itself, or skip it where a package is missing.
+
+    It has no hint at a mistake, if it does not show ``losses``.
+    """
     for package in sorted(needed(example)):
         pytest.importorskip(package)
-    names_after(example, {})
+    with noted_results() as results:
+        names_after(example, {})
+    if "losses" not in example.parsed:
+        assert [] == careful_hints(results)
 
 
 def names_after(example: Example, ran: dict[int, dict[str, Any]]) -> dict[str, Any]:

@@ -149,6 +149,7 @@ from promptdsl.providers.shared.request import OPENING, Request
 from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally
+from promptdsl.rendering import render as render_module
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
@@ -457,6 +458,7 @@ __all__ = [
     "recorded_before",
     "recordings_module",
     "registered",
+    "render_module",
     "render_open_template",
     "render_template",
     "rendered_template",

@@ -188,7 +188,8 @@ def test_reasoning_that_nothing_follows() -> None:
     """Reasoning that is lost at the end of its message is at its own place, too."""
     thought = ReasoningBlock("hm", origin="openai_responses", extra={"id": "rs_1"})
     history = History([Message("user", "q"), Message("assistant", [TextBlock("x"), thought])])
-    (loss,) = render(timeline_of(history), provider="openai_responses").losses
+    tree = timeline_of(history, User("go on"))
+    (loss,) = render(tree, provider="openai_responses").losses
     assert ("reasoning", (1, 1), "history[1]") == (loss.what, loss.at, loss.path)
 
 
@@ -227,6 +228,7 @@ def recorded() -> Timeline:
         History([same, answer])
         User("b")
         History([answer, same, answer])
+        User("c")
     return tree
 
 

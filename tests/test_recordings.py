@@ -189,14 +189,14 @@ def outcome(history: History, scene: Scene) -> object:
 
 def growths(one: Message, two: Message) -> Iterator[tuple[Message, ...]]:
     """Yield the turns of a conversation as it grows, is cut, edited, and grows again."""
-    question, answer = Message("user", "And why?"), Message("assistant", "So it is.")
+    question, answer = Message("user", "And why?"), ("assistant", "So it is.")
     yield ()
     yield (one,)
     yield (one, two)
     yield (one, two, question)
     yield (one, two)
     yield (two,)
-    yield (one, two, answer, answer)
+    yield (one, two, Message(*answer), Message(*answer))
 
 
 def anew(messages: tuple[Message, ...], scenes: list[Scene]) -> list[object]:

@@ -842,7 +842,8 @@ def test_one_folder_is_one_media_root(tmp_path: Path) -> None:
 
 def test_what_is_lost_on_a_target_can_be_asked_for() -> None:
     """A prompt rendered for no target says for each target what is lost there."""
-    rendered = render(Timeline(User("q"), Assistant("a", Image.from_url("https://e.org/a.png"))))
+    picture = Image.from_url("https://e.org/a.png")
+    rendered = render(Timeline(User("q"), Assistant("a", picture), User("r")))
     assert ((), ["content"], ["content"]) == (
         rendered.losses,
         [loss.kind for loss in rendered.for_target("openai").losses],

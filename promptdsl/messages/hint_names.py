@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 
 HINTS: Mapping[str, str] = {
-    # About the request.
+    # About the request and its conversation.
     "empty_conversation": "There is no user, assistant or tool turn.",
     "ended_conversation": "The last turn is the model's, which this model does not continue.",
+    "empty_message": "A recorded message has no content.",
+    "repeated_message": "A message comes twice: in a recording, or at its end and behind it.",
+    "repeated_system": "The system text of a recording is also written in the prompt.",
     "inserted_text": "The target needs a text where none was written: '.' is sent.",
     "unknown_model": "A model has almost the name of a known one: careful defaults hold for it.",
     "useless_reserve": "A reserve was given without the budget that it is a part of.",

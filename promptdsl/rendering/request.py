@@ -50,7 +50,7 @@ class RenderRequest:
     strict: bool
     hints: bool
     is_part: bool
-    """Whether a part was given, which is not a whole prompt."""
+    """Whether a part was given, or a prompt that was read: an author wrote no whole one."""
     audience: str
     cache: str | None
     tool_choice: str | None
@@ -161,7 +161,7 @@ def checked_request(
         media_roots=roots,
         strict=strict,
         hints=hints,
-        is_part=not isinstance(tree, RootNode | Prompt),
+        is_part=not isinstance(tree, RootNode),
         audience=audience,
         cache=cache,
         tool_choice=_checked_name("tool_choice", tool_choice),

@@ -95,13 +95,18 @@ class Rendered:
 
         One hint stands for all places of one line with the same cause: ``count`` tells how many.
         """
+        from promptdsl.rendering.conversation_hints import end_hints, recording_hints
         from promptdsl.rendering.hints import author_hints
         from promptdsl.rendering.losses import told
 
-        losses = self.located(self._losses)
         if not self._hints:
-            return tuple(loss for loss in losses if loss.kind != "hint")
-        hints = author_hints(dict(self._stages))
+            return self.located(loss for loss in self._losses if loss.kind != "hint")
+        stages = dict(self._stages)
+        hints = [*author_hints(stages), *recording_hints(stages, self.messages)]
+        ends: Iterable[Loss] = ()
+        if self.facts.provider is not None and not self._is_part:
+            ends = end_hints(self.messages, self.facts, stages["written"])
+        losses = self.located((*ends, *self._losses))
         return told((*hints, *losses), silent=self.config.silent_hints)
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:

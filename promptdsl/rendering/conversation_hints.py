@@ -1,0 +1,154 @@
+"""Hints about a conversation: it is empty or ended, a message comes twice, or one is empty."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, zip_longest
+from typing import Any
+
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.frozen import is_list
+from promptdsl.messages import TextBlock
+from promptdsl.messages.loss import Loss, hint
+from promptdsl.messages.message import Message, open_calls
+from promptdsl.messages.roles import CONVERSATION
+from promptdsl.tree.group_nodes import ConversationNode, FragmentNode
+from promptdsl.tree.masks import RECORDED
+from promptdsl.tree.node import Child, Node, walk
+from promptdsl.tree.turn_nodes import (
+    ConsolidatedNode,
+    RecordedNode,
+    RootNode,
+    TurnNode,
+)
+
+SPEAKERS = ("user", "assistant", "tool")
+"""The roles of the conversation."""
+
+
+def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode) -> Iterator[Loss]:
+    """Yield the hint about a request without a conversation turn, or whose last one is the model's.
+
+    An event may take the place of a question, if no empty ``User`` was written: the model is to
+    react to it. So may a developer or request-only turn after an answer of the model.
+    """
+    spoken = [n for n, message in enumerate(messages) if _is_spoken(message)]
+    others = messages[spoken[-1] + 1 :] if spoken else messages
+    answered = bool(spoken) and messages[spoken[-1]].role == "assistant"
+    if (spoken and not answered) or open_calls(messages):
+        return
+    name, what = "empty_conversation", "no conversation turn"
+    if answered:
+        name, what = "ended_conversation", "the model has the last turn"
+    if (lost := _empty_question(written)) is not None:
+        why = "the argument of this User is None or empty, so it is not sent"
+        yield hint(name, what, why, source=lost.source)
+    elif answered and not facts.prefill and not others:
+        why = "this model does not continue an answer; write User(...) behind it"
+        yield hint(name, what, why, at=(spoken[-1],))
+    elif not spoken and not any(message.kind == "event" for message in others):
+        yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
+
+
+def _is_spoken(message: Message) -> bool:
+    return message.role in SPEAKERS and message.kind in CONVERSATION
+
+
+def _turns(tree: RootNode) -> Iterator[Node]:
+    """Yield the recordings and the turns of the conversation, in document order."""
+    waiting: list[Child] = [*reversed(tree.content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ConversationNode | RecordedNode):
+            yield part
+        elif isinstance(part, FragmentNode):
+            waiting += reversed(part.content)
+        elif isinstance(part, TurnNode) and part.role in SPEAKERS:
+            yield part
+
+
+def _empty_question(tree: RootNode) -> Node | None:
+    """Return the last turn of the conversation, if it is a ``User`` without a text."""
+    last = next(reversed([*_turns(tree)]), None)
+    is_question = isinstance(last, TurnNode) and last.role == "user" and not any(last.content)
+    return last if is_question else None
+
+
+def recording_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) -> Iterator[Loss]:
+    """Yield the hints about recordings: a message in them that is empty, or comes twice."""
+    if not stages["fill"].mask & RECORDED:
+        return
+    for part in _turns(stages["fill"]):
+        if isinstance(part, RecordedNode):
+            yield from _repeated(part)
+    turns = [*_turns(stages["read"])]
+    for turn, following in zip_longest(turns, turns[1:]):
+        if isinstance(turn, ConversationNode):
+            yield from _in_conversation(turn, following)
+    system = next(iter(stages["consolidate"].content), None)
+    if isinstance(system, ConsolidatedNode):
+        yield from _repeated_system(system, messages[0].text if messages else "")
+
+
+def _repeated(node: RecordedNode) -> Iterator[Loss]:
+    """Yield a hint for an object that comes twice in a row, or after the same one as before.
+
+    An object alone may come again: a list of examples may share an answer.
+    """
+    items: object = node.items
+    objects = [*map(id, items)] if is_list(items) else []
+    seen: set[tuple[int, int]] = set()
+    for index, pair in enumerate(pairwise(objects), 1):
+        if pair in seen or pair[0] == pair[1]:
+            yield _twice(node, index, "it is the same object: was the list extended by itself?")
+        seen.add(pair)
+
+
+def _twice(node: Node, index: int, why: str) -> Loss:
+    what = "a message that comes twice"
+    return hint("repeated_message", what, why, f"history[{index}]", source=node.source)
+
+
+def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator[Loss]:
+    """Yield the hints about the messages of a recording, and about the turn behind it."""
+    ids: set[str] = set()
+    last: Message | None = None
+    for run in node.content:
+        if not isinstance(run, RecordedNode):
+            last = None
+            continue
+        for index, message in enumerate(run.items, run.start):
+            if not any(not isinstance(it, TextBlock) or it.text for it in message.content):
+                what, why = (
+                    f"an empty {message.role} message",
+                    "it has no content, so it is not sent",
+                )
+                yield hint("empty_message", what, why, f"history[{index}]", source=node.source)
+            if message.id is not None and message.id in ids:
+                yield _twice(node, index, f"the id {message.id!r} stands in it twice")
+            ids.add(message.id or "")
+            last = message
+    if last is None or last.role != "user" or not isinstance(following, TurnNode):
+        return
+    if following.role == "user" and last.text and _said(following) == last.text:
+        why = "the recording before it ends with the same text; write it in one of the two"
+        yield hint("repeated_message", "a question that comes twice", why, source=following.source)
+
+
+def _said(turn: Node) -> str:
+    """Return the texts of a turn, without what is written around them."""
+    nodes: list[Any] = [
+        node for node, _ in walk(turn)
+    ]  # Any: of any class, of which some have texts
+    texts = (text for node in nodes for text in (*node.content, getattr(node, "text", "")))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _repeated_system(system: ConsolidatedNode, text: str) -> Iterator[Loss]:
+    """Yield the hint about recorded system text that is the written one, or a part of it."""
+    recorded = [it for it in system.content if isinstance(it, TurnNode) and it.kind == "recorded"]
+    said = "\n\n".join(map(_said, recorded)).strip()
+    rest = text.replace(said, "", 1).strip() if said and said in text else ""
+    if rest and (said in rest or rest in said):
+        why = "a History has it and the prompt writes it; leave the system message out of the list"
+        yield hint(
+            "repeated_system", "system text that comes twice", why, source=recorded[0].source
+        )
