@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
+import attrs
+
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
 from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.integrations.values import SIGNATURE, entries_of, signature_of
@@ -39,29 +41,27 @@ class Crossing:
         """Return an error that names the current message."""
         return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
 
-    def hint(
-        self, name: str, what: str, reason: str | None = None, *, block: Block | None = None
-    ) -> None:
-        """Record a hint, as :meth:`lose` does."""
+    def hint(self, name: str, what: str, reason: str = "", *, block: Block | None = None) -> None:
+        """Record a hint with its name, as :meth:`lose` does."""
         self.lose("hint", what, reason, block=block, name=name)
 
     def lose(
         self,
         kind: LossKind,
         what: str,
-        reason: str | None = None,
+        reason: str = "",
         *,
         block: Block | None = None,
         name: str = "",
     ) -> None:
         """Record a loss of the current message, of a ``block`` in it if one is given."""
-        reason = reason or f"{self.library} has no form for it"
+        loss = Loss(kind, what, reason or f"{self.library} has no form for it", name=name)
         if self.rendered is None or self.message is None or self.index is None:
             path = "" if self.index is None else f"messages[{self.index}]"
-            self.losses.append(Loss(kind, what, reason, path, message=self.message, name=name))
+            self.losses.append(attrs.evolve(loss, path=path, message=self.message))
         else:
             at = (self.index, *self._place_of(self.message, block))
-            self.losses.append(Loss(kind, what, reason, message=self.message, at=at, name=name))
+            self.losses.append(attrs.evolve(loss, message=self.message, at=at))
 
     def _place_of(self, message: Message, block: Block | None) -> tuple[int, ...]:
         """Return the index of a block in a message, after that of its result, if any."""

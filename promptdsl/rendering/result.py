@@ -97,27 +97,27 @@ class Rendered:
         """
         from promptdsl.rendering.conversation_hints import end_hints, recording_hints
         from promptdsl.rendering.hints import author_hints
-        from promptdsl.rendering.losses import told
 
         if not self._hints:
-            return self.located(loss for loss in self._losses if loss.kind != "hint")
+            return self.located(self._losses)
         stages = dict(self._stages)
         hints = [*author_hints(stages), *recording_hints(stages, self.messages)]
         ends: Iterable[Loss] = ()
         if self.facts.provider is not None and not self._is_part:
             ends = end_hints(self.messages, self.facts, stages["written"])
-        losses = self.located((*ends, *self._losses))
-        return told((*hints, *losses), silent=self.config.silent_hints)
+        return self.located((*hints, *ends, *self._losses))
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
-        """Return losses with the address and the author's line of the place ``at`` of each.
+        """Return losses as ``losses`` lists them, with the address and the line of each.
 
         For losses on the way to another library: with ``at=(0, 1)``, a loss is about the second
         block of the first message.
         """
-        from promptdsl.rendering.losses import located_losses
+        from promptdsl.rendering.losses import located_losses, told
 
-        return located_losses(tuple(losses), self._stages[-1][1], self.messages, self.config)
+        given = tuple(loss for loss in losses if self._hints or loss.kind != "hint")
+        located = located_losses(given, self._stages[-1][1], self.messages, self.config)
+        return told(located, silent=self.config.silent_hints)
 
     @cached_property
     @door

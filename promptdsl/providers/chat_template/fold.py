@@ -7,11 +7,11 @@ from typing import NamedTuple
 from promptdsl.foundation.escaping import attribute
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import write_json
-from promptdsl.messages.loss import hint
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.chat_template.run import call_entry
-from promptdsl.providers.shared.request import OPENING, Param, Place, loss_about
+from promptdsl.providers.shared.request import OPENING, Param, Place, about
 
 NO_FORM = "the template has no form for it here, so it is sent as text"
 
@@ -82,8 +82,8 @@ def _with_answered_calls(
     for index, param in enumerate(reply):
         if param["type"] == "call" and param["id"] not in answered:
             reason = f"it has no result, and {NO_FORM}"
-            what = f"the call of {param['name']!r}"
-            request.losses.append(loss_about(param["place"], "role", what, reason, at=param["at"]))
+            lost = Loss("role", f"the call of {param['name']!r}", reason)
+            request.losses.append(about(param["place"], lost, at=param["at"]))
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
             content[index] = fenced("tool_use", param["name"], text)

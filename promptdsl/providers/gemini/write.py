@@ -8,7 +8,7 @@ from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, source_param
 from promptdsl.providers.gemini.read_parts import (
@@ -31,7 +31,7 @@ from promptdsl.providers.shared.blocks import (
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Carrier, Param, Place, loss_about
+from promptdsl.providers.shared.request import Carrier, Param, Place, about
 from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
 
 if TYPE_CHECKING:
@@ -220,9 +220,8 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
     # Until the whole step is written, its loss takes the place of a missing signature.
     if request.facts.signatures and SIGNATURE not in param:
         reason = "this model needs one on the first call of a step: a substitute is sent"
-        what = "a call without a signature"
-        lost = loss_about(place, "hint", what, reason, at=request.at, name="unsigned_call")
-        param[SIGNATURE] = lost
+        lost = hint("unsigned_call", "a call without a signature", reason)
+        param[SIGNATURE] = about(place, lost, at=request.at)
     return param
 
 

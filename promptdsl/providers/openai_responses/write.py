@@ -137,8 +137,8 @@ def _write_message(request: Items, place: Place) -> None:
     _send_parts(request, draft)
     # The service refuses reasoning without the item it produced.
     for _, block in draft.thoughts:
-        reason = "nothing that it produced follows"
-        request.hint(place, "unsent_reasoning", "reasoning", reason, at=block)
+        why = "nothing that it produced follows"
+        request.hint(place, "unsent_reasoning", "reasoning", why, at=block)
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:

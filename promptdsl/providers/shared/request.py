@@ -47,6 +47,7 @@ MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 
 Subject: TypeAlias = Place | ToolDefinition | OutputSchema
 """The subject of a loss."""
+At: TypeAlias = tuple[int, ...] | None
 
 
 # Called for every request: calling list[Loss] takes four times as long as calling list.
@@ -136,20 +137,12 @@ class Request:
 
         Within a message it is a loss of the block that is written, if one is.
         """
-        self.losses.append(loss_about(subject, kind, what, why, at=self.at))
+        self.losses.append(about(subject, Loss(kind, what, why), at=self.at))
 
-    def hint(
-        self,
-        subject: Subject,
-        name: str,
-        what: str,
-        why: str,
-        *,
-        at: tuple[int, ...] | None = None,
-    ) -> None:
-        """Record a hint of a name of ``hint_names.py``: of the block ``at``, or as for a loss."""
+    def hint(self, subject: Subject, name: str, what: str, why: str, *, at: At = None) -> None:
+        """Record a hint with a name of ``HINTS``, about the block ``at`` or the written one."""
         block = self.at if at is None else at
-        self.losses.append(loss_about(subject, "hint", what, why, at=block, name=name))
+        self.losses.append(about(subject, hint(name, what, why), at=block))
 
     def mark(self, place: Place, param: Param, cache: str) -> None:
         """Note a cache mark after a param of a message."""
@@ -208,20 +201,12 @@ def _result_fields(kind: type[Request]) -> tuple[str, ...]:
     )
 
 
-def loss_about(
-    subject: Subject,
-    kind: LossKind,
-    what: str,
-    why: str,
-    *,
-    at: tuple[int, ...],
-    name: str = "",
-) -> Loss:
-    """Return a loss of a tool, of the form of the answer, or of a message: of its block ``at``.
+def about(subject: Subject, loss: Loss, *, at: tuple[int, ...]) -> Loss:
+    """Return a loss as one of a tool, the form of the answer, or a message: of its block ``at``.
 
     The author's line of a message or a block is looked up where losses are read: most are not.
     """
     if isinstance(subject, Place):
-        return Loss(kind, what, why, message=subject.message, at=(subject.number, *at), name=name)
+        return attrs.evolve(loss, message=subject.message, at=(subject.number, *at))
     path = f"tools/{subject.name}" if isinstance(subject, ToolDefinition) else "output"
-    return Loss(kind, what, why, path, subject.source, name=name)
+    return attrs.evolve(loss, path=path, source=subject.source)
