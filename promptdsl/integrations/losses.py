@@ -11,7 +11,7 @@ from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered,
 from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.integrations.values import SIGNATURE, entries_of, signature_of
 
-LossKind: TypeAlias = Literal["content", "role", "hint"]
+LossKind: TypeAlias = Literal["content", "role"]
 CacheMark: TypeAlias = Literal["default", "5m", "1h"]
 _CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h": "1h"}
 
@@ -42,20 +42,15 @@ class Crossing:
         return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
 
     def hint(self, name: str, what: str, reason: str = "", *, block: Block | None = None) -> None:
-        """Record a hint with its name, as :meth:`lose` does."""
-        self.lose("hint", what, reason, block=block, name=name)
+        """Record a hint about the current message, about a ``block`` in it if one is given."""
+        self._record(Loss("hint", what, reason, name=name), block)
 
-    def lose(
-        self,
-        kind: LossKind,
-        what: str,
-        reason: str = "",
-        *,
-        block: Block | None = None,
-        name: str = "",
-    ) -> None:
+    def lose(self, kind: LossKind, what: str, reason: str = "", block: Block | None = None) -> None:
         """Record a loss of the current message, of a ``block`` in it if one is given."""
-        loss = Loss(kind, what, reason or f"{self.library} has no form for it", name=name)
+        self._record(Loss(kind, what, reason), block)
+
+    def _record(self, loss: Loss, block: Block | None) -> None:
+        loss = loss if loss.why else attrs.evolve(loss, why=f"{self.library} has no form for it")
         if self.rendered is None or self.message is None or self.index is None:
             path = "" if self.index is None else f"messages[{self.index}]"
             self.losses.append(attrs.evolve(loss, path=path, message=self.message))

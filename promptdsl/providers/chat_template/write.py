@@ -18,7 +18,7 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
-from promptdsl.providers.shared.blocks import lose_blank, lose_keys
+from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys
 from promptdsl.providers.shared.clean import arguments_of, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
@@ -131,14 +131,9 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
 
 
 def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
-    what, reason = f"{block.type} block", ""
-    if isinstance(block, b.UnknownBlock):
-        what, reason = f"{block.data.get('type', 'unknown')} block", why_unknown(block, ORIGIN)
+    reason = why_unknown(block, ORIGIN) if isinstance(block, b.UnknownBlock) else ""
     reason = reason or f"the template has no form for it in a {place.role} turn"
-    if block.type == "reasoning":
-        request.hint(place, "unsent_reasoning", what, reason)
-    else:
-        request.lose(place, "content", what, reason)
+    lose_block(request, place, block, reason)
 
 
 def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
@@ -158,7 +153,6 @@ def _shown(request: Templated, place: Place) -> frozenset[str]:
 
 
 def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param | None:
-    _lose_mark(request, place, block)
     written = media_part(block, _shown(request, place))
     if written is None:
         _lose_block(request, place, block)
@@ -166,8 +160,9 @@ def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param
     part, address = written
     if request.tokens.search(address):
         reason = "its address has a token of the template"
-        request.lose(place, "content", f"{block.type} block", reason)
+        lose_block(request, place, block, reason)
         return None
+    _lose_mark(request, place, block)
     lose_keys(request, place, block, known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
@@ -201,11 +196,7 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
             _lose_hints(request, place, inner)
             texts += [] if lose_blank(request, place, inner) else [utf8(inner.text)]
         else:
-            reason = "a template's result is text alone"
-            if isinstance(inner, b.UnknownBlock):
-                reason = why_unknown(inner, ORIGIN) or reason
-            request.lose(place, "content", f"{inner.type} block", reason)
-            _lose_mark(request, place, inner)
+            _lose_block(request, place.inside("result"), inner)
     request.block, request.result = outer, None
     text = "\n\n".join(texts)
     if block.is_error:

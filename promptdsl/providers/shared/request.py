@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.unicode import is_blank, whole
 from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.loss import Loss, LossKind, hint
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 
@@ -48,6 +48,7 @@ MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 Subject: TypeAlias = Place | ToolDefinition | OutputSchema
 """The subject of a loss."""
 At: TypeAlias = tuple[int, ...] | None
+Kind: TypeAlias = Literal["content", "role"]
 
 
 # Called for every request: calling list[Loss] takes four times as long as calling list.
@@ -132,7 +133,7 @@ class Request:
         """The block that is written: its index in the message, after that of its result, if any."""
         return tuple(index for index in (self.result, self.block) if index is not None)
 
-    def lose(self, subject: Subject, kind: LossKind, what: str, why: str) -> None:
+    def lose(self, subject: Subject, kind: Kind, what: str, why: str) -> None:
         """Record a loss of a message, a tool or the form of the answer.
 
         Within a message it is a loss of the block that is written, if one is.
