@@ -176,6 +176,7 @@ def test_library_defaults() -> None:
         merge_consecutive=True,
         tool_pairing="error",
         guard_conversation=False,
+        silent_hints=(),
     )
     assert expected == resolve([])
 
@@ -274,6 +275,7 @@ def test_the_passes_read_flat_values() -> None:
         merge_consecutive=False,
         tool_pairing="fill",
         guard_conversation=True,
+        silent_hints=("empty_block",),
     )
     assert expected == resolve([("render", options)])
 

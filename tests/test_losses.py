@@ -212,7 +212,7 @@ def voices() -> Timeline:
 def test_a_message() -> None:
     """A role, a name and the last white space are of the turn, or the text, that has them."""
     assert [
-        (3, "name 'Bob'", "user[0]"),
+        (3, "name of a speaker", "user[0]"),
         (7, "a lone surrogate", "user[2]"),
         (8, "developer message", "developer[0]"),
         (12, "trailing white space", "assistant[0]"),

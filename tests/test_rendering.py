@@ -602,7 +602,7 @@ def test_losses_of_a_prompt() -> None:
     assert [
         f"{place}: content: output schema (output): name a model that takes one",
         f"{place}: hint: key 'own' (tools/f): anthropic has no such key",
-        f"{place}: hint: name 'Ada' (history[0]): a message has no speaker's name",
+        f"{place}: hint: name of a speaker (history[0]): a message has no speaker's name",
     ] == [str(loss) for loss in losses]
 
 

@@ -909,13 +909,8 @@ def test_nothing_before_it(tree: Node, sent: int) -> None:
 def test_the_place_of_a_loss() -> None:
     """The loss knows its turn and its line."""
     node = CacheBreakpoint()
-    expected = Loss(
-        "hint",
-        "a cache breakpoint",
-        "there is nothing before it in its turn",
-        "user[1]",
-        node.source,
-    )
+    what, why = "a cache breakpoint", "there is nothing before it in its turn"
+    expected = Loss("hint", what, why, "user[1]", node.source, name="cache_mark")
     assert (expected,) == render(Timeline(User("a"), Assistant("b"), User(node, "c"))).losses
 
 

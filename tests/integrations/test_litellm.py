@@ -47,7 +47,7 @@ def test_a_conversation() -> None:
         {"role": "user", "content": "Hi."},
         {"role": "system", "content": "Go."},
     ]
-    assert named_losses(bridged.losses) == [("hint", "the name 'ada'")]
+    assert named_losses(bridged.losses) == [("hint", "name of a speaker")]
 
 
 def test_another_target() -> None:

@@ -124,7 +124,7 @@ def test_losses() -> None:
     ]
     assert named_losses(to_mcp(rendered(messages)).losses) == [
         ("content", "image 'f'"),
-        ("hint", "the name 'ada'"),
+        ("hint", "name of a speaker"),
         ("hint", "a cache mark"),
         ("hint", "the title of an attachment"),
         ("hint", "the detail of an attachment"),

@@ -248,7 +248,8 @@ def test_lost_marks(content: tuple[Any, ...]) -> None:
     """A breakpoint that finds nothing to mark is a hint."""
     node = CacheBreakpoint()
     why = "there is no part before it that takes one"
-    expected = [Loss("hint", "a cache breakpoint", why, source=node.source)]
+    what = "a cache breakpoint"
+    expected = [Loss("hint", what, why, source=node.source, name="cache_mark")]
     assert expected == [*lost_marks(equipped(*content, node, User("u")))]
 
 

@@ -259,9 +259,9 @@ def test_what_is_no_character_in_a_fence(role: str, fence: str, content: object)
     history, line = History([{"role": role, "content": content}]), this_line()
     found = render(history)
     assert [("user", f"<{fence}>\nh&#55296;\n</{fence}>")] == short_form(found.messages)
-    what, why = "control characters U+D800", "sent as references"
-    source = Source(__file__, line)
-    assert (Loss("hint", what, why, f"{role}[0]", source),) == found.losses
+    what, name = "control characters U+D800", "invisible_characters"
+    hint = Loss("hint", what, "sent as references", f"{role}[0]", Source(__file__, line), name=name)
+    assert hint in found.losses
 
 
 BLOCKS: list[dict[str, Any]] = [

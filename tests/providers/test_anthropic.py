@@ -552,11 +552,11 @@ LONE = ("hint", "a lone surrogate in arguments of f")
         ('{"a": "\\ud83d\\ude00"}', {"a": "😀"}, []),
         ('{"a": "\\ud800"}', {"a": "\ufffd"}, [LONE]),
         ('{"a": "\ud800"}', {"a": "\ufffd"}, [LONE]),
-        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
+        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
         ("", {}, []),
-        ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of f")]),
-        ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of f")]),
-        ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of f")]),
+        ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of a call")]),
+        ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of a call")]),
+        ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of a call")]),
     ],
 )
 def test_arguments(arguments: str, input: object, losses: list[Any]) -> None:
@@ -799,11 +799,11 @@ def test_mark_places(messages: list[Message], marked_texts: list[str]) -> None:
     [
         (OLDER, "It is", []),
         (OLDER, "It is \n", [("hint", "trailing white space")]),
-        (ABLE, "It is", [("hint", "trailing assistant turn")]),
+        (ABLE, "It is", []),
     ],
 )
 def test_trailing_assistant(facts: ModelFacts, said: str, losses: list[Any]) -> None:
-    """A last assistant turn is continued without its trailing white space, or refused."""
+    """A last assistant turn is sent without its trailing white space, also where it is refused."""
     messages = (HELLO, say("assistant", said))
     wire = sent(*messages, facts=facts)[1][1][0]["text"]
     assert ("It is", losses) == (wire, lost(*messages, facts=facts))
@@ -837,8 +837,6 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
 @pytest.mark.parametrize(
     ("messages", "facts", "losses"),
     [
-        pytest.param([], ABLE, [("hint", "messages")], id="no messages"),
-        pytest.param([say("system", "One.")], ABLE, [("hint", "messages")], id="only system"),
         pytest.param([HELLO, RULE], ABLE, [], id="a native instruction"),
         pytest.param([HELLO, RULE], BARE, [("role", "developer message")], id="an instruction"),
         pytest.param(
@@ -854,7 +852,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
         pytest.param(
             [say("user", "x", name="Ada"), say("user", name="Bo")],
             ABLE,
-            [("hint", "name 'Ada'"), ("hint", "name 'Bo'")],
+            [("hint", "name of a speaker"), ("hint", "name of a speaker")],
             id="names",
         ),
         pytest.param([say("user", "", "x")], ABLE, [], id="an empty text"),
@@ -977,7 +975,7 @@ UNTAKEN = "not a source or a media type that is taken"
         pytest.param(
             [say("user", "x", name="Ada")],
             ABLE,
-            ["hint: name 'Ada': a message has no speaker's name"],
+            ["hint: name of a speaker: a message has no speaker's name"],
             id="a name",
         ),
         pytest.param([say("user", " "), HELLO], ABLE, [BLANK], id="white space alone"),
@@ -1152,7 +1150,7 @@ def test_loss_names_its_place() -> None:
     """A loss names the message it comes from, and says why."""
     message = Message("user", (TextBlock("x"),), name="Ada")
     (loss,) = write(whole([message]), ABLE)[1]
-    expected = "hint: name 'Ada': a message has no speaker's name"
+    expected = "hint: name of a speaker: a message has no speaker's name"
     assert (expected, message, (0,)) == (str(loss), loss.message, loss.at)
 
 

@@ -601,15 +601,15 @@ def test_names() -> None:
     [
         (
             say("user", "Hello.", name="Ada"),
-            ("name 'Ada'", "templates drop it: the text begins with it"),
+            ("name of a speaker", "templates drop it: the text begins with it"),
         ),
         (
             say("system", "Be brief.", name="boss"),
-            ("name 'boss'", "there is no text of a speaker that could begin with it"),
+            ("name of a speaker", "there is no text of a speaker that could begin with it"),
         ),
         (
             say("user", IMAGE, name="Bob"),
-            ("name 'Bob'", "there is no text of a speaker that could begin with it"),
+            ("name of a speaker", "there is no text of a speaker that could begin with it"),
         ),
     ],
     ids=["a text", "a system text", "a picture alone"],
@@ -666,8 +666,8 @@ def test_image_addresses(source: Any, url: str) -> None:
     [
         (IMAGE, []),
         (ImageBlock(media("file_id", "f")), [("content", "image block")]),
-        (ImageBlock(WEB, title="T"), [("hint", "title 'T'")]),
-        (ImageBlock(WEB, detail="low"), [("hint", "detail 'low'")]),
+        (ImageBlock(WEB, title="T"), [("hint", "title")]),
+        (ImageBlock(WEB, detail="low"), [("hint", "detail")]),
         (ImageBlock(WEB, cache="5m"), [("hint", "cache mark")]),
         (ImageBlock(WEB, extra={"a": "b", "size": 9}), [("hint", "key 'a'")]),
         (ImageBlock(WEB, extra={"base64": 9}), [("hint", "key 'base64'")]),
@@ -926,16 +926,13 @@ def test_last_call() -> None:
 
 
 def test_not_continued() -> None:
-    """A last turn that a template changes is printed, and a hint says that it is closed."""
+    """A last turn that a template changes is closed, and the model answers anew."""
     source = TEMPLATES["chatml"].source.replace(
         "{{- message.content }}", "{{- message.content[:9] }}"
     )
     facts = attrs.evolve(CAREFUL, template=ChatTemplate(source))
-    payload, losses = write(Prompt((say("user", "Qzasked"), say("assistant", "Qzsaid"))), facts)
-    assert ("<|im_end|>\n<|im_start|>assistant\n", ["trailing assistant turn"]) == (
-        payload["prompt"][-33:],
-        [loss.what for loss in losses],
-    )
+    payload, _ = write(Prompt((say("user", "Qzasked"), say("assistant", "Qzsaid"))), facts)
+    assert payload["prompt"].endswith("<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_list_of_no_tools() -> None:

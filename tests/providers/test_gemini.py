@@ -556,7 +556,7 @@ def test_mended_name_is_a_hint() -> None:
             {"a": "\ufffd"},
             [("hint", "a lone surrogate in arguments of f")],
         ),
-        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of f")]),
+        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
     ],
 )
 def test_arguments(arguments: str, args: object, losses: list[Any]) -> None:
@@ -995,15 +995,13 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
 # The last turn.
 
 
-@pytest.mark.parametrize(
-    ("facts", "losses"), [(OLDER, []), (SIGNING, [("hint", "trailing assistant turn")])]
-)
-def test_trailing_model_turn(facts: ModelFacts, losses: list[Any]) -> None:
-    """A last model turn is continued without its trailing white space, or refused."""
+@pytest.mark.parametrize("facts", [OLDER, SIGNING])
+def test_trailing_model_turn(facts: ModelFacts) -> None:
+    """A last model turn is sent without its trailing white space."""
     messages = (HELLO, say("assistant", "It is \n"))
     wire = sent(*messages, facts=facts)[1][1]
-    trimmed = ("hint", "trailing white space")
-    assert ([{"text": "It is"}], [*losses, trimmed]) == (wire, lost(*messages, facts=facts))
+    trimmed = [("hint", "trailing white space")]
+    assert ([{"text": "It is"}], trimmed) == (wire, lost(*messages, facts=facts))
 
 
 @pytest.mark.parametrize(
@@ -1040,11 +1038,10 @@ def test_open_calls() -> None:
 @pytest.mark.parametrize(
     ("messages", "losses"),
     [
-        pytest.param([], [("hint", "messages")], id="no messages"),
         pytest.param([RAIN, HELLO], [("hint", "the model speaks first")], id="the model first"),
         pytest.param(
             [say("user", "x", name="Ada"), say("user", name="Bo")],
-            [("hint", "name 'Ada'"), ("hint", "name 'Bo'")],
+            [("hint", "name of a speaker"), ("hint", "name of a speaker")],
             id="names",
         ),
         pytest.param([say("user", "x", kind="event")], [], id="an event of the user's"),
@@ -1813,7 +1810,7 @@ def test_deep_arguments() -> None:
     for _ in range(199):
         args = {"a": args}
     data = [{"role": "model", "parts": [{"function_call": {"name": "f", "args": args}}]}]
-    assert ("hint", "arguments of f") not in named(write(read(data), OLDER)[1])
+    assert ("hint", "arguments of a call") not in named(write(read(data), OLDER)[1])
     data[0]["parts"][0]["function_call"]["args"] = {"a": args}  # type: ignore[index]
     assert "nested deeper than 200 levels" in raised(DataError, lambda: read(data)).what
 

@@ -49,8 +49,8 @@ TRAILING = (
     *("hint", "trailing white space"),
     "many models refuse it at the end of a last answer: left out",
 )
-ELSEWHERE = ("trailing assistant turn", "a call without a signature")
-"""The hints about what only some targets ask for."""
+ELSEWHERE = "a call without a signature"
+"""The hint about what only some targets ask for."""
 
 
 def turns(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ def turns(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
 def told(target: str, *messages: Message) -> tuple[list[tuple[str, str]], list[Any]]:
     """Return the turns that a target gets of messages, and the losses."""
     payload, losses = write(Prompt(messages, (LOOK_UP,)), TARGETS[target])
-    found = [(loss.kind, loss.what, loss.why) for loss in losses if loss.what not in ELSEWHERE]
+    found = [(loss.kind, loss.what, loss.why) for loss in losses if loss.what != ELSEWHERE]
     return turns(read(payload, TARGETS[target]).messages), found
 
 
@@ -193,7 +193,7 @@ def test_where_it_is_told(target: str) -> None:
     """A hint names the block that is left out, and the last text of the model that is sent."""
     last = say("assistant", "a ", " ")
     losses = write(Prompt((U, last, say("assistant", " "), say("user", ""))), TARGETS[target])[1]
-    found = [(loss.what, loss.at) for loss in losses if loss.what not in ELSEWHERE]
+    found = [(loss.what, loss.at) for loss in losses if loss.what != ELSEWHERE]
     assert [
         ("text block", (1, 1)),
         ("text block", (2, 0)),

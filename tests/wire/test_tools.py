@@ -329,10 +329,10 @@ def test_signs() -> None:
         (" \n", {}, []),
         ('{"a": "\\u00e9 é \\ud83d\\ude00"}', {"a": "é é \U0001f600"}, []),
         *(
-            (text, {"arguments": text}, [("arguments of t", "not a JSON object")])
+            (text, {"arguments": text}, [("arguments of a call", "not a JSON object")])
             for text in ("[1]", '"x"', "null", "nonsense", '{"a": NaN}')
         ),
-        ("\ud800", {"arguments": "\ufffd"}, [("arguments of t", "not a JSON object")]),
+        ("\ud800", {"arguments": "\ufffd"}, [("arguments of a call", "not a JSON object")]),
         *(
             (text, {"a": "\ufffd"}, [("a lone surrogate in arguments of t", "it has no UTF-8")])
             for text in (
@@ -386,7 +386,7 @@ def test_arguments_that_are_no_object(
     calls = payload["input"][1:2] if target == RESPONSES else payload["messages"][1]["tool_calls"]
     why = "not a JSON object that can be read: sent as it is"
     assert [arguments] == [made.get("function", made)["arguments"] for made in calls]
-    assert [("hint", f"arguments of {name}", why)][: int(is_told)] == lost(
+    assert [("hint", "arguments of a call", why)][: int(is_told)] == lost(
         target, *said, tools=(tool("t"),)
     )
 
