@@ -30,18 +30,18 @@ class ListedSignature:
 
 
 def listed_signature(
-    function: Any,  # Any: a function, whose first parameter is the object
+    function: Any,  # Any: any function
     options: type | None,
     defaults: Mapping[str, object],
 ) -> "Signature":
-    """Return the signature of a method with its options as keywords, without ``self``.
+    """Return the signature of a function with its options as keywords, without ``self``.
 
     The default of an option that is not among ``defaults`` is shown as ``...``.
     """
     from inspect import Parameter, signature
 
     full = signature(function)
-    _, *given = full.parameters.values()
+    given = [it for it in full.parameters.values() if it.name != "self"]
     # Positional arguments beside those that it takes are declared to be refused, too: Never.
     kept = [
         x.replace(default=Parameter.empty) if x.default is LEFT_OUT else x

@@ -13,12 +13,7 @@ from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.group_nodes import ConversationNode, FragmentNode
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Child, Node, walk
-from promptdsl.tree.turn_nodes import (
-    ConsolidatedNode,
-    RecordedNode,
-    RootNode,
-    TurnNode,
-)
+from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
 SPEAKERS = ("user", "assistant", "tool")
 """The roles of the conversation."""
@@ -117,10 +112,7 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             continue
         for index, message in enumerate(run.items, run.start):
             if not any(not isinstance(it, TextBlock) or it.text for it in message.content):
-                what, why = (
-                    f"an empty {message.role} message",
-                    "it has no content, so it is not sent",
-                )
+                what, why = f"an empty {message.role} message", "it is not sent"
                 yield hint("empty_message", what, why, f"history[{index}]", source=node.source)
             if message.id is not None and message.id in ids:
                 yield _twice(node, index, f"the id {message.id!r} stands in it twice")
@@ -135,20 +127,17 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
 
 def _said(turn: Node) -> str:
     """Return the texts of a turn, without what is written around them."""
-    nodes: list[Any] = [
-        node for node, _ in walk(turn)
-    ]  # Any: of any class, of which some have texts
+    nodes: list[Any] = [node for node, _ in walk(turn)]  # Any: some classes have a text
     texts = (text for node in nodes for text in (*node.content, getattr(node, "text", "")))
     return "".join(text for text in texts if isinstance(text, str))
 
 
 def _repeated_system(system: ConsolidatedNode, text: str) -> Iterator[Loss]:
-    """Yield the hint about recorded system text that is the written one, or a part of it."""
+    """Yield the hint about recorded system text that is the written one, or lines of it."""
     recorded = [it for it in system.content if isinstance(it, TurnNode) and it.kind == "recorded"]
     said = "\n\n".join(map(_said, recorded)).strip()
     rest = text.replace(said, "", 1).strip() if said and said in text else ""
-    if rest and (said in rest or rest in said):
+    if rest and (f"\n{said}\n" in f"\n{rest}\n" or f"\n{rest}\n" in f"\n{said}\n"):
+        what = "system text that comes twice"
         why = "a History has it and the prompt writes it; leave the system message out of the list"
-        yield hint(
-            "repeated_system", "system text that comes twice", why, source=recorded[0].source
-        )
+        yield hint("repeated_system", what, why, source=recorded[0].source)

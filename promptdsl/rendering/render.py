@@ -1,20 +1,18 @@
 """Renders a prompt: its tree becomes messages, and these become a provider's payload."""
 
-import os
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Never, TypeAlias, cast
+from typing import TYPE_CHECKING, Never, TypeAlias, Unpack, cast
 
 import attrs
 
 from promptdsl.components.block import finish
-from promptdsl.config.model_facts import ProviderName
-from promptdsl.config.transformation import Transformation
 from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
+from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Prompt, ToolChoice
+from promptdsl.messages.prompt import CHOICES, Prompt
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -28,21 +26,22 @@ from promptdsl.rendering.pipeline import (
     for_target,
 )
 from promptdsl.rendering.request import (
+    RENDER_DEFAULTS,
+    AsyncRenderOptions,
+    RenderOptions,
     RenderRequest,
     Settings,
     checked_request,
     facts_of,
-    refuse_arguments,
     settings_of,
     unknown_model,
     useless_reserve,
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
-from promptdsl.rendering.text.blocks import MediaLoader, settle
+from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.strings import LONE_SURROGATE
-from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_settled
@@ -58,25 +57,7 @@ WITH_FENCES = HOLLOW | (EVENT | REQUEST) << SHIFT
 
 
 @door
-def render(
-    tree: Node | Prompt,
-    *surplus: Never,
-    model: str | None = None,
-    provider: ProviderName | str | None = None,
-    budget: int | Literal["window"] | None = None,
-    reserve: int = 0,
-    counter: TokenCounter | Callable[[str], int] | None = None,
-    transformation: Transformation | None = None,
-    audience: Literal["model", "people"] = "model",
-    strict: bool = False,
-    cache: Literal["auto"] | None = None,
-    tool_choice: ToolChoice | None = None,
-    media_roots: Iterable[str | os.PathLike[str]] = (),
-    media_loader: Callable[[str], bytes | bytearray] | None = None,
-    chat_template: object = None,
-    hints: bool = True,
-    **unknown: Never,
-) -> Rendered:
+def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions]) -> Rendered:
     """Return the messages of a prompt and, for a target, its payload and losses.
 
     >>> from promptdsl import System, Timeline, User, render
@@ -114,47 +95,13 @@ def render(
     that cannot be read or loaded, a ``Lazy`` with an async function, parts that have to stay but
     exceed the budget (:class:`BudgetError`), and with ``strict=True`` a :class:`LossError`.
     """
-    if surplus or unknown:
-        refuse_arguments(render, surplus, unknown)
-    request = checked_request(
-        tree,
-        model=model,
-        provider=provider,
-        budget=budget,
-        reserve=reserve,
-        counter=counter,
-        transformation=transformation,
-        audience=audience,
-        strict=strict,
-        hints=hints,
-        cache=cache,
-        tool_choice=tool_choice,
-        media_roots=media_roots,
-        media_loader=media_loader,
-        chat_template=chat_template,
-    )
+    request = checked_request(render, tree, surplus, options)
     return _rendered(_root(tree), request, partial(_call_lazies, request))
 
 
 @door
 def arender(
-    tree: Node | Prompt,
-    *surplus: Never,
-    model: str | None = None,
-    provider: ProviderName | str | None = None,
-    budget: int | Literal["window"] | None = None,
-    reserve: int = 0,
-    counter: TokenCounter | Callable[[str], int] | None = None,
-    transformation: Transformation | None = None,
-    audience: Literal["model", "people"] = "model",
-    strict: bool = False,
-    cache: Literal["auto"] | None = None,
-    tool_choice: ToolChoice | None = None,
-    media_roots: Iterable[str | os.PathLike[str]] = (),
-    media_loader: MediaLoader | None = None,
-    chat_template: object = None,
-    hints: bool = True,
-    **unknown: Never,
+    tree: Node | Prompt, *surplus: Never, **options: Unpack[AsyncRenderOptions]
 ) -> Coroutine[None, None, Rendered]:
     """Return a coroutine for the result of :func:`render`: its lazies run concurrently.
 
@@ -171,26 +118,7 @@ def arender(
     are awaited, and the error of the first failed lazy in the document is raised. A wrong argument
     raises at the call, before anything is awaited.
     """
-    if surplus or unknown:
-        refuse_arguments(arender, surplus, unknown)
-    request = checked_request(
-        tree,
-        model=model,
-        provider=provider,
-        budget=budget,
-        reserve=reserve,
-        counter=counter,
-        transformation=transformation,
-        audience=audience,
-        strict=strict,
-        hints=hints,
-        cache=cache,
-        tool_choice=tool_choice,
-        media_roots=media_roots,
-        media_loader=media_loader,
-        chat_template=chat_template,
-        waits=True,
-    )
+    request = checked_request(arender, tree, surplus, options, waits=True)
     facts_of(request)
     from promptdsl.rendering.awaited import coroutine
 
@@ -224,6 +152,9 @@ async def _awaited(root: RootNode, request: RenderRequest, line: Source) -> Rend
         end_traceback(error)
         raise
 
+
+for function, options in ((render, RenderOptions), (arender, AsyncRenderOptions)):
+    setattr(function, "__signature__", listed_signature(function, options, RENDER_DEFAULTS))  # noqa: B010
 
 _awaited.__qualname__ = "arender"  # Python's warning names it, if nobody awaits it
 

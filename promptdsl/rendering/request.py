@@ -1,14 +1,13 @@
 """Checks the arguments of ``render``, and looks up the facts and configuration of its target."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from inspect import signature
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 
 import attrs
 
-from promptdsl.config.model_facts import ModelFacts, Roles
+from promptdsl.config.model_facts import ModelFacts, ProviderName, Roles
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import (
     ConfigOptions,
@@ -28,8 +27,9 @@ from promptdsl.foundation.errors import (
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.prompt import Prompt
-from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.messages.prompt import Prompt, ToolChoice
+from promptdsl.rendering.text.blocks import MediaLoader, MediaRoots
+from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RootNode
 
@@ -37,6 +37,46 @@ if TYPE_CHECKING:
     from promptdsl.budget.budget import Budget
     from promptdsl.config.chat_template import ChatTemplate
     from promptdsl.rendering.media_loading import MediaLoading
+
+
+class AnyRenderOptions(TypedDict, total=False):
+    """The options of ``render`` and ``arender``."""
+
+    model: str | None
+    provider: ProviderName | str | None
+    budget: int | Literal["window"] | None
+    reserve: int
+    counter: TokenCounter | Callable[[str], int] | None
+    transformation: Transformation | None
+    audience: Literal["model", "people"]
+    strict: bool
+    cache: Literal["auto"] | None
+    tool_choice: ToolChoice | None
+    media_roots: Iterable[str | os.PathLike[str]]
+    chat_template: object
+    hints: bool
+
+
+class RenderOptions(AnyRenderOptions, total=False):
+    """The options of ``render``."""
+
+    media_loader: Callable[[str], bytes | bytearray] | None
+
+
+class AsyncRenderOptions(AnyRenderOptions, total=False):
+    """The options of ``arender``, which awaits an asynchronous loader."""
+
+    media_loader: MediaLoader | None
+
+
+_NO_FOLDERS: MediaRoots = ()
+
+RENDER_DEFAULTS: Mapping[str, object] = {
+    **dict.fromkeys(AnyRenderOptions.__annotations__),
+    **{"reserve": 0, "audience": "model", "strict": False, "media_roots": _NO_FOLDERS},
+    **{"media_loader": None, "hints": True},
+}
+"""The defaults of these options."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -82,11 +122,8 @@ _ELSEWHERE = {
 """The advice for keywords that belong elsewhere."""
 
 
-def refuse_arguments(
-    function: Callable[..., object], surplus: Sequence[object], unknown: Iterable[str]
-) -> None:
+def _refuse_arguments(name: str, surplus: Sequence[object], options: Iterable[str]) -> None:
     """Raise :class:`OptionError` for an argument without a name, or with an unknown one."""
-    name = function.__name__
     for value in surplus:
         fix = f"name it: {name}(tree, model={shown(value)})"
         if isinstance(value, Node):
@@ -95,76 +132,71 @@ def refuse_arguments(
             fix = f"name it: {name}(tree, option=...)"
         problem = f"{name}() takes one prompt, then options by name, not {kind_of(value)}"
         raise OptionError(problem, fix=fix, at=(author(),))
-    for option in unknown:
-        parameters = signature(function).parameters.values()
-        known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
-        fix = _ELSEWHERE.get(option) or nearest(option, known)
-        raise OptionError(f"{name}() takes no {option!r}", fix=fix, at=(author(),))
+    for option in options:
+        if option not in RENDER_DEFAULTS:
+            fix = _ELSEWHERE.get(option) or nearest(option, RENDER_DEFAULTS)
+            raise OptionError(f"{name}() takes no {option!r}", fix=fix, at=(author(),))
 
 
 def checked_request(
+    function: Callable[..., object],
     tree: object,
+    surplus: Sequence[object],
+    options: Mapping[str, object],
     *,
-    model: object,
-    provider: object,
-    budget: object,
-    reserve: object,
-    counter: object,
-    transformation: object,
-    audience: str,
-    strict: bool,
-    hints: bool,
-    cache: str | None,
-    tool_choice: object,
-    media_roots: object,
-    media_loader: object,
-    chat_template: object,
     waits: bool = False,
 ) -> RenderRequest:
-    """Return the checked arguments of a render; :class:`OptionError` for a wrong argument.
+    """Return the checked arguments of a render; :class:`OptionError` for a wrong one.
 
     A prompt that was read from a payload has its own ``tool_choice``. ``waits`` is whether
-    asynchronous functions are awaited.
+    ``function`` awaits asynchronous functions.
     """
+    given: dict[str, Any] = {**RENDER_DEFAULTS, **options}  # Any: each is checked below
+    if surplus or len(given) > len(RENDER_DEFAULTS):
+        _refuse_arguments(function.__name__, surplus, options)
+    budget, reserve, counter = given["budget"], given["reserve"], given["counter"]
     checked = None
     if budget is not None or counter is not None or type(reserve) is not int or reserve:
         from promptdsl.budget.budget import checked_budget
 
         checked = checked_budget(budget, reserve, counter)
-    _check_one_of("audience", audience, ("model", "people"))
-    if cache is not None:
-        _check_one_of("cache", cache, ("auto",))
-    for name, flag in (("strict", strict), ("hints", hints)):
+    _check_one_of("audience", given["audience"], ("model", "people"))
+    if given["cache"] is not None:
+        _check_one_of("cache", given["cache"], ("auto",))
+    for name in ("strict", "hints"):
+        flag = given[name]
         if flag is not True and flag is not False:
             raise OptionError(f"{name}={shown(flag)}", fix="write True or False", at=(author(),))
-    layer = None if transformation is None else as_layer(transformation, at=author())
-    roots = () if media_roots is _NO_FOLDERS else _folders(media_roots)
-    loading = None
-    if media_loader is not None:
+    layer = given["transformation"]
+    if layer is not None:
+        layer = as_layer(layer, at=author())
+    roots = given["media_roots"]
+    loading, template = given["media_loader"], given["chat_template"]
+    if loading is not None:
         from promptdsl.rendering.media_loading import checked_loading
 
-        loading = checked_loading(media_loader, waits=waits)
-    template = None
-    if chat_template is not None:
+        loading = checked_loading(loading, waits=waits)
+    if template is not None:
         from promptdsl.config.chat_template import ChatTemplate
 
         try:
-            template = ChatTemplate.of(chat_template)
+            template = ChatTemplate.of(template)
         except ContentError as error:
             raise error.located(author()) from None
-    names = (_checked_name("model", model), _checked_name("provider", provider))
-    if tool_choice is None and isinstance(tree, Prompt):
-        tool_choice = tree.tool_choice
+    choice = given["tool_choice"]
+    if choice is None and isinstance(tree, Prompt):
+        choice = tree.tool_choice
     return RenderRequest(
-        *names,
+        _checked_name("model", given["model"]),
+        _checked_name("provider", given["provider"]),
         layer=layer,
-        media_roots=roots,
-        strict=strict,
-        hints=hints,
+        media_roots=roots if roots is _NO_FOLDERS else _folders(roots),
+        strict=given["strict"],
+        hints=given["hints"],
         is_part=not isinstance(tree, RootNode),
-        audience=audience,
-        cache=cache,
-        tool_choice=_checked_name("tool_choice", tool_choice),
+        audience=given["audience"],
+        cache=given["cache"],
+        tool_choice=_checked_name("tool_choice", choice),
         template=template,
         budget=checked,
         loading=loading,
@@ -182,9 +214,6 @@ def _checked_name(name: str, value: object) -> str | None:
     is_empty = isinstance(value, str)
     fix = "write its name, or None for no target" if is_empty else "write its name, a string"
     raise OptionError(f"{name}={shown(value)}", fix=fix, at=(author(),))
-
-
-_NO_FOLDERS: MediaRoots = ()  # the default, always the same object
 
 
 def _folders(media_roots: object) -> MediaRoots:

@@ -926,13 +926,16 @@ def test_last_call() -> None:
 
 
 def test_not_continued() -> None:
-    """A last turn that a template changes is closed, and the model answers anew."""
+    """A last turn that a template changes is printed, and a hint says that it is closed."""
     source = TEMPLATES["chatml"].source.replace(
         "{{- message.content }}", "{{- message.content[:9] }}"
     )
     facts = attrs.evolve(CAREFUL, template=ChatTemplate(source))
-    payload, _ = write(Prompt((say("user", "Qzasked"), say("assistant", "Qzsaid"))), facts)
-    assert payload["prompt"].endswith("<|im_end|>\n<|im_start|>assistant\n")
+    payload, losses = write(Prompt((say("user", "Qzasked"), say("assistant", "Qzsaid"))), facts)
+    assert ("<|im_end|>\n<|im_start|>assistant\n", ["ended_conversation"]) == (
+        payload["prompt"][-33:],
+        [loss.name for loss in losses],
+    )
 
 
 def test_list_of_no_tools() -> None:

@@ -7,7 +7,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.escaping import title
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.control_tokens import control_tokens
 from promptdsl.providers.chat_template.fold import NO_FORM, fenced, folded
@@ -58,7 +58,7 @@ def write(
     abilities = Abilities() if template is None else probed(template)
     request = Templated(
         prompt,
-        attrs.evolve(facts, instructions=False, prefill=True),
+        attrs.evolve(facts, instructions=False),
         dialect=Dialect("result", apart=True),
         abilities=abilities,
         tokens=control_tokens(template),
@@ -77,6 +77,10 @@ def write(
         text = None
         if last.get("role") == "assistant" and last["content"] and "tool_calls" not in last:
             text = render_open(template, messages, sent_tools)
+            if text is None:
+                why = "the template does not print it so that it could be continued"
+                what = "the model has the last turn"
+                request.losses.append(hint("ended_conversation", what, why))
         payload["prompt"] = render(template, messages, sent_tools) if text is None else text
     return payload, tuple(request.losses)
 
