@@ -262,6 +262,7 @@ def test_the_passes_read_flat_values() -> None:
             "merge_consecutive": False,
             "tool_pairing": "fill",
             "guard_conversation": True,
+            "silent_hints": ["empty_block"],
         }
     )
     expected = Resolved(

@@ -281,8 +281,8 @@ def test_a_timeline_in_which_nothing_is_written_is_a_hint() -> None:
         return prompt
 
     hint = ("hint", "an empty Timeline", TURNS, *lines_of(write, 1))
-    need = "a request needs at least one: write a User turn"
-    for_target = ("hint", "messages", need, *lines_of(write, 1))
+    need = "nothing is asked; write User(...) in the Timeline"
+    for_target = ("hint", "no conversation turn", need, *lines_of(write, 1))
     assert ([hint], [hint, for_target]) == (told(write()), told(write(), model="gpt-5"))
 
 

@@ -763,17 +763,17 @@ def test_unsaid(message: Message, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "what"),
+    ("block", "kind", "what"),
     [
-        (IMAGE, "image block"),
-        (UnknownBlock({"type": "map"}, "chat_template"), "unknown block"),
-        (ReasoningBlock("Hm."), "reasoning block"),
+        (IMAGE, "content", "image block"),
+        (UnknownBlock({"type": "map"}, "chat_template"), "content", "map block"),
+        (ReasoningBlock("Hm."), "hint", "reasoning block"),
     ],
 )
-def test_a_block_in_a_result(block: Block, what: str) -> None:
+def test_a_block_in_a_result(block: Block, kind: str, what: str) -> None:
     """A result is text alone."""
     turns = (ASK, say("assistant", call("a")), answer("a", block))
-    assert [("content", what)] == lost("chatml", *turns)
+    assert [(kind, what)] == lost("chatml", *turns)
 
 
 @every_template
