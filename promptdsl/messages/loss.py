@@ -19,16 +19,17 @@ class Loss:
 
     ``kind``: ``content`` is text or media that is not sent, ``role`` is text sent in another role,
     ``hint`` is a mark, a name or a flag that the target has no field for, or what its author may
-    have written by mistake, such as an empty block. ``path`` is the address in the tree, ``source``
-    the author's file and line, where they are known: those of the part that wrote the block, of the
+    have written by mistake, such as an empty block. ``name`` is that of a hint, by which the
+    setting ``silent_hints`` leaves it out. ``path`` is the address in the tree, ``source`` the
+    author's file and line, where they are known: those of the part that wrote the block, of the
     ``History`` for a recorded one. ``message`` is the message with it, and ``at`` is the place: the
     index of the message in ``Rendered.messages``, of the block in its content, and of the block in
     a result. ``also`` are the addresses of the further places on this line with the same cause:
     ``losses`` has one hint for all of them, with their ``count``.
 
     >>> from promptdsl import Loss
-    >>> print(Loss("hint", "name 'Ada'", "messages have no names there", "user[0]"))
-    hint: name 'Ada' (user[0]): messages have no names there
+    >>> print(Loss("hint", "name of a speaker", "messages have none there", "user[0]"))
+    hint: name of a speaker (user[0]): messages have none there
     """
 
     kind: LossKind
