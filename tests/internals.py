@@ -95,6 +95,7 @@ from promptdsl.messages.conversation_cache import Recording, recorded_before
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import CACHES, ERROR_TYPES, Cache
+from promptdsl.messages.hint_names import HINTS
 from promptdsl.messages.media.attachment import (
     MAX_BYTES,
     check_url,
@@ -232,6 +233,7 @@ __all__ = [
     "FORCED",
     "FORMATS",
     "HEADER",
+    "HINTS",
     "HOLLOW",
     "INTERRUPTED",
     "KINDS",

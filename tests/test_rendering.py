@@ -1172,6 +1172,7 @@ def test_a_given_choice_wins() -> None:
         ({"tool_choice": "any"}, "tool_choice='any'", "did you mean 'required'?"),
         ({"tool_choice": "fnid"}, "tool_choice='fnid'", "did you mean 'find'?"),
         ({"strict": "yes"}, "strict='yes'", "write True or False"),
+        ({"hints": "no"}, "hints='no'", "write True or False"),
         ({"chat_template": 5}, "a chat template is", ""),
     ],
 )

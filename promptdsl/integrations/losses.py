@@ -131,7 +131,7 @@ class Crossing:
             if tool.cache:
                 self.hint("cache_mark", f"the cache mark of the tool {tool.name!r}")
             if tool.extra:
-                self.hint("tool_key", f"further keys of the tool {tool.name!r}")
+                self.hint("unsent_key", f"further keys of the tool {tool.name!r}")
         return [tool for tool in rendered.tools if tool.raw is None]
 
     def read_cache(self, control: object) -> CacheMark | None:

@@ -183,10 +183,8 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
                 share_budget(tree, request)
             tree = run(tree)
         stages.append((name, tree))
-    losses = [
-        attrs.evolve(LONE_SURROGATE, path=f"history[{index}]", source=node.source)
-        for node, index in lost
-    ]
+    lose = partial(attrs.evolve, LONE_SURROGATE)
+    losses = [lose(path=f"history[{index}]", source=node.source) for node, index in lost]
     if read:
         from promptdsl.rendering.hints import unread_hints
 

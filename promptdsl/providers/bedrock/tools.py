@@ -48,7 +48,7 @@ def tools_of(request: Converse) -> list[Param]:
             lost["strict"] = "its schema is not closed: not every object requires all it has"
         for key, reason in lost.items():
             del spec[key]
-            request.hint(tool, "tool_key", f"key {key!r}", reason)
+            request.hint(tool, "unsent_key", f"key {key!r}", reason)
     return params
 
 

@@ -48,7 +48,6 @@ MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 Subject: TypeAlias = Place | ToolDefinition | OutputSchema
 """The subject of a loss."""
 At: TypeAlias = tuple[int, ...] | None
-Kind: TypeAlias = Literal["content", "role"]
 
 
 # Called for every request: calling list[Loss] takes four times as long as calling list.
@@ -133,7 +132,7 @@ class Request:
         """The block that is written: its index in the message, after that of its result, if any."""
         return tuple(index for index in (self.result, self.block) if index is not None)
 
-    def lose(self, subject: Subject, kind: Kind, what: str, why: str) -> None:
+    def lose(self, subject: Subject, kind: Literal["content", "role"], what: str, why: str) -> None:
         """Record a loss of a message, a tool or the form of the answer.
 
         Within a message it is a loss of the block that is written, if one is.
@@ -142,8 +141,7 @@ class Request:
 
     def hint(self, subject: Subject, name: str, what: str, why: str, *, at: At = None) -> None:
         """Record a hint with a name of ``HINTS``, about the block ``at`` or the written one."""
-        block = self.at if at is None else at
-        self.losses.append(about(subject, hint(name, what, why), at=block))
+        self.losses.append(about(subject, hint(name, what, why), at=self.at if at is None else at))
 
     def mark(self, place: Place, param: Param, cache: str) -> None:
         """Note a cache mark after a param of a message."""

@@ -51,7 +51,7 @@ def write_tools(
             extra = dict(tool.extra)
             for key in tool.extra if tool.origin not in (None, origin) else ():
                 if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
-                    request.hint(tool, "tool_key", f"key {key!r}", f"{origin} has no such key")
+                    request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
                     del extra[key]
             fields: Param = param.get(inside, param)
             fields.update(json_copy(extra))

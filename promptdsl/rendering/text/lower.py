@@ -288,8 +288,7 @@ class Lowering:
         """Return recorded messages whose JSON and code are text."""
 
         def note(index: int, loss: Loss) -> None:
-            lost = attrs.evolve(loss, path=f"history[{index}]", source=node.source)
-            self.losses.append(lost)
+            self.losses.append(attrs.evolve(loss, path=f"history[{index}]", source=node.source))
 
         format_block = self.setting.format_block
         source = None if format_block is None else node.source

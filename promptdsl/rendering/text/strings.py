@@ -22,7 +22,7 @@ from promptdsl.tree.node import Child
 from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode, VolatileNode
 
 NoteLoss = Callable[[Loss], None]
-"""Called for a loss: its kind, the thing that is lost, and the reason."""
+"""Called for a loss, which has no place yet."""
 
 Encoding = Literal["inline", "body", "plain"]
 """How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
@@ -271,11 +271,10 @@ def notice(values: Iterable[str], note: NoteLoss) -> None:
     for text in values:
         if text.isprintable():
             continue
-        characters = controls(text)
-        if characters:
-            what = f"control characters {', '.join(characters)}"
-            note(hint("invisible_characters", what, "sent as references"))
-        hidden = invisible(text)
-        if hidden:
-            what = f"invisible characters {', '.join(hidden)}"
-            note(hint("invisible_characters", what, "sent as they are"))
+        for kind, characters, why in (
+            ("control", controls(text), "sent as references"),
+            ("invisible", invisible(text), "sent as they are"),
+        ):
+            if characters:
+                what = f"{kind} characters {', '.join(characters)}"
+                note(hint("invisible_characters", what, why))
