@@ -522,6 +522,8 @@ def test_a_transformation_that_sets_nothing(given: Any) -> None:
 
 NONE_OF_THEM = "a transformation is a configuration, a mapping or a function, not "
 FLAG = "\n  write True or False"
+NEAR = "\n  did you mean 'white_space'?"
+NAMED = '\n  write ["empty_conversation"]'
 XML = '\n  write transformation={"format": "xml"}'
 
 
@@ -756,15 +758,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"format": ANYTHING}, "unknown format ANYTHING\n  known: markdown, xml"),
     ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1" + FLAG),
     ({"guard_conversation": None}, "guard_conversation is True or False, not None" + FLAG),
-    (
-        {"silent_hints": "white_space"},
-        "silent_hints is a list of names of hints, not 'white_space'\n  "
-        'write ["empty_conversation"]',
-    ),
-    (
-        {"silent_hints": ["wite_space"]},
-        "no hint has the name 'wite_space'\n  did you mean 'white_space'?",
-    ),
+    ({"silent_hints": "a"}, "silent_hints is a list of names of hints, not 'a'" + NAMED),
+    ({"silent_hints": ["wite_space"]}, "no hint has the name 'wite_space'" + NEAR),
 ]
 BAD_DELIMITERS = ["", ("", "</e>"), ("<e>", ""), ("<e>",), ("a", "b", "c"), (1, 2), 3, True, b"ab"]
 

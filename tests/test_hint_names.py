@@ -8,17 +8,7 @@ from typing import Any
 import pytest
 
 import promptdsl
-from promptdsl import (
-    History,
-    Loss,
-    Message,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import History, Loss, Timeline, User, render
 from tests.internals import HINTS
 
 PACKAGE = Path(promptdsl.__file__).parent
@@ -68,26 +58,27 @@ def test_the_reference_lists_the_names() -> None:
     assert [f"| `{name}` | {says} |" for name, says in HINTS.items()] == rows.strip().split("\n")
 
 
-def step(id: str, tool: str, arguments: str = "{}") -> tuple[Message, ...]:
-    """Return a question, a call, its result and an answer."""
-    call = ToolUseBlock(id, tool, arguments)
-    result = ToolResultBlock(id, "r", tool)
-    said = (Message("user", id, name=id), Message("assistant", (call,)), Message("tool", (result,)))
-    return (*said, Message("assistant", f"It is {id}."))
+def said(id: str, tool: str, arguments: str) -> list[dict[str, Any]]:
+    """Return a question, a call, its result and an answer, as Chat records them."""
+    call = {"id": id, "type": "function", "function": {"name": tool, "arguments": arguments}}
+    question = {"role": "user", "content": "q", "name": id}
+    result = {"role": "tool", "tool_call_id": id, "content": "r"}
+    answer = {"role": "assistant", "content": "a"}
+    return [question, {"role": "assistant", "tool_calls": [call]}, result, answer]
 
 
 @pytest.mark.parametrize(
-    ("model", "arguments", "name"),
+    ("model", "name"),
     [
-        ("gemini-3.8-flash", "{}", "unsigned_call"),
-        ("gpt-5", "[1]", "mended_arguments"),
-        ("claude-opus-5-5", "{}", "speaker_name"),
+        ("gemini-3.8-flash", "unsigned_call"),
+        ("gpt-5", "mended_arguments"),
+        ("claude-opus-5-5", "speaker_name"),
     ],
 )
-def test_one_hint_for_one_cause(model: str, arguments: str, name: str) -> None:
+def test_one_hint_for_one_cause(model: str, name: str) -> None:
     """Calls of other ids and tools, and other speakers, in a recording have one hint."""
-    said = History([*step("a", "find", arguments), *step("b", "sum", arguments)])
-    losses = render(Timeline(said, User("q")), model=model).losses
+    history = History.from_openai([*said("a", "find", "[1]"), *said("b", "sum", "[2]")])
+    losses = render(Timeline(history, User("q")), model=model).losses
     assert [2] == [loss.count for loss in losses if loss.name == name]
 
 
@@ -102,7 +93,7 @@ def test_one_hint_for_one_cause(model: str, arguments: str, name: str) -> None:
 def test_hints_that_are_left_out(options: dict[str, Any], expected: object) -> None:
     """A render leaves out all hints or those named, also on the way to another library."""
     mark = Loss("hint", "a mark", "it has none", at=(0, 0), name="cache_mark")
-    lost = [mark, mark, Loss("content", "a film", "it has none", at=(0, 1))]
-    rendered = render(User(TextBlock("a"), TextBlock("b")), **options)
-    lost.append(Loss("hint", "text block", "blank", at=(0, 1), name="white_space"))
-    assert expected == [(loss.name, loss.count) for loss in rendered.located(lost)]
+    blank = Loss("hint", "text block", "blank", at=(0, 0), name="white_space")
+    lost = [mark, mark, Loss("content", "a film", "it has none", at=(0, 0)), blank]
+    losses = render(User("a"), **options).located(lost)
+    assert expected == [(loss.name, loss.count) for loss in losses]

@@ -337,7 +337,7 @@ def test_what_a_call_is_asked() -> None:
     """Which tool has to be called is said with the call, not with messages."""
     prompt = Timeline(User("Hi."))
     why = "MCP takes it with the call, not with messages"
-    expected = Loss("hint", "tool_choice", why, source=prompt.source)
+    expected = Loss("hint", "tool_choice", why, source=prompt.source, name="unsent_setting")
     assert (expected,) == to_mcp(render(prompt, tool_choice="none")).losses
 
 

@@ -156,10 +156,10 @@ def test_losses() -> None:
     ]
     assert named_losses(to_langchain(rendered(messages)).losses) == [
         ("content", "a block of type 'tool_use'"),
-        ("hint", "a cache mark"),
-        ("hint", "further keys of a block"),
         ("content", "a block of type 'tool_result'"),
         ("content", "a block of type 'tool_use'"),
+        ("hint", "a cache mark"),
+        ("hint", "further keys of a block"),
     ]
 
 

@@ -124,12 +124,12 @@ def test_losses() -> None:
     ]
     assert named_losses(to_mcp(rendered(messages)).losses) == [
         ("content", "image 'f'"),
+        ("content", "a block of type 'tool_use'"),
+        ("content", "a block of type 'tool_result'"),
         ("hint", "name of a speaker"),
         ("hint", "a cache mark"),
         ("hint", "the title of an attachment"),
         ("hint", "the detail of an attachment"),
-        ("content", "a block of type 'tool_use'"),
-        ("content", "a block of type 'tool_result'"),
         ("hint", "developer message"),
     ]
 

@@ -132,16 +132,15 @@ def test_losses() -> None:
     ]
     assert named_losses(to_pydantic_ai(rendered(messages)).losses) == [
         ("content", "a block of type 'image'"),
-        ("hint", "name of a speaker"),
         ("content", "a block of type 'tool_use'"),
-        ("hint", "a cache mark"),
         ("content", "image 'f'"),
-        ("hint", "the title of an attachment"),
         ("content", "a block of type 'video'"),
         ("content", "a block of type 'video'"),
-        ("hint", "name of a speaker"),
-        ("hint", "the signature of reasoning"),
         ("content", "a block of type 'tool_result'"),
+        ("hint", "name of a speaker"),
+        ("hint", "a cache mark"),
+        ("hint", "the title of an attachment"),
+        ("hint", "the signature of reasoning"),
         ("hint", "the type of an error"),
         ("hint", "a cache mark"),
     ]
