@@ -23,7 +23,8 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
     """Yield the hint about a request without a conversation turn, or whose last one is the model's.
 
     An event may take the place of a question, if no empty ``User`` was written: the model is to
-    react to it. So may a developer or request-only turn after an answer of the model.
+    react to it. So may a developer or request-only turn after an answer of the model. An answer
+    that the provider paused is sent back as it is.
     """
     spoken = [n for n, message in enumerate(messages) if _is_spoken(message)]
     others = messages[spoken[-1] + 1 :] if spoken else messages
@@ -32,6 +33,8 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         return
     name, what = "empty_conversation", "no conversation turn"
     if answered:
+        if messages[spoken[-1]].finish_reason == "paused":
+            return
         name, what = "ended_conversation", "the model has the last turn"
     if (lost := _empty_question(written)) is not None:
         why = "the argument of this User is None or empty, so it is not sent"
