@@ -1476,7 +1476,7 @@ def test_response_error(keys: dict[str, Any], what: str) -> None:
     [
         (None, None),
         ({}, None),
-        ({"input_tokens": 3, "output_tokens": 2}, {"input": 3, "output": 2}),
+        ({"input_tokens": 3, "output_tokens": 2}, {"input": 3, "output": 2, "total": 5}),
         ({"input_tokens": 0, "cache_read_input_tokens": None}, {"input": 0}),
         ({"cache_read_input_tokens": 3}, {"cache_read": 3}),
         ({"cache_creation_input_tokens": 3}, {"cache_write": 3}),

@@ -1123,7 +1123,7 @@ USAGE = {
             {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
             say("assistant", "Hi.", kind="recorded").replace(
                 finish_reason="tool_use",
-                token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2},
+                token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2, "total": 13},
             ),
         ),
     ],

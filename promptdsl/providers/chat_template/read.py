@@ -152,6 +152,7 @@ def read_response(data: object) -> Message:
     return answer.replace(
         finish_reason=_FINISH_REASONS.get(str(reason), reason),
         token_usage=usage(
+            total=counts.get("total_tokens"),
             input=counts.get("prompt_tokens"),
             output=counts.get("completion_tokens"),
             cache_read=input_counts.get("cached_tokens"),
