@@ -982,8 +982,8 @@ def test_deep_arguments(depth: int) -> None:
             say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}'), kind="recorded"),
         ),
         (
-            says("", {"name": "look_up", "arguments": '{"q":1}'}),
-            say("assistant", ToolUseBlock("call_0", "look_up", '{"q":1}'), kind="recorded"),
+            says("", {"id": "b", "call_id": "a", "name": "look_up", "arguments": '{"q":1}'}),
+            say("assistant", ToolUseBlock("a", "look_up", '{"q":1}'), kind="recorded"),
         ),
         (
             says("", {"name": "ping"}),
