@@ -24,9 +24,9 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     The message has the model's content, the reason why it stopped (``finish_reason``: ``stop``,
     ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word),
     the token counts (``token_usage``: ``input`` with the part from a cache, ``output``,
-    ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK parsed
-    the answer. With ``structured=True`` the text of the answer is read as JSON instead; it is
-    ``None`` in a message that only calls tools.
+    ``cache_read``, ``cache_write``, ``reasoning``, ``total``), and ``structured_output`` where the
+    SDK parsed the answer. With ``structured=True`` the text of the answer is read as JSON instead;
+    it is ``None`` in a message that only calls tools.
 
     >>> from promptdsl import read_response
     >>> content = [{"type": "text", "text": "Rain."}]

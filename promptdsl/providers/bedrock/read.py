@@ -60,6 +60,7 @@ def read_response(data: object) -> Message:
     details = Details(
         finish_reason=_FINISH_REASONS.get(reason or "", reason),
         token_usage=usage(
+            total=counts.get("totalTokens"),
             input=fresh + sum(cached) if type(fresh) is int else None,
             output=counts.get("outputTokens"),
             cache_read=read,

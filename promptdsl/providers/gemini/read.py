@@ -60,6 +60,7 @@ def read_response(data: object) -> Message:
         finish_reason = _FINISH_REASONS.get(reason or "", reason)
     counts = entries_of(response.get("usage_metadata") or {})
     token_usage = usage(
+        total=counts.get("total_token_count"),
         input=total(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
         output=total(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),
         cache_read=counts.get("cached_content_token_count"),

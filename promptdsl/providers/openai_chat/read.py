@@ -17,6 +17,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.providers.openai_chat.parts import AUDIO, FOREIGN, MEDIA_READERS, ORIGIN
 from promptdsl.providers.openai_chat.tools import read_settings
+from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
@@ -87,6 +88,11 @@ def _read_call(data: object) -> ToolUseBlock:
         function = mapping(data)
         return entry(function, "name", str), entry(function, key, str)
 
+    if "name" in call and kind not in call and not custom:
+        # Other libraries write calls flat; their `call_id` is the id of the call, if there is one.
+        id_key = "id" if call.get("call_id") is None else "call_id"
+        extra = {ITEM: {"id": call["id"]}} if id_key == "call_id" and call.get("id") else EMPTY
+        return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
     id = entry(call, "id", str)
     if custom:
@@ -148,6 +154,7 @@ def read_response(data: object) -> Message:
     return answer.replace(
         finish_reason="refused" if refused else _REASONS.get(str(reason), reason),
         token_usage=usage(
+            total=counts.get("total_tokens"),
             input=counts.get("prompt_tokens"),
             output=counts.get("completion_tokens"),
             cache_read=prompt_counts.get("cached_tokens"),

@@ -95,6 +95,7 @@ def read_response(data: object) -> Message:
     read = mapping(counts.get("input_tokens_details") or {})
     written = mapping(counts.get("output_tokens_details") or {})
     token_usage = usage(
+        total=counts.get("total_tokens"),
         input=counts.get("input_tokens"),
         output=counts.get("output_tokens"),
         cache_read=read.get("cached_tokens"),
