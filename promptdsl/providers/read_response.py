@@ -1,6 +1,7 @@
 """Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
 
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterable, Awaitable, Iterator, Mapping
+from contextlib import suppress
 from enum import Enum
 
 from promptdsl.foundation.errors import DataError
@@ -22,8 +23,8 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 
     The message has the model's content, the reason why it stopped (``finish_reason``: ``stop``,
-    ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word),
-    the token counts (``token_usage``: ``input`` with the part from a cache, ``output``,
+    ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, ``interrupted`` of a stream
+    that was cut off, or the provider's own word), the token counts (``token_usage``: ``input`` with the part from a cache, ``output``,
     ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK parsed
     the answer. With ``structured=True`` the text of the answer is read as JSON instead; it is
     ``None`` in a message that only calls tools.
@@ -84,13 +85,55 @@ def _advice(reply: object) -> str:
 
         close(given)
         return "await the client: read_response(await client...)"
-    if isinstance(reply, Iterator | AsyncIterator):
-        return "read the stream to its end, and give its last response"
+    if advice := stream_advice(reply):
+        return advice
     if is_mapping(reply) and "role" in reply:
         return "it is a message: read it with a History, such as History.from_openai([message])"
     if is_mapping(reply) and reply.get("error"):
         return "the request failed: read reply['error']"
     return ""
+
+
+_EVENTS = {
+    **dict.fromkeys(("message_start", "message_delta", "message_stop"), "anthropic"),
+    **dict.fromkeys((f"content_block_{name}" for name in ("start", "delta", "stop")), "anthropic"),
+    **dict.fromkeys(("messageStart", "messageStop"), "bedrock"),
+    **dict.fromkeys((f"contentBlock{name}" for name in ("Start", "Delta", "Stop")), "bedrock"),
+    "chat.completion.chunk": "openai",
+}
+"""The providers of events, by a key, ``type`` or ``object`` of them."""
+
+
+def event_provider(event: Mapping[str, object]) -> str:
+    """Return the provider that sends such an event, an empty string for an unknown one."""
+    kind, choices = str(event.get("type")), event.get("choices")
+    if kind.startswith("response."):
+        return "openai_responses"
+    if is_list(choices) and any(is_mapping(choice) and "delta" in choice for choice in choices):
+        return "openai"
+    known = (_EVENTS.get(name) for name in (kind, str(event.get("object")), *event))
+    return next(filter(None, known), "" if event.keys().isdisjoint(_GEMINI_KEYS) else "gemini")
+
+
+def stream_advice(reply: object) -> str:
+    """Return the advice for a stream, or for events of one; an empty string for anything else."""
+    if isinstance(reply, AsyncIterable):
+        loop = "reading = aread_stream(stream); async for event in reading: ..."
+        return f"it is a stream: {loop}; then reading.message"
+    for name in ("get_final_message", "get_final_completion", "get_final_response"):
+        if hasattr(reply, name):
+            return f"it is a stream: read_response(stream.{name}())"
+    is_open = isinstance(reply, Iterator) or hasattr(reply, "close")
+    if not is_open and hasattr(reply, "__enter__"):
+        return "it is not open: with ... as stream: read_stream(stream)"
+    event = reply[0] if is_list(reply) and reply else reply
+    with suppress(DataError):
+        entries = {} if is_open else mapping(event)
+        provider = event_provider(entries)
+        is_open |= provider not in ("", "gemini") or "stream" in entries
+        is_open |= provider == "gemini" and event is not reply
+    loop = "reading = read_stream(stream); for event in reading: ..."
+    return f"it is a stream: {loop}; then reading.message" if is_open else ""
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:

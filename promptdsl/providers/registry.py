@@ -4,7 +4,7 @@
 
 - facts: ``config/models.toml``, ``config.models._SUGGESTED``
 - public names: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
-- replies: ``providers.read_response``
+- replies: ``providers.read_response``, also ``_EVENTS`` there
 - counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRY_KEYS``,
   ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORM_PATHS``),
   ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
@@ -20,6 +20,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
@@ -70,6 +71,11 @@ class Adapter:
         """The function that reads a response."""
         read: Callable[[object], Message] = import_module(f"{self._folder}.read").read_response
         return read
+
+    @cached_property
+    def stream(self) -> ModuleType:
+        """The module that collects the events of a stream: ``add`` and ``response``."""
+        return import_module(f"{self._folder}.stream")
 
     @cached_property
     def needs_bytes(self) -> NeedsBytes:
