@@ -1,6 +1,6 @@
 """Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
 
-from collections.abc import AsyncIterable, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterable, Awaitable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 
@@ -23,11 +23,11 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 
     The message has the model's content, the reason why it stopped (``finish_reason``: ``stop``,
-    ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, ``interrupted`` of a stream
-    that was cut off, or the provider's own word), the token counts (``token_usage``: ``input`` with the part from a cache, ``output``,
+    ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word),
+    the token counts (``token_usage``: ``input`` with the part from a cache, ``output``,
     ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK parsed
     the answer. With ``structured=True`` the text of the answer is read as JSON instead; it is
-    ``None`` in a message that only calls tools.
+    ``None`` in a message that only calls tools. A stream is read with :func:`read_stream`.
 
     >>> from promptdsl import read_response
     >>> content = [{"type": "text", "text": "Rain."}]
@@ -56,7 +56,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
         parsed = next((value for value in values if value is not None), None)
         parsed = plain(_as_data(parsed), "structured_output")
     except DataError as error:
-        fix = _advice(reply) or error.fix or "give the object the client returned"
+        fix = advice_about(reply) or error.fix or "give the object the client returned"
         raise DataError(error.what, fix=fix, at=(author(),)) from None
     if not structured:
         return message if parsed is None else message.replace(structured_output=parsed)
@@ -73,9 +73,8 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     return message.replace(structured_output=answer)
 
 
-def _advice(reply: object) -> str:
-    """Return the advice for an object that is not a reply, or an empty string."""
-    given = reply
+def advice_about(reply: object, reader: str = "read_response") -> str:
+    """Return the advice for an object that ``reader`` cannot read, or an empty string."""
     if isinstance(reply, Message):
         return "it is a message already"
     if isinstance(reply, str):
@@ -83,15 +82,35 @@ def _advice(reply: object) -> str:
     if isinstance(reply, Awaitable):
         from promptdsl.foundation.remedies import close
 
-        close(given)
-        return "await the client: read_response(await client...)"
-    if advice := stream_advice(reply):
+        close(reply)
+        return f"await the client: {reader}(await client...)"
+    if advice := _stream_advice(reply):
         return advice
     if is_mapping(reply) and "role" in reply:
         return "it is a message: read it with a History, such as History.from_openai([message])"
     if is_mapping(reply) and reply.get("error"):
         return "the request failed: read reply['error']"
     return ""
+
+
+def _stream_advice(reply: object) -> str:
+    """Return the advice for a stream, or for events of one; an empty string for anything else."""
+    if isinstance(reply, AsyncIterable):
+        loop = "reading = aread_stream(stream); async for event in reading: ..."
+        return f"it is a stream: {loop}; then reading.message"
+    for name in ("get_final_message", "get_final_completion", "get_final_response"):
+        if hasattr(reply, name):
+            return f"it is a stream: read_response(stream.{name}())"
+    is_stream = isinstance(reply, Iterator) or (is_mapping(reply) and "stream" in reply)
+    if not isinstance(reply, Iterable) and hasattr(reply, "__enter__"):
+        return "open it: with ... as stream: reading = read_stream(stream)"
+    for event in reply[:1] if is_list(reply) else [reply]:
+        with suppress(DataError):
+            # A chunk of Gemini's is like a whole reply.
+            found = event_provider(mapping(event))
+            is_stream |= found != "" and (found != "gemini" or event is not reply)
+    loop = "reading = read_stream(stream); for event in reading: ..."
+    return f"it is a stream: {loop}; then reading.message" if is_stream else ""
 
 
 _EVENTS = {
@@ -113,27 +132,6 @@ def event_provider(event: Mapping[str, object]) -> str:
         return "openai"
     known = (_EVENTS.get(name) for name in (kind, str(event.get("object")), *event))
     return next(filter(None, known), "" if event.keys().isdisjoint(_GEMINI_KEYS) else "gemini")
-
-
-def stream_advice(reply: object) -> str:
-    """Return the advice for a stream, or for events of one; an empty string for anything else."""
-    if isinstance(reply, AsyncIterable):
-        loop = "reading = aread_stream(stream); async for event in reading: ..."
-        return f"it is a stream: {loop}; then reading.message"
-    for name in ("get_final_message", "get_final_completion", "get_final_response"):
-        if hasattr(reply, name):
-            return f"it is a stream: read_response(stream.{name}())"
-    is_open = isinstance(reply, Iterator) or hasattr(reply, "close")
-    if not is_open and hasattr(reply, "__enter__"):
-        return "it is not open: with ... as stream: read_stream(stream)"
-    event = reply[0] if is_list(reply) and reply else reply
-    with suppress(DataError):
-        entries = {} if is_open else mapping(event)
-        provider = event_provider(entries)
-        is_open |= provider not in ("", "gemini") or "stream" in entries
-        is_open |= provider == "gemini" and event is not reply
-    loop = "reading = read_stream(stream); for event in reading: ..."
-    return f"it is a stream: {loop}; then reading.message" if is_open else ""
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:

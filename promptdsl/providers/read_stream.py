@@ -1,29 +1,25 @@
 """Reading a stream: its events pass unchanged, and make the message of the reply."""
 
-from collections.abc import AsyncIterable, Awaitable, Iterable, Mapping
-from typing import Any, Generic, Self, TypeVar, cast, overload
+from collections.abc import AsyncIterable, Iterable
+from typing import Generic, Self, TypeVar
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.source import author, door, end_traceback
-from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock
+from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock, UnknownBlock
 from promptdsl.messages.message import Message
-from promptdsl.providers.read_response import event_provider, stream_advice
+from promptdsl.providers.read_response import advice_about, event_provider
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.checks import mapping
+from promptdsl.providers.shared.checks import is_list, mapping
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply
 
 E = TypeVar("E")
 
 
-@overload
-def read_stream(events: Mapping[str, object]) -> "Reading[Any]": ...  # Any: boto3 has no types
-@overload
-def read_stream(events: Iterable[E]) -> "Reading[E]": ...
 @door
-def read_stream(events: object) -> "Reading[Any]":  # Any: as above
+def read_stream(events: Iterable[E]) -> "Reading[E]":
     """Return the events of a stream, to be iterated, and the message that they make.
 
     ``events`` is the stream that a client returned, boto3's response with one, or a list of
@@ -43,11 +39,12 @@ def read_stream(events: object) -> "Reading[Any]":  # Any: as above
     Raises :class:`DataError` for anything but a stream. Iterating raises it for an event that
     cannot be read or is an error, and for several answers (``n=2``); the message so far stays.
     """
-    given = events.get("stream", events) if is_mapping(events) else events
-    is_reply = is_mapping(given) or hasattr(given, "model_dump")
-    if isinstance(given, Iterable) and not is_reply and not isinstance(given, str):
-        return Reading(cast("Iterable[Any]", given))  # Any: as above
-    raise _no_stream(given, "it is a whole reply: read_response(reply)" if is_reply else "")
+    stream: object = events.get("stream", events) if is_mapping(events) else events
+    if is_mapping(stream) or isinstance(stream, str) or hasattr(stream, "model_dump"):
+        raise _no_stream(stream, "it is no stream: read_response(reply), or ask with stream=True")
+    if not isinstance(stream, Iterable):
+        raise _no_stream(stream, advice_about(stream, "read_stream"))
+    return Reading(stream)
 
 
 @door
@@ -66,19 +63,14 @@ def aread_stream(events: AsyncIterable[E]) -> "AsyncReading[E]":
     >>> asyncio.run(read())
     'Rain.'
     """
-    if isinstance(events, AsyncIterable):
-        return AsyncReading(events)
-    raise _no_stream(events, "")
+    if not isinstance(events, AsyncIterable):
+        raise _no_stream(events, advice_about(events, "aread_stream"))
+    return AsyncReading(events)
 
 
-def _no_stream(given: object, advice: str) -> DataError:
-    fix = advice or stream_advice(given) or "give the stream that the client returned"
-    if isinstance(given, Awaitable):
-        from promptdsl.foundation.remedies import close
-
-        close(given)
-        fix = "await the client: aread_stream(await client...)"
-    return DataError(f"a stream is needed, not {type(given).__name__}", fix=fix, at=(author(),))
+def _no_stream(given: object, fix: str) -> DataError:
+    what = f"a stream is needed, not {type(given).__name__}"
+    return DataError(what, fix=fix or "give the stream that the client returned", at=(author(),))
 
 
 class _Reply:
@@ -93,40 +85,33 @@ class _Reply:
     @door
     def message(self) -> Message:
         """The message so far; :class:`DataError` before the first event of a provider."""
-        if not self._provider:
-            raise self._nothing()
-        adapter = TARGETS[self._provider].adapter
+        self._add(ABSENT)
         try:
-            response, left_out = adapter.stream.response(self._reply)
-            message = adapter.read_response(response)
+            message = TARGETS[self._provider].adapter.read_response(self._reply.response)
         except DataError as error:
             raise error.located(author()) from None
-        return message if self._reply.ended else _interrupted(message, left_out)
+        return message if self._reply.ended else _interrupted(message)
 
     def _add(self, given: object) -> None:
-        """Add an event to the reply, ``ABSENT`` at the end of the stream."""
-        if given is ABSENT and not self._provider:
-            raise self._nothing()
+        """Add an event to the reply. At the end, ``ABSENT``, there has to be one of a provider."""
         if given is ABSENT:
+            if not self._provider:
+                fix = "iterate the client's stream: for event in reading: ..., then reading.message"
+                raise DataError("no event of a provider so far", fix=fix, at=(author(),))
             return
         self._count += 1
         try:
             # A helper of OpenAI's SDK has the chunks in events of its own.
             event = mapping(getattr(given, "chunk", given))
             event = mapping(event["chunk"]) if event.get("type") == "chunk" else event
-            if failure := _failure(event):
-                raise DataError(failure, fix="send the request again; reading.message has the rest")
+            _refuse_errors(event)
             self._provider = self._provider or event_provider(event)
             if self._provider:
-                TARGETS[self._provider].adapter.stream.add(self._reply, event)
+                TARGETS[self._provider].adapter.add_event(self._reply, event)
         except DataError as error:
-            fix = error.fix or "give the stream as the client returned it"
-            what = f"event {self._count} of the stream: {error.what}"
+            what, fix = f"event {self._count} of the stream: {error.what}", error.fix
+            fix = fix or "give the stream that the client returned"
             raise DataError(what, fix=fix, at=(author(),)) from None
-
-    def _nothing(self) -> DataError:
-        what = "the stream has no event of a provider so far"
-        return DataError(what, fix=stream_advice(iter(())), at=(author(),))
 
 
 class Reading(_Reply, Generic[E]):
@@ -170,32 +155,47 @@ class AsyncReading(_Reply, Generic[E]):
         return event
 
 
-def _failure(event: Param) -> str:
-    """Return what the provider says of an error in an event, an empty string without one."""
-    kind = event.get("type")
+def _refuse_errors(event: Param) -> None:
+    """Raise :class:`DataError` for an error of the provider, and for a second answer."""
+    for answers in (event.get("choices"), event.get("candidates")):
+        if is_list(answers) and any(
+            is_mapping(answer) and answer.get("index") for answer in answers
+        ):
+            fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
+            raise DataError("a second answer to one request", fix=fix)
+    kind, error = event.get("type"), event.get("error")
     if kind == "response.failed":
-        event = {"error": "the response failed", **mapping(event.get("response"))}
-    error = event.get("error") or (event if kind == "error" else None)
+        error = mapping(event.get("response")).get("error") or kind
+    elif kind == "error":
+        error = error or event
     for key in event:
         error = event[key] if str(key).endswith("Exception") else error
-    if not is_mapping(error):
-        return str(error or "")
-    name = error.get("code") or error.get("type")
-    return f"{name}: {error.get('message')}"
+    if error:
+        entries = mapping(error) if is_mapping(error) else {"message": error}
+        name = entries.get("code") or entries.get("type") or "error"
+        fix = "send the request again; reading.message has what came before"
+        raise DataError(f"{name}: {entries.get('message')}", fix=fix)
 
 
-def _interrupted(message: Message, left_out: list[str]) -> Message:
+def _interrupted(message: Message) -> Message:
     """Return the message of a stream that was cut off, without what is not whole."""
     blocks: list[Block] = []
+    left_out: list[str] = []
+    unknown = [block.data for block in message.content if isinstance(block, UnknownBlock)]
+    answered = [data.get("tool_use_id") for data in unknown]
     for block in message.content:
-        if isinstance(block, ToolUseBlock) and block.input is None and "custom" not in block.extra:
-            left_out.append(f"call of {block.name}")
-        elif (
-            isinstance(block, ReasoningBlock)
-            and block.origin in ("anthropic", "bedrock")
-            and not (block.signature or block.encrypted)
-        ):
-            left_out.append("reasoning")
+        data = block.data if isinstance(block, UnknownBlock) else block.extra
+        name = str(data.get("type", block.type))
+        is_open = data.get("status") == "in_progress"
+        if isinstance(block, ToolUseBlock):
+            name, is_open = f"call of {block.name}", not block.id or block.input is None
+        elif isinstance(block, ReasoningBlock) and block.origin in ("anthropic", "bedrock"):
+            is_open = not (block.signature or block.encrypted)
+        elif name.endswith("_tool_use"):
+            # The service refuses a call of a tool of its own without the result.
+            is_open = data.get("id") not in answered
+        if is_open:
+            left_out.append(name)
         elif not isinstance(block, TextBlock) or block.text or block.extra:
             blocks.append(block)
     notes = {"interrupted": left_out} if left_out else {}

@@ -20,7 +20,6 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
-from types import ModuleType
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
@@ -73,9 +72,10 @@ class Adapter:
         return read
 
     @cached_property
-    def stream(self) -> ModuleType:
-        """The module that collects the events of a stream: ``add`` and ``response``."""
-        return import_module(f"{self._folder}.stream")
+    def add_event(self) -> Callable[..., None]:
+        """The function that adds an event of a stream to the reply so far."""
+        add: Callable[..., None] = import_module(f"{self._folder}.read").add_event
+        return add
 
     @cached_property
     def needs_bytes(self) -> NeedsBytes:

@@ -1,69 +1,54 @@
-"""The reply of a stream so far: what its events said, in the form of a whole response."""
+"""The reply of a stream so far, in the form of a whole response."""
 
 import attrs
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import read_json
-from promptdsl.providers.shared.request import Param, new_dict
+from promptdsl.providers.shared.request import Param, new_dict, new_list
 
-_SET_ONCE = {"id", "toolUseId", "name", "type", "status", "finish_reason", "stop_reason"}
-"""Keys whose values come whole, and with some servers again in every event."""
+_WHOLE = {"id", "toolUseId", "name", "type", "finish_reason", "stop_reason"}
+"""Keys whose texts come whole, from some servers in every event."""
 
 
 @attrs.define(eq=False)
 class StreamedReply:
-    """The keys of a response, and its parts by number: blocks, items or calls."""
+    """A response, and the list of its blocks, items or calls, which are known by number, too."""
 
     response: Param = attrs.field(factory=new_dict)
-    parts: dict[int, Param] = attrs.field(factory=dict[int, Param])
-    open: set[int] = attrs.field(factory=set[int])
-    """The numbers of the parts that did not end yet."""
+    parts: list[Param] = attrs.field(factory=new_list)
     ended: bool = False
-    """Whether the provider said why the model stopped."""
+    _numbered: dict[int, Param] = attrs.field(factory=dict[int, Param])
 
     def part(self, number: object) -> Param:
-        """Return the part with a number; a new one is empty and open."""
+        """Return the part with a number, a new one if there is none."""
         if type(number) is not int:
             raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
-        if number not in self.parts:
-            self.parts[number] = {}
-            self.open.add(number)
-        return self.parts[number]
-
-    def call_input(self, number: int, text: object) -> object:
-        """Return the input of a call, made of its JSON text; a text that is cut stays a text."""
-        value = (
-            read_json(text or ("" if number in self.open else "{}"))
-            if isinstance(text, str)
-            else text
-        )
-        return value if is_mapping(value) else text
+        if number not in self._numbered:
+            self._numbered[number] = {}
+            self.parts.append(self._numbered[number])
+        return self._numbered[number]
 
 
 def merge(entries: Param, delta: Param) -> None:
-    """Continue the texts, the bytes and the lists of entries, at any depth; set other values.
+    """Add a delta: texts, bytes and lists go on, mappings are merged, other values are replaced.
 
-    ``None`` changes nothing. No container of the delta is changed later.
+    ``None`` changes nothing, and nothing in the delta is changed.
     """
     for key, piece in delta.items():
         known = entries.get(key)
         if is_mapping(piece):
             entries[key] = known if type(known) is dict else {}
             merge(entries[key], dict(piece))
-        elif (
-            isinstance(piece, str | bytes | list)
-            and type(known) is type(piece)
-            and key not in _SET_ONCE
-        ):
+        elif type(known) is type(piece) and type(piece) in (str, bytes, list) and key not in _WHOLE:
             entries[key] = known + piece
         elif piece is not None:
             entries[key] = piece
 
 
-def several_answers() -> DataError:
-    """Return the error for a stream of several answers to one request."""
-    return DataError(
-        "the stream has several answers to one request",
-        fix="ask for one: n=1, for Gemini candidate_count=1",
-    )
+def parse_input(call: Param) -> None:
+    """Replace the input of a call, a JSON text that is whole now, by its object."""
+    text = call.get("input")
+    value = read_json(text or "{}") if isinstance(text, str) else None
+    if is_mapping(value):
+        call["input"] = value
