@@ -1,6 +1,6 @@
 """Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
 
-from collections.abc import AsyncIterable, Awaitable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 
@@ -79,7 +79,7 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
         return "it is a message already"
     if isinstance(reply, str):
         return 'a text alone is Message("assistant", text)'
-    if isinstance(reply, Awaitable):
+    if hasattr(reply, "__await__"):
         from promptdsl.foundation.remedies import close
 
         close(reply)
@@ -95,32 +95,19 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
 
 def _stream_advice(reply: object) -> str:
     """Return the advice for a stream, or for events of one; an empty string for anything else."""
-    if isinstance(reply, AsyncIterable):
+    if hasattr(reply, "__enter__") and not hasattr(reply, "__iter__"):
+        return "open it: with ... as stream: reading = read_stream(stream)"
+    if hasattr(reply, "__aiter__"):
         loop = "reading = aread_stream(stream); async for event in reading: ..."
         return f"it is a stream: {loop}; then reading.message"
-    for name in ("get_final_message", "get_final_completion", "get_final_response"):
-        if hasattr(reply, name):
-            return f"it is a stream: read_response(stream.{name}())"
-    is_stream = isinstance(reply, Iterator) or (is_mapping(reply) and "stream" in reply)
-    if not isinstance(reply, Iterable) and hasattr(reply, "__enter__"):
-        return "open it: with ... as stream: reading = read_stream(stream)"
-    for event in reply[:1] if is_list(reply) else [reply]:
-        with suppress(DataError):
-            # A chunk of Gemini's is like a whole reply.
-            found = event_provider(mapping(event))
-            is_stream |= found != "" and (found != "gemini" or event is not reply)
+    is_stream = hasattr(reply, "__next__") or (is_mapping(reply) and "stream" in reply)
+    event: object = reply[0] if is_list(reply) and reply else reply
+    with suppress(DataError):
+        # A chunk of Gemini looks like a whole reply, but for a list of them.
+        names = ("", "gemini") if event is reply else ("",)
+        is_stream = is_stream or event_provider(mapping(event)) not in names
     loop = "reading = read_stream(stream); for event in reading: ..."
     return f"it is a stream: {loop}; then reading.message" if is_stream else ""
-
-
-_EVENTS = {
-    **dict.fromkeys(("message_start", "message_delta", "message_stop"), "anthropic"),
-    **dict.fromkeys((f"content_block_{name}" for name in ("start", "delta", "stop")), "anthropic"),
-    **dict.fromkeys(("messageStart", "messageStop"), "bedrock"),
-    **dict.fromkeys((f"contentBlock{name}" for name in ("Start", "Delta", "Stop")), "bedrock"),
-    "chat.completion.chunk": "openai",
-}
-"""The providers of events, by a key, ``type`` or ``object`` of them."""
 
 
 def event_provider(event: Mapping[str, object]) -> str:
@@ -128,10 +115,14 @@ def event_provider(event: Mapping[str, object]) -> str:
     kind, choices = str(event.get("type")), event.get("choices")
     if kind.startswith("response."):
         return "openai_responses"
-    if is_list(choices) and any(is_mapping(choice) and "delta" in choice for choice in choices):
-        return "openai"
-    known = (_EVENTS.get(name) for name in (kind, str(event.get("object")), *event))
-    return next(filter(None, known), "" if event.keys().isdisjoint(_GEMINI_KEYS) else "gemini")
+    if kind.startswith(("message_", "content_block_")):
+        return "anthropic"
+    if any(str(key).startswith(("messageSt", "contentBlock")) for key in event):
+        return "bedrock"
+    is_chunk = event.get("object") == "chat.completion.chunk" or (
+        is_list(choices) and any(is_mapping(choice) and "delta" in choice for choice in choices)
+    )
+    return "openai" if is_chunk else "" if event.keys().isdisjoint(_GEMINI_KEYS) else "gemini"
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:

@@ -1,12 +1,11 @@
 """Reading a stream: its events pass unchanged, and make the message of the reply."""
 
-from collections.abc import AsyncIterable, Iterable
-from typing import Generic, Self, TypeVar
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, Generic, TypeVar
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.json import ABSENT
-from promptdsl.foundation.source import author, door, end_traceback
+from promptdsl.foundation.source import author, door
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock, UnknownBlock
 from promptdsl.messages.message import Message
 from promptdsl.providers.read_response import advice_about, event_provider
@@ -20,13 +19,12 @@ E = TypeVar("E")
 
 @door
 def read_stream(events: Iterable[E]) -> "Reading[E]":
-    """Return the events of a stream, to be iterated, and the message that they make.
+    """Return the events of a stream, to be iterated, and in ``message`` the reply so far.
 
-    ``events`` is the stream that a client returned, boto3's response with one, or a list of
-    recorded events: objects of an SDK or dictionaries. ``reading.message`` is the message so far,
-    in the end that of :func:`read_response`. Of a stream that was cut off it has the texts and the
-    whole blocks: its ``finish_reason`` is ``interrupted``, and ``metadata["interrupted"]`` names
-    what is left out.
+    ``events`` is the stream that a client returned, boto3's response with it, or a list of recorded
+    events: objects of an SDK or dictionaries. In the end the message is that of
+    :func:`read_response`. Of a stream that was cut off it has the texts and the whole blocks: its
+    ``finish_reason`` is ``interrupted``, ``metadata["interrupted"]`` names what is left out.
 
     >>> from promptdsl import read_stream
     >>> chunks = [{"choices": [{"delta": {"content": text}}]} for text in ("Ra", "in.")]
@@ -36,145 +34,96 @@ def read_stream(events: Iterable[E]) -> "Reading[E]":
     >>> reading.message.text, reading.message.finish_reason
     ('Rain.', 'interrupted')
 
-    Raises :class:`DataError` for anything but a stream. Iterating raises it for an event that
-    cannot be read or is an error, and for several answers (``n=2``); the message so far stays.
+    Raises :class:`DataError` for anything but a stream, and while it is iterated for an event that
+    cannot be read or is an error, and for several answers (``n=2``).
     """
-    stream: object = events.get("stream", events) if is_mapping(events) else events
-    if is_mapping(stream) or isinstance(stream, str) or hasattr(stream, "model_dump"):
-        raise _no_stream(stream, "it is no stream: read_response(reply), or ask with stream=True")
-    if not isinstance(stream, Iterable):
-        raise _no_stream(stream, advice_about(stream, "read_stream"))
-    return Reading(stream)
+    stream: Any = events.get("stream") if is_mapping(events) else events  # Any: it is iterated only
+    if isinstance(stream, str) or hasattr(stream, "model_dump") or not hasattr(stream, "__iter__"):
+        raise _no_stream(events, "read_stream")
+    return Reading(iter(stream))
 
 
 @door
-def aread_stream(events: AsyncIterable[E]) -> "AsyncReading[E]":
-    """Return what :func:`read_stream` returns, for the stream of an asynchronous client.
+def aread_stream(events: AsyncIterable[E]) -> "Reading[E]":
+    """Return what :func:`read_stream` returns, to be iterated with ``async for``.
 
     >>> import asyncio
     >>> from promptdsl import aread_stream
     >>> async def stream():
     ...     yield {"candidates": [{"content": {"parts": [{"text": "Rain."}]}}]}
-    >>> async def read():
+    >>> async def text():
     ...     reading = aread_stream(stream())
-    ...     async for event in reading:
-    ...         pass
-    ...     return reading.message.text
-    >>> asyncio.run(read())
-    'Rain.'
+    ...     return [reading.message.text async for event in reading]
+    >>> asyncio.run(text())
+    ['Rain.']
     """
-    if not isinstance(events, AsyncIterable):
-        raise _no_stream(events, advice_about(events, "aread_stream"))
-    return AsyncReading(events)
+    if not hasattr(events, "__aiter__"):
+        raise _no_stream(events, "aread_stream")
+    return Reading(aiter(events))
 
 
-def _no_stream(given: object, fix: str) -> DataError:
-    what = f"a stream is needed, not {type(given).__name__}"
-    return DataError(what, fix=fix or "give the stream that the client returned", at=(author(),))
+def _no_stream(given: object, reader: str) -> DataError:
+    fix = advice_about(given, reader) or "give the stream that the client returns with stream=True"
+    return DataError(f"a stream is needed, not {type(given).__name__}", fix=fix)
 
 
-class _Reply:
-    """The reply that the events of a stream make."""
+class Reading(Generic[E]):
+    """The events of a stream, and the message that they make; see :func:`read_stream`."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: Any) -> None:  # Any: an iterator of either kind
+        self._events = events
+        self._count = 0
         self._provider = ""
         self._reply = StreamedReply()
-        self._count = 0
+
+    def __iter__(self) -> Iterator[E]:
+        for event in self._events:
+            self._add(event)
+            yield event
+
+    async def __aiter__(self) -> AsyncIterator[E]:
+        async for event in self._events:
+            self._add(event)
+            yield event
 
     @property
     @door
     def message(self) -> Message:
         """The message so far; :class:`DataError` before the first event of a provider."""
-        self._add(ABSENT)
-        try:
-            message = TARGETS[self._provider].adapter.read_response(self._reply.response)
-        except DataError as error:
-            raise error.located(author()) from None
+        if not self._provider:
+            fix = "give the stream of a client: for event in reading: ..., then reading.message"
+            raise DataError("the stream has no event of a provider so far", fix=fix)
+        message = TARGETS[self._provider].adapter.read_response(self._reply.response)
         return message if self._reply.ended else _interrupted(message)
 
     def _add(self, given: object) -> None:
-        """Add an event to the reply. At the end, ``ABSENT``, there has to be one of a provider."""
-        if given is ABSENT:
-            if not self._provider:
-                fix = "iterate the client's stream: for event in reading: ..., then reading.message"
-                raise DataError("no event of a provider so far", fix=fix, at=(author(),))
-            return
+        """Add an event to the reply."""
         self._count += 1
         try:
             # A helper of OpenAI's SDK has the chunks in events of its own.
             event = mapping(getattr(given, "chunk", given))
-            event = mapping(event["chunk"]) if event.get("type") == "chunk" else event
-            _refuse_errors(event)
+            event = mapping(event.get("chunk", event))
+            _refuse(event)
             self._provider = self._provider or event_provider(event)
             if self._provider:
                 TARGETS[self._provider].adapter.add_event(self._reply, event)
         except DataError as error:
-            what, fix = f"event {self._count} of the stream: {error.what}", error.fix
-            fix = fix or "give the stream that the client returned"
+            fix = error.fix or "give the stream that the client returned"
+            what = f"event {self._count} of the stream: {error.what}"
             raise DataError(what, fix=fix, at=(author(),)) from None
 
 
-class Reading(_Reply, Generic[E]):
-    """The events of a stream, and its message; see :func:`read_stream`."""
-
-    def __init__(self, events: Iterable[E]) -> None:
-        super().__init__()
-        self._events = iter(events)
-
-    def __iter__(self) -> Self:
-        return self
-
-    @door
-    def __next__(self) -> E:
-        event = next(self._events, ABSENT)
-        self._add(event)
-        if event is ABSENT:
-            raise StopIteration
-        return event
-
-
-class AsyncReading(_Reply, Generic[E]):
-    """The events of an asynchronous stream, and its message; see :func:`aread_stream`."""
-
-    def __init__(self, events: AsyncIterable[E]) -> None:
-        super().__init__()
-        self._events = aiter(events)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> E:
-        event = await anext(self._events, ABSENT)
-        try:
-            self._add(event)
-        except DataError as error:
-            end_traceback(error)
-            raise
-        if event is ABSENT:
-            raise StopAsyncIteration
-        return event
-
-
-def _refuse_errors(event: Param) -> None:
+def _refuse(event: Param) -> None:
     """Raise :class:`DataError` for an error of the provider, and for a second answer."""
-    for answers in (event.get("choices"), event.get("candidates")):
-        if is_list(answers) and any(
-            is_mapping(answer) and answer.get("index") for answer in answers
-        ):
-            fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
-            raise DataError("a second answer to one request", fix=fix)
-    kind, error = event.get("type"), event.get("error")
-    if kind == "response.failed":
-        error = mapping(event.get("response")).get("error") or kind
-    elif kind == "error":
-        error = error or event
-    for key in event:
-        error = event[key] if str(key).endswith("Exception") else error
-    if error:
-        entries = mapping(error) if is_mapping(error) else {"message": error}
-        name = entries.get("code") or entries.get("type") or "error"
+    answers: object = event.get("choices") or event.get("candidates")
+    if is_list(answers) and any(is_mapping(answer) and answer.get("index") for answer in answers):
+        fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
+        raise DataError("a second answer to one request", fix=fix)
+    failed = mapping(event["response"]) if event.get("type") == "response.failed" else event
+    errors = [failed[key] for key in failed if key == "error" or str(key).endswith("Exception")]
+    if any(errors) or event.get("type") in ("error", "response.failed"):
         fix = "send the request again; reading.message has what came before"
-        raise DataError(f"{name}: {entries.get('message')}", fix=fix)
+        raise DataError(f"the provider says: {next(filter(None, errors), failed)}", fix=fix)
 
 
 def _interrupted(message: Message) -> Message:

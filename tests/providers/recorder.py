@@ -5,9 +5,12 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from struct import pack
 from threading import Thread
 from types import TracebackType
 from typing import Any, Self, cast
+from zlib import crc32
 
 from tests.providers.gemini_check import normal
 
@@ -83,6 +86,38 @@ REPLIES = {
 }
 """By how the path ends, what a service answers."""
 
+STREAMS = {
+    path.stem: json.loads(path.read_text("utf-8"))
+    for path in sorted((Path(__file__).parent / "streams").glob("*.json"))
+}
+"""By provider, the events of a stream: reasoning, text, two calls at once, counts of tokens."""
+_STREAMED = {
+    **{"/chat/completions": "openai", "/responses": "openai_responses"},
+    **{"/v1/messages": "anthropic", ":streamGenerateContent": "gemini"},
+    "/converse-stream": "bedrock",
+}
+
+
+def stream_bytes(provider: str) -> bytes:
+    """Return the body of a stream: server-sent events, or the frames of AWS."""
+    if provider == "bedrock":
+        return b"".join(map(_frame, STREAMS[provider]))
+    lines = (f"event: {it.get('type')}\ndata: {json.dumps(it)}\n\n" for it in STREAMS[provider])
+    text = "".join(lines) + ("data: [DONE]\n\n" if provider == "openai" else "")
+    return text.replace("event: None\n", "").encode()
+
+
+def _frame(event: dict[str, Any]) -> bytes:
+    """Return an event in AWS's encoding: lengths, headers, data and their check sums."""
+    ((kind, data),) = event.items()
+    body = json.dumps(data).encode()
+    headers = b""
+    for key, value in ((":message-type", "event"), (":event-type", kind)):
+        headers += pack("!B", len(key)) + key.encode() + pack("!BH", 7, len(value)) + value.encode()
+    start = pack("!II", len(headers) + len(body) + 16, len(headers))
+    frame = start + pack("!I", crc32(start)) + headers + body
+    return frame + pack("!I", crc32(frame))
+
 
 class Recorder(HTTPServer):
     """A server on a free port; ``bodies`` are the JSON bodies it was sent, in order."""
@@ -108,10 +143,14 @@ class _Handler(BaseHTTPRequestHandler):
         sent = self.rfile.read(int(self.headers["Content-Length"]))
         recorder.bodies.append(json.loads(sent))
         path = self.path.partition("?")[0]
-        (reply,) = [reply for end, reply in REPLIES.items() if path.endswith(end)]
-        body = json.dumps(reply).encode()
+        streams = [name for end, name in _STREAMED.items() if path.endswith(end)]
+        if streams and (b'"stream":true' in sent or "tream" in path):
+            body, type = stream_bytes(streams[0]), "text/event-stream"
+        else:
+            (reply,) = [reply for end, reply in REPLIES.items() if path.endswith(end)]
+            body, type = json.dumps(reply).encode(), "application/json"
         self.send_response(200)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -1,5 +1,7 @@
 """The reply of a stream so far, in the form of a whole response."""
 
+from typing import Any
+
 import attrs
 
 from promptdsl.foundation.errors import DataError
@@ -36,7 +38,7 @@ def merge(entries: Param, delta: Param) -> None:
     ``None`` changes nothing, and nothing in the delta is changed.
     """
     for key, piece in delta.items():
-        known = entries.get(key)
+        known: Any = entries.get(key)  # Any: JSON
         if is_mapping(piece):
             entries[key] = known if type(known) is dict else {}
             merge(entries[key], dict(piece))
