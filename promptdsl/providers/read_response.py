@@ -74,7 +74,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
 
 
 def advice_about(reply: object, reader: str = "read_response") -> str:
-    """Return the advice for an object that ``reader`` cannot read, or an empty string."""
+    """Return the advice for an object that is not a reply, or an empty string."""
     if isinstance(reply, Message):
         return "it is a message already"
     if isinstance(reply, str):
@@ -84,30 +84,23 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
 
         close(reply)
         return f"await the client: {reader}(await client...)"
-    if advice := _stream_advice(reply):
-        return advice
-    if is_mapping(reply) and "role" in reply:
-        return "it is a message: read it with a History, such as History.from_openai([message])"
-    if is_mapping(reply) and reply.get("error"):
-        return "the request failed: read reply['error']"
-    return ""
-
-
-def _stream_advice(reply: object) -> str:
-    """Return the advice for a stream, or for events of one; an empty string for anything else."""
-    if hasattr(reply, "__enter__") and not hasattr(reply, "__iter__"):
-        return "open it: with ... as stream: reading = read_stream(stream)"
     if hasattr(reply, "__aiter__"):
         loop = "reading = aread_stream(stream); async for event in reading: ..."
         return f"it is a stream: {loop}; then reading.message"
-    is_stream = hasattr(reply, "__next__") or (is_mapping(reply) and "stream" in reply)
-    event: object = reply[0] if is_list(reply) and reply else reply
+    if hasattr(reply, "__enter__") and not hasattr(reply, "__iter__"):
+        return "open it: with ... as stream: reading = read_stream(stream)"
+    first: object = reply[0] if is_list(reply) and reply else reply
+    entries: Mapping[str, object] = {}
     with suppress(DataError):
-        # A chunk of Gemini looks like a whole reply, but for a list of them.
-        names = ("", "gemini") if event is reply else ("",)
-        is_stream = is_stream or event_provider(mapping(event)) not in names
-    loop = "reading = read_stream(stream); for event in reading: ..."
-    return f"it is a stream: {loop}; then reading.message" if is_stream else ""
+        entries = mapping(first)
+    # A chunk of Gemini alone looks like a whole reply.
+    is_event = event_provider(entries) not in (["", "gemini"] if first is reply else [""])
+    if is_event or "stream" in entries or hasattr(reply, "__next__") or hasattr(reply, "close"):
+        loop = "reading = read_stream(stream); for event in reading: ..."
+        return f"it is a stream: {loop}; then reading.message"
+    if "role" in entries:
+        return "it is a message: read it with a History, such as History.from_openai([message])"
+    return "the request failed: read reply['error']" if entries.get("error") else ""
 
 
 def event_provider(event: Mapping[str, object]) -> str:

@@ -19,12 +19,11 @@ E = TypeVar("E")
 
 @door
 def read_stream(events: Iterable[E]) -> "Reading[E]":
-    """Return the events of a stream, to be iterated, and in ``message`` the reply so far.
+    """Return the events of a stream, to be iterated, with the ``message`` that they make so far.
 
-    ``events`` is the stream that a client returned, boto3's response with it, or a list of recorded
-    events: objects of an SDK or dictionaries. In the end the message is that of
-    :func:`read_response`. Of a stream that was cut off it has the texts and the whole blocks: its
-    ``finish_reason`` is ``interrupted``, ``metadata["interrupted"]`` names what is left out.
+    ``events`` is what a client returned, or a list of recorded events. Of a stream that was cut off
+    the message has the texts and the whole blocks: its ``finish_reason`` is ``interrupted``, and
+    ``metadata["interrupted"]`` names what is left out.
 
     >>> from promptdsl import read_stream
     >>> chunks = [{"choices": [{"delta": {"content": text}}]} for text in ("Ra", "in.")]
@@ -34,12 +33,12 @@ def read_stream(events: Iterable[E]) -> "Reading[E]":
     >>> reading.message.text, reading.message.finish_reason
     ('Rain.', 'interrupted')
 
-    Raises :class:`DataError` for anything but a stream, and while it is iterated for an event that
-    cannot be read or is an error, and for several answers (``n=2``).
+    Raises :class:`DataError` for anything but a stream and, when iterated, for an event that cannot
+    be read, is an error, or belongs to a second answer (``n=2``).
     """
     stream: Any = events.get("stream") if is_mapping(events) else events  # Any: it is iterated only
     if isinstance(stream, str) or hasattr(stream, "model_dump") or not hasattr(stream, "__iter__"):
-        raise _no_stream(events, "read_stream")
+        raise _no_stream(events)
     return Reading(iter(stream))
 
 
@@ -58,12 +57,13 @@ def aread_stream(events: AsyncIterable[E]) -> "Reading[E]":
     ['Rain.']
     """
     if not hasattr(events, "__aiter__"):
-        raise _no_stream(events, "aread_stream")
+        raise _no_stream(events)
     return Reading(aiter(events))
 
 
-def _no_stream(given: object, reader: str) -> DataError:
-    fix = advice_about(given, reader) or "give the stream that the client returns with stream=True"
+def _no_stream(given: object) -> DataError:
+    fix = "give the stream that a client returns with stream=True; read_response reads a reply"
+    fix = advice_about(given, "aread_stream") or fix
     return DataError(f"a stream is needed, not {type(given).__name__}", fix=fix)
 
 
@@ -91,8 +91,8 @@ class Reading(Generic[E]):
     def message(self) -> Message:
         """The message so far; :class:`DataError` before the first event of a provider."""
         if not self._provider:
-            fix = "give the stream of a client: for event in reading: ..., then reading.message"
-            raise DataError("the stream has no event of a provider so far", fix=fix)
+            fix = "read the stream of a client: for event in reading: ...; then reading.message"
+            raise DataError("no event of a provider was read so far", fix=fix)
         message = TARGETS[self._provider].adapter.read_response(self._reply.response)
         return message if self._reply.ended else _interrupted(message)
 
