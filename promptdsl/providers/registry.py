@@ -4,7 +4,7 @@
 
 - facts: ``config/models.toml``, ``config.models._SUGGESTED``
 - public names: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
-- replies: ``providers.read_response``, also ``_EVENTS`` there
+- replies: ``providers.read_response``
 - counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRY_KEYS``,
   ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORM_PATHS``),
   ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
