@@ -95,7 +95,8 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
         entries = mapping(first)
     # A chunk of Gemini alone looks like a whole reply.
     is_event = event_provider(entries) not in (["", "gemini"] if first is reply else [""])
-    if is_event or "stream" in entries or hasattr(reply, "__next__") or hasattr(reply, "close"):
+    is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
+    if is_event or is_iterator or "stream" in entries or hasattr(reply, "__next__"):
         loop = "reading = read_stream(stream); for event in reading: ..."
         return f"it is a stream: {loop}; then reading.message"
     if "role" in entries:

@@ -115,11 +115,11 @@ class Reading(Generic[E]):
 
 def _refuse(event: Param) -> None:
     """Raise :class:`DataError` for an error of the provider, and for a second answer."""
-    answers: object = event.get("choices") or event.get("candidates")
+    answers: Any = event.get("choices") or event.get("candidates")  # Any: JSON
     if is_list(answers) and any(is_mapping(answer) and answer.get("index") for answer in answers):
         fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
         raise DataError("a second answer to one request", fix=fix)
-    failed = mapping(event["response"]) if event.get("type") == "response.failed" else event
+    failed = mapping(event.get("response")) if event.get("type") == "response.failed" else event
     errors = [failed[key] for key in failed if key == "error" or str(key).endswith("Exception")]
     if any(errors) or event.get("type") in ("error", "response.failed"):
         fix = "send the request again; reading.message has what came before"

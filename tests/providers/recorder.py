@@ -6,11 +6,9 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from struct import pack
 from threading import Thread
 from types import TracebackType
 from typing import Any, Self, cast
-from zlib import crc32
 
 from tests.providers.gemini_check import normal
 
@@ -94,29 +92,15 @@ STREAMS = {
 _STREAMED = {
     **{"/chat/completions": "openai", "/responses": "openai_responses"},
     **{"/v1/messages": "anthropic", ":streamGenerateContent": "gemini"},
-    "/converse-stream": "bedrock",
 }
 
 
 def stream_bytes(provider: str) -> bytes:
-    """Return the body of a stream: server-sent events, or the frames of AWS."""
-    if provider == "bedrock":
-        return b"".join(map(_frame, STREAMS[provider]))
-    lines = (f"event: {it.get('type')}\ndata: {json.dumps(it)}\n\n" for it in STREAMS[provider])
-    text = "".join(lines) + ("data: [DONE]\n\n" if provider == "openai" else "")
-    return text.replace("event: None\n", "").encode()
-
-
-def _frame(event: dict[str, Any]) -> bytes:
-    """Return an event in AWS's encoding: lengths, headers, data and their check sums."""
-    ((kind, data),) = event.items()
-    body = json.dumps(data).encode()
-    headers = b""
-    for key, value in ((":message-type", "event"), (":event-type", kind)):
-        headers += pack("!B", len(key)) + key.encode() + pack("!BH", 7, len(value)) + value.encode()
-    start = pack("!II", len(headers) + len(body) + 16, len(headers))
-    frame = start + pack("!I", crc32(start)) + headers + body
-    return frame + pack("!I", crc32(frame))
+    """Return the body of a stream: server-sent events."""
+    names = [f"event: {it['type']}\n" if "type" in it else "" for it in STREAMS[provider]]
+    data = [f"data: {json.dumps(event)}\n\n" for event in STREAMS[provider]]
+    text = "".join(map("".join, zip(names, data, strict=True)))
+    return (text + ("data: [DONE]\n\n" if provider == "openai" else "")).encode()
 
 
 class Recorder(HTTPServer):
@@ -144,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         recorder.bodies.append(json.loads(sent))
         path = self.path.partition("?")[0]
         streams = [name for end, name in _STREAMED.items() if path.endswith(end)]
-        if streams and (b'"stream":true' in sent or "tream" in path):
+        if streams and (b'"stream":true' in sent or streams == ["gemini"]):
             body, type = stream_bytes(streams[0]), "text/event-stream"
         else:
             (reply,) = [reply for end, reply in REPLIES.items() if path.endswith(end)]

@@ -124,15 +124,11 @@ def read_response(data: object) -> Message:
     return message("assistant", content, kind="recorded", details=details)
 
 
-_PIECES = ("text_delta", "thinking_delta", "signature_delta", "compaction_delta")
-"""The deltas that have the keys of their block."""
-
-
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add an event of a stream to the reply so far."""
     kind, number = event.get("type"), event.get("index")
     if kind == "message_start":
-        merge(reply.response, {**mapping(event.get("message")), "content": reply.parts})
+        merge(reply.response, mapping(event.get("message")))
     elif kind == "message_delta":
         merge(reply.response, {**mapping(event.get("delta")), "usage": event.get("usage")})
         reply.ended = reply.response.get("stop_reason") is not None
@@ -144,7 +140,7 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     elif kind == "content_block_delta":
         delta = mapping(event.get("delta"))
         name = delta.pop("type", None)
-        if name in _PIECES:
+        if name in ("text_delta", "thinking_delta", "signature_delta", "compaction_delta"):
             merge(reply.part(number), delta)
         elif name == "input_json_delta":
             merge(reply.part(number), {"input": delta.get("partial_json")})
@@ -152,3 +148,4 @@ def add_event(reply: StreamedReply, event: Param) -> None:
             merge(reply.part(number), {"citations": [delta.get("citation")]})
     elif kind == "content_block_stop":
         parse_input(reply.part(number))
+    reply.response["content"] = [*reply.parts.values()]

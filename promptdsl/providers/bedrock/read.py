@@ -96,7 +96,7 @@ def add_event(reply: StreamedReply, event: Param) -> None:
                 merge(block, {"toolUse": {"input": ""}})
                 parse_input(block["toolUse"])
             merge(block, delta)
-    content = [_block(block) for block in reply.parts if block]
+    content = [_block(block) for block in reply.parts.values() if block]
     reply.response["output"] = {"message": {"content": content}}
 
 

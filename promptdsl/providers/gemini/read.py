@@ -94,12 +94,12 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         content = entries_of(candidate.pop("content", {}))
         for part in map(entries_of, items_or_one(content.get("parts", ()), "parts")):
             # Texts of one kind are one text; a part with a signature stays as it came.
-            last = reply.parts[-1] if reply.parts else {}
+            last = reply.part(len(reply.parts) - 1) if reply.parts else {}
             if part.keys() != last.keys() or not part.keys() <= {"text", "thought"}:
                 last = reply.part(len(reply.parts))
             merge(last, part)
         (known,) = reply.response.get("candidates", [{}])
-        content = {"role": "model", "parts": reply.parts}
+        content = {"role": "model", "parts": [*reply.parts.values()]}
         reply.response["candidates"] = [{**known, **candidate, "content": content}]
         reply.ended |= "finish_reason" in candidate
     merge(reply.response, chunk)

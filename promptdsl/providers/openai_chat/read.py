@@ -160,8 +160,7 @@ def read_response(data: object) -> Message:
 
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add a chunk of a stream to the reply so far."""
-    message = {"role": "assistant", "tool_calls": reply.parts}
-    (answer,) = reply.response.setdefault("choices", [{"message": message}])
+    (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
     merge(reply.response, {"usage": event.get("usage")})
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
         delta = {**mapping(choice.get("delta") or {}), "role": None}
@@ -175,6 +174,7 @@ def add_event(reply: StreamedReply, event: Param) -> None:
                 merge(part, {"id": "", "function": {"name": "", "arguments": ""}})
             merge(part, call)
         merge(answer, {"message": delta, "finish_reason": choice.get("finish_reason")})
+    answer["message"]["tool_calls"] = [*reply.parts.values()]
     reply.ended = bool(answer.get("finish_reason"))
 
 

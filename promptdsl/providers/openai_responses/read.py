@@ -118,10 +118,8 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         "response.output_text.annotation.added": {"annotations": [event.get("annotation")]},
         "response.refusal.delta": {"type": "refusal", "refusal": delta},
     }
-    reply.response.setdefault("output", reply.parts)
     if kind in ("response.completed", "response.incomplete"):
-        final = mapping(event.get("response"))
-        reply.response = {**final, "output": final.get("output") or reply.parts}
+        reply.response = mapping(event.get("response"))
         reply.ended = True
     elif kind in ("response.output_item.added", "response.output_item.done"):
         item = mapping(event.get("item"))
@@ -136,6 +134,8 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         item = reply.part(number)
         merge(item, {"texts": {str(event.get("content_index")): pieces[kind]}})
         item["content"] = [*item["texts"].values()]
+    if not (reply.ended and reply.response.get("output")):
+        reply.response["output"] = [*reply.parts.values()]
 
 
 # Messages.

@@ -2,34 +2,28 @@
 
 from typing import Any
 
-import attrs
-
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import read_json
-from promptdsl.providers.shared.request import Param, new_dict, new_list
+from promptdsl.providers.shared.request import Param
 
 _WHOLE = {"id", "toolUseId", "name", "type", "finish_reason", "stop_reason"}
 """Keys whose texts come whole, from some servers in every event."""
 
 
-@attrs.define(eq=False)
 class StreamedReply:
-    """A response, and the list of its blocks, items or calls, which are known by number, too."""
+    """A response, its parts (blocks, items or calls) by number, and whether it has its end."""
 
-    response: Param = attrs.field(factory=new_dict)
-    parts: list[Param] = attrs.field(factory=new_list)
-    ended: bool = False
-    _numbered: dict[int, Param] = attrs.field(factory=dict[int, Param])
+    def __init__(self) -> None:
+        self.response: Param = {}
+        self.parts: dict[int, Param] = {}
+        self.ended = False
 
     def part(self, number: object) -> Param:
         """Return the part with a number, a new one if there is none."""
         if type(number) is not int:
             raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
-        if number not in self._numbered:
-            self._numbered[number] = {}
-            self.parts.append(self._numbered[number])
-        return self._numbered[number]
+        return self.parts.setdefault(number, {})
 
 
 def merge(entries: Param, delta: Param) -> None:
