@@ -10,7 +10,7 @@ from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock, U
 from promptdsl.messages.message import Message
 from promptdsl.providers.read_response import advice_about, event_provider
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.checks import is_list, mapping
+from promptdsl.providers.shared.checks import items, mapping
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply
 
@@ -115,8 +115,8 @@ class Reading(Generic[E]):
 
 def _refuse(event: Param) -> None:
     """Raise :class:`DataError` for an error of the provider, and for a second answer."""
-    answers: Any = event.get("choices") or event.get("candidates")  # Any: JSON
-    if is_list(answers) and any(is_mapping(answer) and answer.get("index") for answer in answers):
+    answers = items(event.get("choices") or event.get("candidates") or (), "choices")
+    if any(is_mapping(answer) and answer.get("index") for answer in answers):
         fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
         raise DataError("a second answer to one request", fix=fix)
     failed = mapping(event.get("response")) if event.get("type") == "response.failed" else event
