@@ -23,6 +23,7 @@ from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_turns import payload_of
 from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.streamed import StreamedReply, merge
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_responses"}
@@ -162,6 +163,26 @@ def read_response(data: object) -> Message:
             reasoning=answer_counts.get("reasoning_tokens"),
         ),
     )
+
+
+def add_event(reply: StreamedReply, event: Param) -> None:
+    """Add a chunk of a stream to the reply so far."""
+    (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
+    merge(reply.response, {"usage": event.get("usage")})
+    for choice in map(mapping, items(event.get("choices") or (), "choices")):
+        delta = {**mapping(choice.get("delta") or {}), "role": None}
+        for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
+            number = call.pop("index", None)
+            if number is None:
+                # Some servers do not number the calls, and send each with its id.
+                number = len(reply.parts) - (0 if call.get("id") else 1)
+            part = reply.part(number)
+            if not part:
+                merge(part, {"id": "", "function": {"name": "", "arguments": ""}})
+            merge(part, call)
+        merge(answer, {"message": delta, "finish_reason": choice.get("finish_reason")})
+    answer["message"]["tool_calls"] = [*reply.parts.values()]
+    reply.ended = bool(answer.get("finish_reason"))
 
 
 def _read_plain(entries: Param) -> Message | None:
