@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from promptdsl.messages.message import Message
     from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
     from promptdsl.providers.read_response import read_response
+    from promptdsl.providers.read_stream import aread_stream, read_stream
     from promptdsl.providers.registry import read_payload
     from promptdsl.rendering.render import arender, render
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
@@ -171,6 +172,7 @@ else:
             "messages.message": "Message",
             "messages.prompt": "OutputSchema Prompt ToolDefinition",
             "providers.read_response": "read_response",
+            "providers.read_stream": "aread_stream read_stream",
             "providers.registry": "read_payload",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
@@ -293,6 +295,7 @@ __all__ = [
     "Video",
     "VideoBlock",
     "Volatile",
+    "aread_stream",
     "arender",
     "block_from_dict",
     "component",
@@ -305,6 +308,7 @@ __all__ = [
     "prefix_report",
     "read_payload",
     "read_response",
+    "read_stream",
     "register_model",
     "register_templates",
     "render",

@@ -88,6 +88,8 @@ def test_a_lost_question(turns: tuple[Node, ...], name: str, target: dict[str, s
         (NONE, ASKED),
         (ASKED, NONE),
         (History([Q]), NONE),
+        (History([Q, A.replace(finish_reason="paused")]),),
+        (History([Q, A, A.replace(finish_reason="paused")]),),
         (ASKED, Assistant(ToolUse("look", {}, id="c"))),
         (ASKED, Assistant("I look.", ToolUse("look", {}, id="c")), OPENED),
     ],

@@ -1183,6 +1183,30 @@ def test_rendering_inside_a_block_leaves_it_open() -> None:
     assert [("user", ["x"])] == said(tree)
 
 
+def test_a_part_of_an_open_block_cannot_be_rendered() -> None:
+    """A part that joined an open block belongs to it, under ``detached()``, too."""
+
+    def write() -> None:
+        with Timeline(), Group():
+            turn = User("x")
+            with detached():
+                render(turn)
+
+    assert lines_of(write, 4, 2, 1) == raised(ScopeError, write).at
+
+
+def test_a_part_is_rendered_under_detached_and_after_its_block() -> None:
+    """What joined no open block is rendered anywhere: detached, moved, or of a closed block."""
+    with Timeline() as tree:
+        with User("a"):
+            part = Section("rules", "x")
+        Fragment(moved := User("y"))
+        with detached(), User() as turn:
+            Text("z")
+        texts = [said(it)[0][1][0] for it in (part, moved, turn)]
+    assert (["x", "y", "z"], [("user", ["a", "x", "y"])]) == (texts, said(tree))
+
+
 def test_a_timeline_while_a_block_is_open_is_an_error() -> None:
     """Writing a prompt inside a block is an error with both lines that says what to do."""
 

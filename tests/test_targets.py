@@ -205,10 +205,10 @@ def test_it_goes_back(provider: str, form: Any) -> None:
 
 
 COUNTS = {
-    "openai": {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5},
-    "anthropic": {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6},
-    "gemini": {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5},
-    "bedrock": {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6},
+    "openai": {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5, "total": 120},
+    "anthropic": {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6, "total": 120},
+    "gemini": {"input": 100, "output": 20, "cache_read": 64, "reasoning": 5, "total": 120},
+    "bedrock": {"input": 100, "output": 20, "cache_read": 64, "cache_write": 6, "total": 120},
 }
 
 

@@ -417,7 +417,8 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     "a reply that is a stream": (
         lambda: read_response(iter("ab")),
         "a dictionary is needed, not str_ascii_iterator",
-        "read the stream to its end, and give its last response",
+        "it is a stream: reading = read_stream(stream); for event in reading: ...; "
+        "then reading.message",
     ),
 }
 

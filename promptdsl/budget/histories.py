@@ -27,8 +27,8 @@ from promptdsl.tree.turn_nodes import RecordedNode
 class Exchanges:
     """The exchanges and rounds of the first ``count`` messages of a conversation.
 
-    An exchange is a user turn with all messages up to the next one; a round is an assistant
-    message with the results of its calls.
+    An exchange is a user turn with the events directly before it and all messages up to the next
+    exchange; a round is an assistant message with the results of its calls.
     """
 
     count: int = 0
@@ -55,7 +55,7 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     """Return the exchanges of messages, continued from those of their beginning.
 
     An exchange starts at a user message without a result, with no call open before it, that does
-    not follow another user message.
+    not follow another user message. The events directly before it belong to it.
     """
     if before is None or before.count > len(messages):
         before = Exchanges()
@@ -71,7 +71,10 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
             is_question = not any(isinstance(block, ToolResultBlock) for block in blocks)
             question = index if is_question else question
             if is_question and not open_calls and last != "user":
-                exchanges.append(index)
+                start = index
+                while start and messages[start - 1].role == "event":
+                    start -= 1
+                exchanges.append(start)
         elif role == "assistant":
             # Calls that are still open will not get a result.
             rounds.append(index)

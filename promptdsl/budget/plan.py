@@ -14,7 +14,7 @@ from promptdsl.messages.message import Message, spoken
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode, TurnNode
 
 
 class Plan:
@@ -93,10 +93,11 @@ def _set_cut_points(
                 messages += member.items
             else:
                 tokens.append(measure.turn(member)[0])
-                messages.append(_NOBODY)
+                is_event = isinstance(member, TurnNode) and member.role == "event"
+                messages.append(_EVENT if is_event else _NOBODY)
         known = exchanges_of(messages)
     unit.cuts = cut_points(unit.node, tokens, seams, known, required=required, answers=answers)
 
 
-_NOBODY = spoken("ephemeral", "")
-"""The message in the place of an event or a request-only turn, which starts no exchange."""
+_EVENT, _NOBODY = spoken("event", ""), spoken("ephemeral", "")
+"""The messages in the place of an event and of a request-only turn."""

@@ -37,7 +37,8 @@ class History(Component, RecordedNode):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
     It is sent unchanged, byte for byte. A budget that is too small drops its oldest exchanges: an
-    exchange is a user turn and all messages before the next one. Options:
+    exchange is a user turn, the events directly before it, and all that follows up to the next
+    exchange. Options:
 
     - ``keep``: the number of last exchanges that always stay, 0 by default;
     - ``step``: the size of a cut in tokens; the cut moves in whole steps, so that a prompt cache

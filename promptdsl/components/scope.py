@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 import attrs
 
-from promptdsl.foundation.errors import PlacementError, PromptError, ScopeError
+from promptdsl.foundation.errors import ContentError, PlacementError, PromptError, ScopeError
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.signatures import LEFT_OUT, ListedSignature
 from promptdsl.foundation.source import Source, author, door, end_traceback
@@ -56,6 +56,8 @@ class Component(Node):
     content: Any  # Any: a list of children while its block is open, a tuple at other times
 
     def __init_subclass__(cls) -> None:
+        if cls.__module__.partition(".")[0] != "promptdsl":
+            raise _no_subclass(cls)
         _refuse_what_is_left_out(cls)
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
@@ -387,6 +389,15 @@ def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementErr
         f"{named_label(node)} cannot be in {named_label(block)}",
         fix=block._advice(node) if isinstance(block, Component) else "",
         at=(at, *lines),
+    )
+
+
+def _no_subclass(cls: type[Component]) -> ContentError:
+    base = next(base.__name__ for base in cls.__bases__ if issubclass(base, Component))
+    return ContentError(
+        f"{cls.__name__} cannot be a subclass of {base}",
+        fix=f"write a function that returns {base}(...), with @component before it",
+        at=(author(),),
     )
 
 

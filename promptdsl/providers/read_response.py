@@ -1,6 +1,7 @@
 """Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
 
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum
 
 from promptdsl.foundation.errors import DataError
@@ -24,9 +25,9 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     The message has the model's content, the reason why it stopped (``finish_reason``: ``stop``,
     ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word),
     the token counts (``token_usage``: ``input`` with the part from a cache, ``output``,
-    ``cache_read``, ``cache_write``, ``reasoning``), and ``structured_output`` where the SDK parsed
-    the answer. With ``structured=True`` the text of the answer is read as JSON instead; it is
-    ``None`` in a message that only calls tools.
+    ``cache_read``, ``cache_write``, ``reasoning``, ``total``), and ``structured_output`` where the
+    SDK parsed the answer. With ``structured=True`` the text of the answer is read as JSON instead;
+    it is ``None`` in a message that only calls tools. A stream is read with :func:`read_stream`.
 
     >>> from promptdsl import read_response
     >>> content = [{"type": "text", "text": "Rain."}]
@@ -55,7 +56,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
         parsed = next((value for value in values if value is not None), None)
         parsed = plain(_as_data(parsed), "structured_output")
     except DataError as error:
-        fix = _advice(reply) or error.fix or "give the object the client returned"
+        fix = advice_about(reply) or error.fix or "give the object the client returned"
         raise DataError(error.what, fix=fix, at=(author(),)) from None
     if not structured:
         return message if parsed is None else message.replace(structured_output=parsed)
@@ -72,25 +73,50 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     return message.replace(structured_output=answer)
 
 
-def _advice(reply: object) -> str:
+def advice_about(reply: object, reader: str = "read_response") -> str:
     """Return the advice for an object that is not a reply, or an empty string."""
-    given = reply
     if isinstance(reply, Message):
         return "it is a message already"
     if isinstance(reply, str):
         return 'a text alone is Message("assistant", text)'
-    if isinstance(reply, Awaitable):
+    if hasattr(reply, "__await__"):
         from promptdsl.foundation.remedies import close
 
-        close(given)
-        return "await the client: read_response(await client...)"
-    if isinstance(reply, Iterator | AsyncIterator):
-        return "read the stream to its end, and give its last response"
-    if is_mapping(reply) and "role" in reply:
+        close(reply)
+        return f"await the client: {reader}(await client...)"
+    if hasattr(reply, "__aiter__"):
+        loop = "reading = aread_stream(stream); async for event in reading: ..."
+        return f"it is a stream: {loop}; then reading.message"
+    if hasattr(reply, "__enter__") and not hasattr(reply, "__iter__"):
+        return "open it: with ... as stream: reading = read_stream(stream)"
+    first: object = reply[0] if is_list(reply) and reply else reply
+    entries: Mapping[str, object] = {}
+    with suppress(DataError):
+        entries = mapping(first)
+    # A chunk of Gemini alone looks like a whole reply.
+    is_event = event_provider(entries) not in (["", "gemini"] if first is reply else [""])
+    is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
+    if is_event or is_iterator or "stream" in entries or hasattr(reply, "__next__"):
+        loop = "reading = read_stream(stream); for event in reading: ..."
+        return f"it is a stream: {loop}; then reading.message"
+    if "role" in entries:
         return "it is a message: read it with a History, such as History.from_openai([message])"
-    if is_mapping(reply) and reply.get("error"):
-        return "the request failed: read reply['error']"
-    return ""
+    return "the request failed: read reply['error']" if entries.get("error") else ""
+
+
+def event_provider(event: Mapping[str, object]) -> str:
+    """Return the provider that sends such an event, an empty string for an unknown one."""
+    kind, choices = str(event.get("type")), event.get("choices")
+    if kind.startswith("response."):
+        return "openai_responses"
+    if kind.startswith(("message_", "content_block_")):
+        return "anthropic"
+    if any(str(key).startswith(("messageSt", "contentBlock")) for key in event):
+        return "bedrock"
+    is_chunk = event.get("object") == "chat.completion.chunk" or (
+        is_list(choices) and any(is_mapping(choice) and "delta" in choice for choice in choices)
+    )
+    return "openai" if is_chunk else "" if event.keys().isdisjoint(_GEMINI_KEYS) else "gemini"
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:

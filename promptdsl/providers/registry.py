@@ -72,6 +72,12 @@ class Adapter:
         return read
 
     @cached_property
+    def add_event(self) -> Callable[..., None]:
+        """The function that adds an event of a stream to the reply so far."""
+        add: Callable[..., None] = import_module(f"{self._folder}.read").add_event
+        return add
+
+    @cached_property
     def needs_bytes(self) -> NeedsBytes:
         """The function that tells whether an attachment is sent as bytes only."""
         needs: NeedsBytes = import_module(f"{self._folder}.{self._media}").needs_bytes

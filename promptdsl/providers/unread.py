@@ -121,6 +121,11 @@ _SAID = ("id", "role", "content", "name")
 _REASONED = ("reasoning_content", "reasoning", "refusal")
 
 
+def _call(call: Mapping[str, Any]) -> Shape:
+    is_flat = "name" in call and "function" not in call
+    return _keys("id", "call_id", "type", "index", "name", "arguments") if is_flat else _CALL
+
+
 def _chat_part(part: Mapping[str, Any]) -> Shape | None:
     return _CHAT_PARTS.get(part.get("type"))
 
@@ -128,7 +133,7 @@ def _chat_part(part: Mapping[str, Any]) -> Shape | None:
 _CHAT_ANSWER = _keys(
     *(*_SAID, *_REASONED, "annotations", "audio", "parsed"),
     content=_chat_part,
-    tool_calls=_CALL,
+    tool_calls=_call,
     function_call=_FUNCTION,
 )
 _CHAT_OTHERS = _keys(*_SAID, content=_chat_part)
@@ -146,12 +151,8 @@ def _template_part(part: Mapping[str, Any]) -> Shape | None:
     return _keys("type", "text") if part.get("type", "text") == "text" else None
 
 
-def _template_call(call: Mapping[str, Any]) -> Shape:
-    return _CALL if "function" in call else _keys("id", "type", "index", "name", "arguments")
-
-
 _TEMPLATE_ANSWER = _keys(
-    *(*_SAID, *_REASONED, "thinking"), content=_template_part, tool_calls=_template_call
+    *(*_SAID, *_REASONED, "thinking"), content=_template_part, tool_calls=_call
 )
 _TEMPLATE_OTHERS = _keys(*_SAID, content=_template_part)
 

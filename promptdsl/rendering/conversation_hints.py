@@ -23,7 +23,8 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
     """Yield the hint about a request without a conversation turn, or whose last one is the model's.
 
     An event may take the place of a question, if no empty ``User`` was written: the model is to
-    react to it. So may a developer or request-only turn after an answer of the model.
+    react to it. So may a developer or request-only turn after an answer of the model. An answer
+    that the provider paused is sent back as it is.
     """
     spoken = [n for n, message in enumerate(messages) if _is_spoken(message)]
     others = messages[spoken[-1] + 1 :] if spoken else messages
@@ -31,12 +32,16 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
     if (spoken and not answered) or open_calls(messages):
         return
     name, what = "empty_conversation", "no conversation turn"
+    stopped = None
     if answered:
+        last = messages[spoken[-1]]
+        # A message of merged answers has the reason in its sources.
+        stopped = (last.sources[-1] if last.sources else last).finish_reason
         name, what = "ended_conversation", "the model has the last turn"
     if (lost := _empty_question(written)) is not None:
         why = "the argument of this User is None or empty, so it is not sent"
         yield hint(name, what, why, source=lost.source)
-    elif answered and not facts.prefill and not others:
+    elif answered and not (facts.prefill or others or stopped == "paused"):
         why = "this model does not continue an answer; write User(...) behind it"
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import cast
 
 from promptdsl.components.block import finish
-from promptdsl.components.scope import detached
+from promptdsl.components.scope import Component, detached, innermost
 from promptdsl.components.timeline import write_timeline
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
@@ -37,6 +37,13 @@ def root_around(tree: object) -> RootNode:
             fix="call render() after its block",
             at=(author(), tree.source),
         )
+    block = _open_block_with(tree)
+    if block is not None:
+        raise ScopeError(
+            f"this {label(tree)} is already part of {named_label(block)} that is still open",
+            fix="build it under `with detached():`, or call render() after the block",
+            at=(author(), tree.source, block.source),
+        )
     node = finish(tree)
     if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, FragmentNode):
         beside = node.mask & TOOL or isinstance(node, CacheBreakpointNode)
@@ -47,6 +54,16 @@ def root_around(tree: object) -> RootNode:
         )
     with detached():
         return cast("RootNode", finish(write_timeline((node,), author())))
+
+
+def _open_block_with(part: Node) -> Node | None:
+    """Return the open block that a part has joined; a finished part is free to be used."""
+    opened = innermost() if isinstance(part, Component) else None
+    while opened is not None:
+        block, opened, *_ = opened
+        if block is not None and any(entry is part for entry in block.content):
+            return block
+    return None
 
 
 def _advice(tree: object) -> str:

@@ -294,14 +294,16 @@ def _taken_apart(part: Part, tree: Part) -> tuple[list[Turns], Turns, list[Turns
 def _starts(said: Turns) -> list[int]:
     """Return where exchanges start: at a user turn with no open call and no user turn before it.
 
-    Instructions and events in between are none of the conversation's turns.
+    Instructions and events in between are none of the conversation's turns; the events directly
+    before a user turn start its exchange.
     """
     starts: list[int] = []
     waiting: set[str] = set()
     last = ""
     for index, turn in enumerate(said):
         if turn.kind == "user" and not waiting and last != "user":
-            starts.append(index)
+            events = [*takewhile(lambda turn: turn.kind == "event", reversed(said[:index]))]
+            starts.append(index - len(events))
         waiting |= {one.id for one in turn.parts if one.kind == "call"}
         waiting -= {turn.id} if turn.kind == "tool" else set()
         last = turn.kind if turn.kind in ("user", "assistant", "tool") else last

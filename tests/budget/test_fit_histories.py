@@ -122,9 +122,15 @@ def test_a_history_without_a_question() -> None:
 
 
 def test_instructions_go_with_their_exchange() -> None:
-    """Developer turns and events in an exchange go with it."""
+    """Developer turns and events in an exchange go with it; it starts at events before its user."""
     chat = talk("user A", "developer B", "assistant C", "event D", "user E", "event F")
-    assert "E F Q" == left(3, exact(chat), Q)
+    assert ["D E F Q", "Q"] == [left(words, exact(chat), Q) for words in (4, 3)]
+
+
+def test_an_event_stays_with_its_question() -> None:
+    """What happened before a question is sent as long as the question, however long the loop."""
+    task = [*talk("user A", "assistant B", "event E", "user C"), *loop(3)]
+    assert "E C LOOK FOUND" == left(4, exact(task))
 
 
 def test_a_history_in_a_group() -> None:

@@ -134,7 +134,7 @@ ROUNDS = st.one_of(
 )
 ASKED = st.one_of(
     _recorded(user),
-    _recorded(user),
+    st.builds(lambda one, two: (event(one), user(two)), WORDS, WORDS),
     st.builds(lambda one, two: (user(one), user(two)), WORDS, WORDS),
 )
 EXCHANGES = st.builds(

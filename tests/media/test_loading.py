@@ -634,7 +634,6 @@ def test_an_interrupt_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize("function", [render, arender])
-def test_the_parameter_stands_behind_the_roots(function: Callable[..., object]) -> None:
-    """Both functions that render take ``media_loader``, after ``media_roots``."""
-    names = [*inspect.signature(function).parameters]
-    assert "media_loader" == names[names.index("media_roots") + 1]
+def test_the_parameter_is_an_option(function: Callable[..., object]) -> None:
+    """Both functions that render list ``media_loader`` in their signature."""
+    assert "media_loader" in inspect.signature(function).parameters

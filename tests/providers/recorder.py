@@ -5,6 +5,7 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from typing import Any, Self, cast
@@ -83,6 +84,24 @@ REPLIES = {
 }
 """By how the path ends, what a service answers."""
 
+STREAMS = {
+    path.stem: json.loads(path.read_text("utf-8"))
+    for path in sorted((Path(__file__).parent / "streams").glob("*.json"))
+}
+"""By provider, the events of a stream: reasoning, text, two calls at once, counts of tokens."""
+_STREAMED = {
+    **{"/chat/completions": "openai", "/responses": "openai_responses"},
+    **{"/v1/messages": "anthropic", ":streamGenerateContent": "gemini"},
+}
+
+
+def stream_bytes(provider: str) -> bytes:
+    """Return the body of a stream: server-sent events."""
+    names = [f"event: {it['type']}\n" if "type" in it else "" for it in STREAMS[provider]]
+    data = [f"data: {json.dumps(event)}\n\n" for event in STREAMS[provider]]
+    text = "".join(map("".join, zip(names, data, strict=True)))
+    return (text + ("data: [DONE]\n\n" if provider == "openai" else "")).encode()
+
 
 class Recorder(HTTPServer):
     """A server on a free port; ``bodies`` are the JSON bodies it was sent, in order."""
@@ -108,10 +127,14 @@ class _Handler(BaseHTTPRequestHandler):
         sent = self.rfile.read(int(self.headers["Content-Length"]))
         recorder.bodies.append(json.loads(sent))
         path = self.path.partition("?")[0]
-        (reply,) = [reply for end, reply in REPLIES.items() if path.endswith(end)]
-        body = json.dumps(reply).encode()
+        streams = [name for end, name in _STREAMED.items() if path.endswith(end)]
+        if streams and (b'"stream":true' in sent or streams == ["gemini"]):
+            body, type = stream_bytes(streams[0]), "text/event-stream"
+        else:
+            (reply,) = [reply for end, reply in REPLIES.items() if path.endswith(end)]
+            body, type = json.dumps(reply).encode(), "application/json"
         self.send_response(200)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -193,6 +193,7 @@ _unknown = st.sampled_from(
         ),
         UnknownBlock({"thinking": "Hm.", "signature": "c2ln", "type": "thinking"}, "anthropic"),
         UnknownBlock({"type": "redacted_thinking", "data": "ZW5j"}, "anthropic"),
+        UnknownBlock({"type": "tool_removal", **MARK}, "anthropic"),
     ]
 )
 _results = st.builds(
@@ -1474,7 +1475,7 @@ def test_response_error(keys: dict[str, Any], what: str) -> None:
     [
         (None, None),
         ({}, None),
-        ({"input_tokens": 3, "output_tokens": 2}, {"input": 3, "output": 2}),
+        ({"input_tokens": 3, "output_tokens": 2}, {"input": 3, "output": 2, "total": 5}),
         ({"input_tokens": 0, "cache_read_input_tokens": None}, {"input": 0}),
         ({"cache_read_input_tokens": 3}, {"cache_read": 3}),
         ({"cache_creation_input_tokens": 3}, {"cache_write": 3}),
@@ -1868,6 +1869,38 @@ def test_an_unknown_block_on_either_side() -> None:
         say("assistant", UnknownBlock(block, "anthropic"), "x"),
     ]
     assert [("user", [block]), ("assistant", [block, text("x")])] == sent(*said)
+
+
+ADDED = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "f"}}
+REMOVED = {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "g"}, **MARK}
+
+
+def test_changes_of_the_tools() -> None:
+    """System messages that offer tools and take them away come back as they were."""
+    recorded = [
+        {"role": "user", "content": [text("Hello.")]},
+        {"role": "system", "content": [text("Use feet."), ADDED, REMOVED]},
+        {"role": "assistant", "content": [use("a")]},
+        {"role": "user", "content": [result("a", "rain")]},
+        {"role": "system", "content": [ADDED]},
+    ]
+    facts = attrs.evolve(ABLE, result_instructions=False)
+    payload, losses = write(read({"messages": recorded}), facts)
+    assert (recorded, [NO_TOOLS]) == (payload["messages"], [loss.what for loss in losses])
+
+
+CHANGE = say("developer", "Use feet.", UnknownBlock(ADDED, "anthropic"))
+OTHER = say("developer", "Use feet.", UnknownBlock({"type": "hologram"}, "anthropic"))
+
+
+@pytest.mark.parametrize("messages", [[HELLO, CHANGE, HELLO], [CHANGE, HELLO], [HELLO, OTHER]])
+@pytest.mark.parametrize("facts", [ABLE, OLDER])
+def test_changes_of_the_tools_elsewhere(messages: list[Message], facts: ModelFacts) -> None:
+    """A change of the tools that is not taken is a loss of content; the text beside it is sent."""
+    plain = [message if message is HELLO else RULE for message in messages]
+    kinds = [kind for kind, _ in lost(*messages, facts=facts)]
+    assert sent(*plain, facts=facts) == sent(*messages, facts=facts)
+    assert 1 == kinds.count("content")
 
 
 def test_the_mark_of_an_unknown_block() -> None:

@@ -1651,13 +1651,14 @@ def test_finish_reason(reason: str, word: str) -> None:
 def test_usage() -> None:
     """What was read from a cache and written into one is part of the input."""
     found = read_response(response(text("x"), cacheReadInputTokens=3, cacheWriteInputTokens=4))
-    expected = {"input": 17, "output": 5, "cache_read": 3, "cache_write": 4}
+    expected = {"input": 17, "output": 5, "cache_read": 3, "cache_write": 4, "total": 15}
     assert expected == found.token_usage
 
 
 def test_usage_without_a_cache() -> None:
     """Where nothing is said of a cache, neither is it here; nor of anything, without counts."""
-    assert {"input": 10, "output": 5} == read_response(response(text("x"))).token_usage
+    found = read_response(response(text("x"))).token_usage
+    assert {"input": 10, "output": 5, "total": 15} == found
     assert None is read_response({"output": {"message": {"content": []}}}).token_usage
 
 

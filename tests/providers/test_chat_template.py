@@ -982,8 +982,8 @@ def test_deep_arguments(depth: int) -> None:
             say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}'), kind="recorded"),
         ),
         (
-            says("", {"name": "look_up", "arguments": '{"q":1}'}),
-            say("assistant", ToolUseBlock("call_0", "look_up", '{"q":1}'), kind="recorded"),
+            says("", {"id": "b", "call_id": "a", "name": "look_up", "arguments": '{"q":1}'}),
+            say("assistant", ToolUseBlock("a", "look_up", '{"q":1}'), kind="recorded"),
         ),
         (
             says("", {"name": "ping"}),
@@ -1123,7 +1123,7 @@ USAGE = {
             {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
             say("assistant", "Hi.", kind="recorded").replace(
                 finish_reason="tool_use",
-                token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2},
+                token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2, "total": 13},
             ),
         ),
     ],

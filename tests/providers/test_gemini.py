@@ -1825,7 +1825,7 @@ USAGE = {
     "thoughtsTokenCount": 3,
     "totalTokenCount": 19,
 }
-COUNTED = {"input": 11, "output": 8, "cache_read": 4, "reasoning": 3}
+COUNTED = {"input": 11, "output": 8, "cache_read": 4, "reasoning": 3, "total": 19}
 REPLY = {
     "candidates": [
         {

@@ -850,6 +850,9 @@ def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> Non
 # What is read.
 
 
+FLAT = {"id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"}
+
+
 @pytest.mark.parametrize(
     ("wire", "messages"),
     [
@@ -912,6 +915,16 @@ def test_mark_behind_request(after: tuple[str, ...], contents: list[Any]) -> Non
                 }
             ],
             [say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True}))],
+        ),
+        (
+            [{"role": "assistant", "tool_calls": [FLAT, {**FLAT, "call_id": None}]}],
+            [
+                say(
+                    "assistant",
+                    ToolUseBlock("a", "f", "{}", extra={"item": {"id": "fc_1"}}),
+                    ToolUseBlock("fc_1", "f", "{}"),
+                )
+            ],
         ),
         (
             [

@@ -1302,7 +1302,7 @@ USAGE = {
 ANSWERED = (thought("rs_1", "Hm.", encrypted_content="ZW5j"), reply("msg_1", spoken("Rain.")))
 
 
-COUNTED = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1}
+COUNTED = {"input": 9, "output": 3, "cache_read": 4, "cache_write": 2, "reasoning": 1, "total": 12}
 
 
 def sent_back(found: object) -> tuple[Any, ...]:

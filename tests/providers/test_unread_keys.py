@@ -254,6 +254,12 @@ def test_an_unread_key_is_told(form: str, place: str) -> None:
     assert ([("hint", place, why)], False) == told(form, place)
 
 
+def test_a_flat_call() -> None:
+    """A call with its name beside its ids is read whole."""
+    call = {"id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"}
+    assert [] == [*unread_keys([{"role": "assistant", "tool_calls": [call]}], "openai")]
+
+
 @pytest.mark.parametrize(("form", "place"), places(KEPT))
 def test_a_kept_key_is_told(form: str, place: str) -> None:
     """A key that its block keeps is a hint with the message, where it cannot be sent."""

@@ -23,7 +23,7 @@ def counted(usage: Any) -> Any:
         (None, None),
         ({}, None),
         ({"service_tier": "standard"}, None),
-        ({"input_tokens": 3, "output_tokens": 0}, {"input": 3, "output": 0}),
+        ({"input_tokens": 3, "output_tokens": 0}, {"input": 3, "output": 0, "total": 3}),
         (
             {
                 "input_tokens": 3,
@@ -32,7 +32,8 @@ def counted(usage: Any) -> Any:
                 "output_tokens": 7,
                 "output_tokens_details": {"thinking_tokens": 5},
             },
-            {"input": 123, "cache_read": 20, "cache_write": 100, "output": 7, "reasoning": 5},
+            {"input": 123, "cache_read": 20, "cache_write": 100, "output": 7, "reasoning": 5}
+            | {"total": 130},
         ),
         (
             {"input_tokens": 3, "cache_read_input_tokens": None, "cache_creation_input_tokens": 0},

@@ -25,6 +25,8 @@ from promptdsl.providers.shared.checks import (
 )
 from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
+from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),
@@ -120,3 +122,30 @@ def read_response(data: object) -> Message:
         ),
     )
     return message("assistant", content, kind="recorded", details=details)
+
+
+def add_event(reply: StreamedReply, event: Param) -> None:
+    """Add an event of a stream to the reply so far."""
+    kind, number = event.get("type"), event.get("index")
+    if kind == "message_start":
+        merge(reply.response, mapping(event.get("message")))
+    elif kind == "message_delta":
+        merge(reply.response, {**mapping(event.get("delta")), "usage": event.get("usage")})
+        reply.ended = reply.response.get("stop_reason") is not None
+    elif kind == "content_block_start":
+        block = mapping(event.get("content_block"))
+        if block.get("input") == {}:
+            block["input"] = ""  # the JSON text follows
+        merge(reply.part(number), block)
+    elif kind == "content_block_delta":
+        delta = mapping(event.get("delta"))
+        name = delta.pop("type", None)
+        if name in ("text_delta", "thinking_delta", "signature_delta", "compaction_delta"):
+            merge(reply.part(number), delta)
+        elif name == "input_json_delta":
+            merge(reply.part(number), {"input": delta.get("partial_json")})
+        elif name == "citations_delta":
+            merge(reply.part(number), {"citations": [delta.get("citation")]})
+    elif kind == "content_block_stop":
+        parse_input(reply.part(number))
+    reply.response["content"] = [*reply.parts.values()]

@@ -155,7 +155,10 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
     answers = kind == "server_tool_use" or kind.endswith("_tool_result")
     # The service refuses types in an answer that only a user gives.
     from_user = kind in ("image", "document", "search_result", "container_upload")
-    if (place.message.role == "assistant") != answers and (answers or from_user):
+    is_misplaced = (place.message.role == "assistant") != answers and (answers or from_user)
+    if place.role == "developer":
+        is_misplaced = place.leads or kind not in _TOOL_CHANGES
+    if is_misplaced:
         reason = misplaced(place)
         request.lose(place, "content", f"{kind} block", reason)
         return None
@@ -165,6 +168,8 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
     return param
 
 
+_TOOL_CHANGES = ("tool_addition", "tool_removal")
+"""The blocks of a later system message that offer the model a tool, or take it away."""
 _TEXT = frozenset({"text", "reasoning"})
 _MEDIA = frozenset({"image", "document", "unknown"})
 _USER = _TEXT | _MEDIA | {"tool_result"}
@@ -173,7 +178,7 @@ _RULES = BlockRules(
     read=read_block,
     types={
         "system": _TEXT,
-        "developer": _TEXT,
+        "developer": _TEXT | {"unknown"},
         "user": _USER,
         "tool": _USER,
         "assistant": _TEXT | {"tool_use", "unknown"},

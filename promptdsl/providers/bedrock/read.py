@@ -18,7 +18,8 @@ from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
-from promptdsl.providers.shared.request import Carrier
+from promptdsl.providers.shared.request import Carrier, Param
+from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
 
 BlockReader: TypeAlias = Callable[[object], b.Block]
 
@@ -60,6 +61,7 @@ def read_response(data: object) -> Message:
     details = Details(
         finish_reason=_FINISH_REASONS.get(reason or "", reason),
         token_usage=usage(
+            total=counts.get("totalTokens"),
             input=fresh + sum(cached) if type(fresh) is int else None,
             output=counts.get("outputTokens"),
             cache_read=read,
@@ -75,6 +77,39 @@ _FINISH_REASONS = {
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("guardrail_intervened", "content_filtered"), "filtered"),
 }
+
+
+def add_event(reply: StreamedReply, event: Param) -> None:
+    """Add an event of a stream to the reply so far."""
+    for kind in ("messageStop", "metadata"):
+        merge(reply.response, mapping(event.get(kind) or {}))
+    reply.ended = "stopReason" in reply.response
+    for kind in ("contentBlockStart", "contentBlockDelta", "contentBlockStop"):
+        if kind in event:
+            data = mapping(event[kind])
+            block = reply.part(data.get("contentBlockIndex"))
+            delta = mapping(data.get("start") or data.get("delta") or {})
+            if "citation" in delta:
+                delta = {"citations": [delta["citation"]]}
+            elif "toolResult" in delta and kind == "contentBlockDelta":
+                delta = {"toolResult": {"content": delta["toolResult"]}}
+            elif "toolUse" in block and kind == "contentBlockStop":
+                merge(block, {"toolUse": {"input": ""}})
+                parse_input(block["toolUse"])
+            merge(block, delta)
+    content = [_block(block) for block in reply.parts.values() if block]
+    reply.response["output"] = {"message": {"content": content}}
+
+
+def _block(block: Param) -> Param:
+    """Return a block in the form of a response."""
+    if "citations" in block:
+        content = [{"text": block.get("text", "")}]
+        return {"citationsContent": {"content": content, "citations": block["citations"]}}
+    reasoning = mapping(block.get("reasoningContent") or {})
+    if reasoning and "redactedContent" not in reasoning:
+        return {"reasoningContent": {"reasoningText": {"text": "", **reasoning}}}
+    return block
 
 
 def read_block(data: object) -> b.Block:

@@ -125,11 +125,12 @@ def _read_reply(entries: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
 def _read_call(data: object) -> tuple[str | None, str, str]:
     """Return the id, the name and the arguments of a call."""
     call = mapping(data)
-    # Some templates take calls without the key "function".
+    # Some templates take calls without the key "function", some libraries name its id "call_id".
     function = mapping(call["function"]) if "function" in call else call
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else write_json(arguments or {})
-    return optional(call.get("id"), "id"), entry(function, "name", str), text
+    id = optional(call.get("call_id") or call.get("id"), "id")
+    return id, entry(function, "name", str), text
 
 
 def read_response(data: object) -> Message:
@@ -152,6 +153,7 @@ def read_response(data: object) -> Message:
     return answer.replace(
         finish_reason=_FINISH_REASONS.get(str(reason), reason),
         token_usage=usage(
+            total=counts.get("total_tokens"),
             input=counts.get("prompt_tokens"),
             output=counts.get("completion_tokens"),
             cache_read=input_counts.get("cached_tokens"),

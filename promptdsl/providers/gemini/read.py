@@ -19,6 +19,8 @@ from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
 from promptdsl.providers.shared.read_turns import user_messages
+from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.streamed import StreamedReply, merge
 
 
 def read(data: object) -> Prompt:
@@ -60,6 +62,7 @@ def read_response(data: object) -> Message:
         finish_reason = _FINISH_REASONS.get(reason or "", reason)
     counts = entries_of(response.get("usage_metadata") or {})
     token_usage = usage(
+        total=counts.get("total_token_count"),
         input=total(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
         output=total(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),
         cache_read=counts.get("cached_content_token_count"),
@@ -83,6 +86,25 @@ _FINISH_REASONS = {
         "filtered",
     ),
 }
+
+
+def add_event(reply: StreamedReply, event: Param) -> None:
+    """Add a chunk of a stream to the reply so far."""
+    chunk = entries_of(event)
+    for candidate in map(entries_of, items(chunk.pop("candidates", ()), "candidates")):
+        content = entries_of(candidate.pop("content", {}))
+        for part in map(entries_of, items_or_one(content.get("parts", ()), "parts")):
+            # Texts of one kind are one text; a part with a signature stays as it came.
+            last = reply.part(len(reply.parts) - 1) if reply.parts else {}
+            if part.keys() != last.keys() or not part.keys() <= {"text", "thought"}:
+                last = reply.part(len(reply.parts))
+            merge(last, part)
+        (known,) = reply.response.get("candidates", [{}])
+        content = {"role": "model", "parts": [*reply.parts.values()]}
+        reply.response["candidates"] = [{**known, **candidate, "content": content}]
+        reply.ended |= "finish_reason" in candidate
+    merge(reply.response, chunk)
+    reply.ended |= "block_reason" in entries_of(chunk.get("prompt_feedback", {}))
 
 
 # Contents.

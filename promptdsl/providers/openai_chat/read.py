@@ -17,11 +17,13 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.providers.openai_chat.parts import AUDIO, FOREIGN, MEDIA_READERS, ORIGIN
 from promptdsl.providers.openai_chat.tools import read_settings
+from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_turns import payload_of
 from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.streamed import StreamedReply, merge
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_responses"}
@@ -87,6 +89,11 @@ def _read_call(data: object) -> ToolUseBlock:
         function = mapping(data)
         return entry(function, "name", str), entry(function, key, str)
 
+    if "name" in call and kind not in call and not custom:
+        # Other libraries write calls flat; their `call_id` is the id of the call, if there is one.
+        id_key = "id" if call.get("call_id") is None else "call_id"
+        extra = {ITEM: {"id": call["id"]}} if id_key == "call_id" and call.get("id") else EMPTY
+        return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
     id = entry(call, "id", str)
     if custom:
@@ -148,6 +155,7 @@ def read_response(data: object) -> Message:
     return answer.replace(
         finish_reason="refused" if refused else _REASONS.get(str(reason), reason),
         token_usage=usage(
+            total=counts.get("total_tokens"),
             input=counts.get("prompt_tokens"),
             output=counts.get("completion_tokens"),
             cache_read=prompt_counts.get("cached_tokens"),
@@ -155,6 +163,26 @@ def read_response(data: object) -> Message:
             reasoning=answer_counts.get("reasoning_tokens"),
         ),
     )
+
+
+def add_event(reply: StreamedReply, event: Param) -> None:
+    """Add a chunk of a stream to the reply so far."""
+    (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
+    merge(reply.response, {"usage": event.get("usage")})
+    for choice in map(mapping, items(event.get("choices") or (), "choices")):
+        delta = {**mapping(choice.get("delta") or {}), "role": None}
+        for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
+            number = call.pop("index", None)
+            if number is None:
+                # Some servers do not number the calls, and send each with its id.
+                number = len(reply.parts) - (0 if call.get("id") else 1)
+            part = reply.part(number)
+            if not part:
+                merge(part, {"id": "", "function": {"name": "", "arguments": ""}})
+            merge(part, call)
+        merge(answer, {"message": delta, "finish_reason": choice.get("finish_reason")})
+    answer["message"]["tool_calls"] = [*reply.parts.values()]
+    reply.ended = bool(answer.get("finish_reason"))
 
 
 def _read_plain(entries: Param) -> Message | None:

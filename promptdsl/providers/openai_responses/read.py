@@ -34,6 +34,8 @@ from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
+from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.streamed import StreamedReply, merge
 
 
 def read(data: object) -> Prompt:
@@ -95,6 +97,7 @@ def read_response(data: object) -> Message:
     read = mapping(counts.get("input_tokens_details") or {})
     written = mapping(counts.get("output_tokens_details") or {})
     token_usage = usage(
+        total=counts.get("total_tokens"),
         input=counts.get("input_tokens"),
         output=counts.get("output_tokens"),
         cache_read=read.get("cached_tokens"),
@@ -106,6 +109,34 @@ def read_response(data: object) -> Message:
 
 
 _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "filtered"}
+
+
+def add_event(reply: StreamedReply, event: Param) -> None:
+    """Add an event of a stream to the reply so far; the last one has the whole response."""
+    kind, number, delta = str(event.get("type")), event.get("output_index"), event.get("delta")
+    pieces: dict[str, Param] = {
+        "response.output_text.delta": {"type": "output_text", "text": delta},
+        "response.output_text.annotation.added": {"annotations": [event.get("annotation")]},
+        "response.refusal.delta": {"type": "refusal", "refusal": delta},
+    }
+    if kind in ("response.completed", "response.incomplete"):
+        reply.response = mapping(event.get("response"))
+        reply.ended = True
+    elif kind in ("response.output_item.added", "response.output_item.done"):
+        item = mapping(event.get("item"))
+        if kind == "response.output_item.added":
+            # Without an id the service takes it for a new item, should it be sent so.
+            item |= {"id": None, "status": "in_progress"}
+        reply.part(number).clear()
+        merge(reply.part(number), item)
+    elif kind == "response.function_call_arguments.delta":
+        merge(reply.part(number), {"arguments": delta})
+    elif kind in pieces:
+        item = reply.part(number)
+        merge(item, {"texts": {str(event.get("content_index")): pieces[kind]}})
+        item["content"] = [*item["texts"].values()]
+    if not (reply.ended and reply.response.get("output")):
+        reply.response["output"] = [*reply.parts.values()]
 
 
 # Messages.

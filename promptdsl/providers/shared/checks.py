@@ -91,14 +91,17 @@ def read_mark(control: object) -> Cache | None:
     return ttl
 
 
-def usage(**counts: object) -> Mapping[str, int] | None:
+def usage(*, total: object = None, **counts: object) -> Mapping[str, int] | None:
     """Return the token counts of a response, ``None`` when it has none.
 
     ``input`` are all tokens that were read, cached or not; ``cache_read`` and ``cache_write`` are
     the part of them that came from a cache and the part that went into one. ``output`` are all
-    tokens that were written, ``reasoning`` the part of them that was thought.
+    tokens that were written, ``reasoning`` the part of them that was thought. ``total`` is the
+    provider's own, or else the sum of both.
     """
     known = {name: count for name, count in counts.items() if type(count) is int}
+    if type(total) is int or known.keys() >= {"input", "output"}:
+        known["total"] = total if type(total) is int else known["input"] + known["output"]
     return known or None
 
 

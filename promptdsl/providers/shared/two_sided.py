@@ -294,7 +294,8 @@ def _settle_instructions(request: Turns, following: str) -> None:
     """
     waiting, request.pending = request.pending, []
     legal = request.role == "user" and following != "user" and not request.open
-    if legal and not request.facts.result_instructions:
+    has_text = any("text" in param for _, params in waiting for param in params)
+    if legal and has_text and not request.facts.result_instructions:
         legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and waiting[0][0].number >= request.head
     fenced: dict[int, Param] = {}
@@ -317,10 +318,17 @@ def _fenced(
 ) -> list[Param]:
     """Return an instruction as text of a user turn, inside a fence where it has none yet.
 
-    ``fenced`` gets each param that replaces another one, by the id of this one.
+    What is no text, such as a change of the tools, is lost. ``fenced`` gets each param that
+    replaces another one, by the id of this one.
     """
     message = place.message
     reason = _MISPLACED if request.facts.instructions else "this model takes no instructions here"
+    for param in params:
+        if "text" not in param:
+            request.lose(place, "content", f"{param['type']} block", reason)
+    params = [param for param in params if "text" in param]
+    if not params:
+        return []
     reason = f"{reason}, so the text is sent in a user turn"
     if message.kind not in SPOKEN_KINDS:
         kind = "request-only" if message.kind == "request" else message.kind

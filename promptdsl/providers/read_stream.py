@@ -1,0 +1,151 @@
+"""Reading a stream: its events pass unchanged, and make the message of the reply."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.source import author, door
+from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock, UnknownBlock
+from promptdsl.messages.message import Message
+from promptdsl.providers.read_response import advice_about, event_provider
+from promptdsl.providers.registry import TARGETS
+from promptdsl.providers.shared.checks import items, mapping
+from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.streamed import StreamedReply
+
+E = TypeVar("E")
+
+
+@door
+def read_stream(events: Iterable[E]) -> "Reading[E]":
+    """Return the events of a stream, to be iterated, with the ``message`` that they make so far.
+
+    ``events`` is what a client returned, or a list of recorded events. Of a stream that was cut off
+    the message has the texts and the whole blocks: its ``finish_reason`` is ``interrupted``, and
+    ``metadata["interrupted"]`` names what is left out.
+
+    >>> from promptdsl import read_stream
+    >>> chunks = [{"choices": [{"delta": {"content": text}}]} for text in ("Ra", "in.")]
+    >>> reading = read_stream(chunks)
+    >>> [chunk["choices"][0]["delta"]["content"] for chunk in reading]
+    ['Ra', 'in.']
+    >>> reading.message.text, reading.message.finish_reason
+    ('Rain.', 'interrupted')
+
+    Raises :class:`DataError` for anything but a stream and, when iterated, for an event that cannot
+    be read, is an error, or belongs to a second answer (``n=2``).
+    """
+    stream: Any = events.get("stream") if is_mapping(events) else events  # Any: it is iterated only
+    if isinstance(stream, str) or hasattr(stream, "model_dump") or not hasattr(stream, "__iter__"):
+        raise _no_stream(events)
+    return Reading(iter(stream))
+
+
+@door
+def aread_stream(events: AsyncIterable[E]) -> "Reading[E]":
+    """Return what :func:`read_stream` returns, to be iterated with ``async for``.
+
+    >>> import asyncio
+    >>> from promptdsl import aread_stream
+    >>> async def stream():
+    ...     yield {"candidates": [{"content": {"parts": [{"text": "Rain."}]}}]}
+    >>> async def text():
+    ...     reading = aread_stream(stream())
+    ...     return [reading.message.text async for event in reading]
+    >>> asyncio.run(text())
+    ['Rain.']
+    """
+    if not hasattr(events, "__aiter__"):
+        raise _no_stream(events)
+    return Reading(aiter(events))
+
+
+def _no_stream(given: object) -> DataError:
+    fix = "give the stream that a client returns with stream=True; read_response reads a reply"
+    fix = advice_about(given, "aread_stream") or fix
+    return DataError(f"a stream is needed, not {type(given).__name__}", fix=fix)
+
+
+class Reading(Generic[E]):
+    """The events of a stream, and the message that they make; see :func:`read_stream`."""
+
+    def __init__(self, events: Any) -> None:  # Any: an iterator of either kind
+        self._events = events
+        self._count = 0
+        self._provider = ""
+        self._reply = StreamedReply()
+
+    def __iter__(self) -> Iterator[E]:
+        for event in self._events:
+            self._add(event)
+            yield event
+
+    async def __aiter__(self) -> AsyncIterator[E]:
+        async for event in self._events:
+            self._add(event)
+            yield event
+
+    @property
+    @door
+    def message(self) -> Message:
+        """The message so far; :class:`DataError` before the first event of a provider."""
+        if not self._provider:
+            fix = "read the stream of a client: for event in reading: ...; then reading.message"
+            raise DataError("no event of a provider was read so far", fix=fix)
+        message = TARGETS[self._provider].adapter.read_response(self._reply.response)
+        return message if self._reply.ended else _interrupted(message)
+
+    def _add(self, given: object) -> None:
+        """Add an event to the reply."""
+        self._count += 1
+        try:
+            # A helper of OpenAI's SDK has the chunks in events of its own.
+            event = mapping(getattr(given, "chunk", given))
+            event = mapping(event.get("chunk", event))
+            _refuse(event)
+            self._provider = self._provider or event_provider(event)
+            if self._provider:
+                TARGETS[self._provider].adapter.add_event(self._reply, event)
+        except DataError as error:
+            fix = error.fix or "give the stream that the client returned"
+            what = f"event {self._count} of the stream: {error.what}"
+            raise DataError(what, fix=fix, at=(author(),)) from None
+
+
+def _refuse(event: Param) -> None:
+    """Raise :class:`DataError` for an error of the provider, and for a second answer."""
+    answers = items(event.get("choices") or event.get("candidates") or (), "choices")
+    if any(is_mapping(answer) and answer.get("index") for answer in answers):
+        fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
+        raise DataError("a second answer to one request", fix=fix)
+    failed = mapping(event.get("response")) if event.get("type") == "response.failed" else event
+    errors = [failed[key] for key in failed if key == "error" or str(key).endswith("Exception")]
+    if any(errors) or event.get("type") in ("error", "response.failed"):
+        fix = "send the request again; reading.message has what came before"
+        raise DataError(f"the provider says: {next(filter(None, errors), failed)}", fix=fix)
+
+
+def _interrupted(message: Message) -> Message:
+    """Return the message of a stream that was cut off, without what is not whole."""
+    blocks: list[Block] = []
+    left_out: list[str] = []
+    unknown = [block.data for block in message.content if isinstance(block, UnknownBlock)]
+    answered = [data.get("tool_use_id") for data in unknown]
+    for block in message.content:
+        data = block.data if isinstance(block, UnknownBlock) else block.extra
+        name = str(data.get("type", block.type))
+        is_open = data.get("status") == "in_progress"
+        if isinstance(block, ToolUseBlock):
+            name, is_open = f"call of {block.name}", not block.id or block.input is None
+        elif isinstance(block, ReasoningBlock) and block.origin in ("anthropic", "bedrock"):
+            is_open = not (block.signature or block.encrypted)
+        elif name.endswith("_tool_use"):
+            # The service refuses a call of a tool of its own without the result.
+            is_open = data.get("id") not in answered
+        if is_open:
+            left_out.append(name)
+        elif not isinstance(block, TextBlock) or block.text or block.extra:
+            blocks.append(block)
+    notes = {"interrupted": left_out} if left_out else {}
+    return message.replace(content=tuple(blocks), metadata=notes, finish_reason="interrupted")

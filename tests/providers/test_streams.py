@@ -1,0 +1,301 @@
+"""Streams: each event passes unchanged, and they make the message of the reply."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    DataError,
+    History,
+    Message,
+    Timeline,
+    aread_stream,
+    read_response,
+    read_stream,
+)
+from promptdsl import render as rendered
+from tests.any_data import anything
+from tests.errors import raised
+from tests.folding import failures
+from tests.internals import TARGETS
+from tests.providers.recorder import STREAMS, recording
+from tests.searching import examples, outcomes
+
+every_stream = pytest.mark.parametrize("provider", STREAMS)
+
+
+def message_of(events: Any) -> Message:
+    """Return the message that events make."""
+    reading = read_stream(events)
+    for _ in reading:
+        pass
+    return reading.message
+
+
+def summary(message: Message) -> Any:
+    """Return the types of a message's blocks, its text, its calls and its counts."""
+    types = " ".join(block.type for block in message.content)
+    calls = [(call.name, call.input) for call in message.calls]
+    return types, message.text, calls, dict(message.token_usage or {})
+
+
+COUNTS = {"input": 30, "output": 42, "cache_read": 10}
+THOUGHT = {**COUNTS, "reasoning": 8}
+CALLS = [("charges", {"month": "May"}), ("charges", {"month": "June"})]
+SAID, TYPES = "I look it up.", "reasoning text tool_use tool_use"
+SEARCHED = "reasoning reasoning unknown unknown text tool_use tool_use"
+WHOLE: dict[str, Any] = {
+    "anthropic": (SEARCHED, SAID, [CALLS[0], ("months", {})], {**COUNTS, "input": 40}),
+    "bedrock": (TYPES, SAID, CALLS, COUNTS),
+    "gemini": (f"{TYPES} text", SAID, CALLS, THOUGHT),
+    "openai": (TYPES, SAID, CALLS, THOUGHT),
+    "openai_responses": (TYPES, SAID, CALLS, {**THOUGHT, "cache_write": 0}),
+}
+
+
+@every_stream
+def test_a_whole_stream(provider: str) -> None:
+    """The events of a whole stream make the message of the reply."""
+    message = message_of(STREAMS[provider])
+    assert WHOLE[provider] == summary(message)
+    assert "tool_use" == message.finish_reason
+
+
+@every_stream
+def test_events_pass(provider: str) -> None:
+    """Each event passes as the same object, and is not changed."""
+    before = repr(STREAMS[provider])
+    assert [*map(id, STREAMS[provider])] == [*map(id, read_stream(STREAMS[provider]))]
+    assert before == repr(STREAMS[provider])
+
+
+# What was cut off.
+
+
+def unsendable(provider: str, targets: Any) -> list[str]:
+    """Return the targets, each after a count of events, for which a cut stream cannot be sent."""
+    events = STREAMS[provider]
+    messages = {count: message_of(events[:count]) for count in range(1, len(events) + 1)}
+
+    def send(name: str) -> None:
+        count, target = name.split()
+        message = messages[int(count)]
+        results = [Message.tool_result(call.id, "49 EUR") for call in message.calls]
+        turns = [Message("user", "Why?"), message, *results, Message("user", "Go on.")]
+        rendered(Timeline(History(turns)), provider=target).payload()
+
+    seen = [n for n, it in messages.items() if it not in [messages[m] for m in range(1, n)]]
+    return failures([f"{count} {target}" for count in seen for target in targets], send)
+
+
+@pytest.mark.slow
+@every_stream
+def test_every_cut_is_sent_to_every_target(provider: str) -> None:
+    """A stream that was cut off after any event gives a message that every target takes."""
+    assert [] == unsendable(provider, TARGETS)
+
+
+@every_stream
+def test_every_cut_is_sent_back(provider: str) -> None:
+    """A stream that was cut off after any event gives a message that its provider takes."""
+    assert [] == unsendable(provider, [provider])
+
+
+TWO = ["call of charges", "call of charges"]
+CUTS: dict[str, tuple[str, int, Any]] = {
+    "reasoning": ("anthropic", 5, ("", "", ["reasoning"])),
+    "reasoning of Bedrock": ("bedrock", 3, ("", "", ["reasoning"])),
+    "reasoning of Responses": ("openai_responses", 4, ("", "", ["reasoning"])),
+    "a provider's tool": ("anthropic", 12, ("reasoning reasoning", "", ["server_tool_use"])),
+    "a text": ("anthropic", 16, ("reasoning reasoning unknown unknown text", "I look ", None)),
+    "a text of Responses": ("openai_responses", 8, ("reasoning text", "I look ", None)),
+    "a text of Gemini": ("gemini", 3, ("reasoning text", "I look ", None)),
+    "two calls": ("openai", 8, ("reasoning text", SAID, TWO)),
+    "one call of two": ("openai_responses", 15, ("reasoning text tool_use", SAID, TWO[:1])),
+    "before any content": ("bedrock", 1, ("", "", None)),
+}
+
+
+@pytest.mark.parametrize("what", CUTS)
+def test_what_a_cut_leaves(what: str) -> None:
+    """Texts and whole blocks stay; what is cut is left out, and named in the metadata."""
+    provider, count, expected = CUTS[what]
+    message = message_of(STREAMS[provider][:count])
+    assert expected == (*summary(message)[:2], message.metadata.get("interrupted"))
+    assert "interrupted" == message.finish_reason
+
+
+def test_the_client_fails() -> None:
+    """An exception of the client passes, and the message so far stays."""
+
+    def events() -> Iterator[Any]:
+        yield from STREAMS["gemini"][:3]
+        raise ConnectionError("gone")
+
+    reading = read_stream(events())
+    assert "gone" == str(raised(ConnectionError, lambda: [*reading]))
+    assert ("I look ", "interrupted") == (reading.message.text, reading.message.finish_reason)
+
+
+# Events that are refused, or passed over.
+
+CHUNK = {"choices": [{"delta": {"content": "Hi."}}]}
+OVERLOADED = {"type": "overloaded_error", "message": "Overloaded"}
+FLAT = {"type": "error", "message": "Overloaded"}
+REFUSED: dict[str, tuple[Any, object]] = {
+    "an error of Anthropic": ({"type": "error", "error": OVERLOADED}, OVERLOADED),
+    "an error of Chat": ({"error": OVERLOADED, "choices": []}, OVERLOADED),
+    "an error of Responses": (FLAT, FLAT),
+    "a failure of Responses": (
+        *({"type": "response.failed", "response": {"error": OVERLOADED}}, OVERLOADED),
+    ),
+    "an exception of Bedrock": ({"throttlingException": OVERLOADED}, OVERLOADED),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_an_error_in_a_stream(what: str) -> None:
+    """An event that is an error raises what the provider says, and the message so far stays."""
+    event, text = REFUSED[what]
+    reading = read_stream([CHUNK, event])
+    error = raised(DataError, lambda: [*reading])
+    assert f"event 2 of the stream: the provider says: {text}" == error.what
+    assert error.at[0].startswith(__file__)
+    assert "Hi." == reading.message.text
+
+
+@pytest.mark.parametrize("key", ["choices", "candidates"])
+def test_a_second_answer(key: str) -> None:
+    """A stream with several answers is refused, with what to ask for."""
+    error = raised(DataError, lambda: [*read_stream([CHUNK, {key: [{"index": 1}]}])])
+    assert "event 2 of the stream: a second answer to one request" == error.what
+    assert "ask for one answer: n=1, or for Gemini candidate_count=1" == error.fix
+
+
+def test_unknown_events() -> None:
+    """Events that no provider is known to send pass, and say nothing."""
+    news = {"type": "news", "delta": "x"}
+    reading = read_stream([news, CHUNK, {"type": "chunk", "chunk": CHUNK}, news])
+    assert [news, CHUNK, {"type": "chunk", "chunk": CHUNK}, news] == [*reading]
+    assert "Hi.Hi." == reading.message.text
+
+
+@pytest.mark.parametrize("events", [[], [{"type": "ping"}]])
+def test_no_event_of_a_provider(events: Any) -> None:
+    """Without an event of a provider there is no message."""
+    error = raised(DataError, lambda: message_of(events))
+    assert "no event of a provider was read so far" == error.what
+
+
+def judged(events: Any) -> str:
+    """Return whether the events of a stream are read, or refused."""
+    try:
+        message_of(events)
+    except DataError:
+        return "refused"
+    return "read"
+
+
+@every_stream
+def test_anything_in_a_stream(provider: str) -> None:
+    """Any events are read or refused, whatever value in them is another one."""
+    good = STREAMS[provider]
+    assert {"read", "refused"} == outcomes(judged, good, st.lists(anything))
+
+
+@every_stream
+def test_events_that_are_missing(provider: str) -> None:
+    """Events of which any are missing are read or refused."""
+
+    @examples(100)
+    @given(st.sets(st.integers(0, len(STREAMS[provider]) - 1)))
+    def search(missing: set[int]) -> None:
+        left = [it for n, it in enumerate(STREAMS[provider]) if n not in missing]
+        assert judged(left) in ("read", "refused")
+
+    search()
+
+
+# Clients.
+
+
+async def aread(events: AsyncIterator[Any]) -> Message:
+    """Return the message that the events of an asynchronous client make."""
+    reading = aread_stream(events)
+    async for _ in reading:
+        pass
+    return reading.message
+
+
+@every_stream
+def test_an_asynchronous_stream(provider: str) -> None:
+    """A stream that is awaited gives the same message."""
+
+    async def events() -> AsyncIterator[Any]:
+        for event in STREAMS[provider]:
+            yield event
+
+    assert message_of(STREAMS[provider]) == asyncio.run(aread(events()))
+
+
+def openai_streams(url: str) -> Iterator[tuple[str, Message]]:
+    """Yield the messages of the streams of OpenAI's clients, and of their helpers."""
+    from openai import AsyncOpenAI, OpenAI
+
+    asked: Any = {"model": "m", "messages": []}
+    with OpenAI(base_url=url, api_key="test") as client:
+        yield "openai", message_of(client.chat.completions.create(stream=True, **asked))
+        with client.chat.completions.stream(**asked) as helper:
+            yield "openai", message_of(helper)
+            yield "openai", read_response(helper.get_final_completion())
+        responses = client.responses.create(model="m", input="x", stream=True)
+        yield "openai_responses", message_of(responses)
+        with client.responses.stream(model="m", input="x") as helper:
+            yield "openai_responses", message_of(helper)
+            yield "openai_responses", read_response(helper.get_final_response())
+
+    async def ask() -> Message:
+        async with AsyncOpenAI(base_url=url, api_key="test") as client:
+            return await aread(await client.chat.completions.create(stream=True, **asked))
+
+    yield "openai", asyncio.run(ask())
+
+
+def anthropic_streams(url: str) -> Iterator[tuple[str, Message]]:
+    """Yield the messages of the streams of Anthropic's clients, and of their helpers."""
+    from anthropic import Anthropic, AsyncAnthropic
+
+    asked: Any = {"model": "m", "messages": [], "max_tokens": 1}
+    with Anthropic(base_url=url, api_key="test") as client:
+        yield "anthropic", message_of(client.messages.create(stream=True, **asked))
+        with client.messages.stream(**asked) as helper:
+            yield "anthropic", message_of(helper)
+            yield "anthropic", read_response(helper.get_final_message())
+
+    async def ask() -> Message:
+        async with AsyncAnthropic(base_url=url, api_key="test") as client:
+            return await aread(await client.messages.create(stream=True, **asked))
+
+    yield "anthropic", asyncio.run(ask())
+
+
+def gemini_streams(url: str) -> Iterator[tuple[str, Message]]:
+    """Yield the message of a stream of Google's client."""
+    from google import genai
+
+    options = genai.types.HttpOptions(base_url=url)
+    with genai.Client(api_key="test", http_options=options) as client:
+        yield "gemini", message_of(client.models.generate_content_stream(model="m", contents="x"))
+
+
+@pytest.mark.sdk("openai", "anthropic", "google.genai")
+@pytest.mark.parametrize("streams", [openai_streams, anthropic_streams, gemini_streams])
+def test_real_clients(streams: Callable[[str], Iterator[tuple[str, Message]]]) -> None:
+    """The streams of the real clients, and what their helpers collect, make the same message."""
+    with recording() as server:
+        messages = [*streams(server.url)]
+    assert [(name, message_of(STREAMS[name])) for name, _ in messages] == messages
