@@ -120,10 +120,11 @@ def _refuse(event: Param) -> None:
         fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
         raise DataError("a second answer to one request", fix=fix)
     failed = mapping(event.get("response")) if event.get("type") == "response.failed" else event
-    errors = [failed[key] for key in failed if key == "error" or str(key).endswith("Exception")]
-    if any(errors) or event.get("type") in ("error", "response.failed"):
+    keys = [key for key in failed if key == "error" or str(key).endswith("Exception")]
+    errors = [failed[key] for key in keys if failed[key]]
+    if errors or event.get("type") in ("error", "response.failed"):
         fix = "send the request again; reading.message has what came before"
-        raise DataError(f"the provider says: {next(filter(None, errors), failed)}", fix=fix)
+        raise DataError(f"the provider says: {[*errors, failed][0]}", fix=fix)
 
 
 def _interrupted(message: Message) -> Message:

@@ -43,13 +43,13 @@ def summary(message: Message) -> Any:
     return types, message.text, calls, dict(message.token_usage or {})
 
 
-COUNTS = {"input": 30, "output": 42, "cache_read": 10}
+COUNTS = {"input": 30, "output": 42, "cache_read": 10, "total": 72}
 THOUGHT = {**COUNTS, "reasoning": 8}
 CALLS = [("charges", {"month": "May"}), ("charges", {"month": "June"})]
 SAID, TYPES = "I look it up.", "reasoning text tool_use tool_use"
 SEARCHED = "reasoning reasoning unknown unknown text tool_use tool_use"
 WHOLE: dict[str, Any] = {
-    "anthropic": (SEARCHED, SAID, [CALLS[0], ("months", {})], {**COUNTS, "input": 40}),
+    "anthropic": (SEARCHED, SAID, [CALLS[0], ("months", {})], {**COUNTS, "input": 40, "total": 82}),
     "bedrock": (TYPES, SAID, CALLS, COUNTS),
     "gemini": (f"{TYPES} text", SAID, CALLS, THOUGHT),
     "openai": (TYPES, SAID, CALLS, THOUGHT),
