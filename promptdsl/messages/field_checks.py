@@ -48,6 +48,15 @@ def string(value: object, key: str) -> str:
     return value if type(value) is str else exact(value)
 
 
+def call_id(value: object, key: str) -> str:
+    """Return the id of a tool call, a string that is not empty."""
+    id = string(value, key)
+    if not id:
+        fix = 'give a call an id, such as "call_1", and its result the same one'
+        raise DataError(f"{key!r} is the id of a call, and it is empty", fix=fix)
+    return id
+
+
 def optional(value: object, key: str) -> str | None:
     """Return a string or ``None``."""
     return None if value is None else string(value, key)
