@@ -47,8 +47,7 @@ class ToolUse(Component, ToolUseNode):
     ``name`` is the tool, ``id`` the id of the call. ``input`` is a mapping of arguments, or the
     JSON text as the provider sent it, which is kept to the byte.
 
-    Raises :class:`ContentError` for an input that is neither, or holds no plain data, and for an
-    empty id.
+    Raises :class:`ContentError` for an input that is neither or no plain data, and an empty id.
 
     >>> from promptdsl import Assistant, Timeline, ToolMessage, ToolUse, User, render
     >>> call = ToolUse("add", {"a": 2, "b": 2}, id="call_1")
@@ -262,9 +261,8 @@ class ToolMessage(Container, ToolTurnNode):
 def _check_result(component: ToolResult | ToolMessage) -> None:
     """Raise for a bad id, flag or error type of a tool result; an error type implies the flag."""
     if not is_text(component.tool_use_id) or not component.tool_use_id:
-        what = "the id of the call it answers, a text that is not empty"
         raise ContentError(
-            f"the first argument of {named_label(component)} is {what}",
+            f"{named_label(component)} begins with the id of its call, a text that is not empty",
             fix=f'{label(component)}("call_1", "...")',
             at=(component.source,),
         )

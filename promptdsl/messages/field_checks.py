@@ -50,11 +50,9 @@ def string(value: object, key: str) -> str:
 
 def call_id(value: object, key: str) -> str:
     """Return the id of a tool call, a string that is not empty."""
-    id = string(value, key)
-    if not id:
-        fix = 'give a call an id, such as "call_1", and its result the same one'
-        raise DataError(f"{key!r} is the id of a call, and it is empty", fix=fix)
-    return id
+    if value == "":
+        raise DataError(f"{key!r}, the id of a call, is empty", fix='write one, such as "call_1"')
+    return string(value, key)
 
 
 def optional(value: object, key: str) -> str | None:

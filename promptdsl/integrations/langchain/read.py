@@ -124,9 +124,8 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         signature = signatures.get(call["id"] or "")
         signed = {} if signature is None else {SIGNATURE: signature}
         arguments = "" if call["args"] is None else call["args"]
-        id, name = call["id"] or f"call_{number}", call["name"] or ""
-        use = {"type": "tool_use", "id": id, "name": name}
-        blocks.append(block_from_dict({**use, "input": arguments, **signed}))
+        use = {"type": "tool_use", "id": call["id"] or f"call_{number}", "input": arguments}
+        blocks.append(block_from_dict({**use, "name": call["name"] or "", **signed}))
     reasons = map(given.response_metadata.get, ("finish_reason", "stop_reason", "stopReason"))
     return Message(
         "assistant",

@@ -20,8 +20,7 @@ UNSIGNED = _ENCODED_WORDS[0]
 SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
 """All documented substitutes for a signature, as text and as bytes."""
 
-UNNAMED = "\0"
-"""The id of a call and of a result without one, until they are paired."""
+UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
 
 MARK = "json"
 """The further key of a text block that is the JSON of a recorded response."""

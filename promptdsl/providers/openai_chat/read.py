@@ -1,6 +1,7 @@
 """Read recorded Chat messages, a payload or a response, as messages."""
 
 from functools import partial
+from itertools import count
 from typing import cast
 
 import attrs
@@ -64,12 +65,11 @@ def read_answer(entries: Param, index: int) -> tuple[Block, ...]:
         blocks.append(TextBlock(entry(entries, "refusal", str), extra={"refusal": True}))
     if entries.get("audio"):
         blocks.append(located("audio", _read_recording, entries["audio"]))
-    calls = items(entries.get("tool_calls") or (), "tool_calls")
-    for number, call in enumerate(calls):
-        blocks.append(located(f"tool_calls[{number}]", partial(_read_call, number), call))
+    calls = entries.get("tool_calls") or ()
+    blocks += located_items("tool_calls", partial(_read_call, count()), calls)
     if entries.get("function_call"):
         legacy = {"id": f"function_call_{index}", "function": entries["function_call"]}
-        blocks.append(located("function_call", partial(_read_call, 0), legacy))
+        blocks.append(located("function_call", partial(_read_call, count()), legacy))
     return tuple(blocks)
 
 
@@ -82,7 +82,7 @@ def _read_recording(data: object) -> Block:
     return b.UnknownBlock({"type": AUDIO, "audio": audio}, ORIGIN)
 
 
-def _read_call(number: int, data: object) -> ToolUseBlock:
+def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
     call = mapping(data)
     custom = call.get("type") == "custom"
     kind, key = ("custom", "input") if custom else ("function", "arguments")
@@ -97,8 +97,7 @@ def _read_call(number: int, data: object) -> ToolUseBlock:
         extra = {ITEM: {"id": call["id"]}} if id_key == "call_id" and call.get("id") else EMPTY
         return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
-    # Some servers of open models send an empty id.
-    id = entry(call, "id", str) or f"call_{number}"
+    id = entry(call, "id", str) or f"call_{next(numbers)}"  # some servers send an empty one
     if custom:
         return ToolUseBlock(id, name, arguments, extra={"custom": True})
     return tool_use_block(id, name, arguments)
