@@ -47,6 +47,7 @@ def deep_list(depth: int) -> Any:
 
 
 texts = st.text(st.characters(), max_size=5)
+ids = st.text(st.characters(), min_size=1, max_size=5)
 some = st.none() | texts
 caches = st.sampled_from([None, *CACHES])
 
@@ -103,7 +104,7 @@ media = st.one_of(
     for kind in (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
 )
 calls = st.builds(
-    ToolUseBlock, texts, texts, texts | mappings.map(json.dumps) | json_values.map(json.dumps),
+    ToolUseBlock, ids, texts, texts | mappings.map(json.dumps) | json_values.map(json.dumps),
     caches, extras,
 )  # fmt: skip
 spoken = st.one_of(
@@ -131,7 +132,7 @@ flat = st.one_of(
 )
 results = st.builds(
     ToolResultBlock,
-    texts,
+    ids,
     st.lists(flat, max_size=2).map(tuple),
     some,
     st.booleans(),

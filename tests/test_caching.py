@@ -50,7 +50,7 @@ def marked(*turns: Node, model: str = MODEL, cache: str | None = "auto") -> list
 
 def tool(name: str = "t") -> Tool:
     """Return a tool that takes nothing."""
-    return Tool(name=name)
+    return Tool(name=name, description="Take nothing.")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from promptdsl import (
     UNTRUSTED_NOTICE,
     Assistant,
+    CacheBreakpoint,
     Checklist,
     Code,
     Developer,
@@ -39,19 +40,23 @@ from promptdsl import (
     Template,
     Text,
     Timeline,
+    Tool,
     ToolMessage,
     ToolResult,
     ToolUse,
     Turn,
     User,
     Value,
+    Volatile,
     arender,
     component,
     detached,
     include,
     override,
+    read_payload,
     register_templates,
     render,
+    trusted,
 )
 from promptdsl.cli import main
 from tests.errors import lines_of
@@ -351,7 +356,6 @@ def test_a_component_with_children_is_none() -> None:
         lambda: Fragment(None),
         lambda: Group(False),
         lambda: FirstFit(None),
-        lambda: Grounding("page", None),
         lambda: Event(False),
     ],
 )
@@ -748,9 +752,146 @@ def test_keywords_that_a_template_does_not_name(
     assert hints == [(loss.kind, loss.what, loss.why, str(loss.source)) for loss in rendered.losses]
 
 
-def test_a_mapping_may_have_more_variables_than_a_template_uses() -> None:
-    """Only a keyword was written for this template; a mapping may be for several."""
-    text, given = "Hi {{ name }}.", {"name": "Ann", "plan": "free"}
-    assert [] == losses_of(System(Template.from_string(text, given)))
-    only_keyword = Template.from_string(text, given, tone="kind")
-    assert ["the variable 'tone'"] == [loss.what for loss in render(System(only_keyword)).losses]
+@pytest.mark.parametrize(
+    ("texts", "given", "unused"),
+    [
+        (["Hi {{ name }}."], ["name", "plan"], ["the variable 'plan'"]),
+        (["Hi {{ name }}.", "{{ plan }}"], ["name", "plan"], []),
+        (["Hi {{ name }}."], ["name", "plan", "tone"], []),
+        (["{{ name }}{% include 'rules.md' %}"], ["name", "plan"], []),
+    ],
+)
+def test_a_mapping_is_for_all_templates_that_get_its_keys(
+    texts: list[str], given: list[str], unused: list[str], tmp_path: Path
+) -> None:
+    """What none of them names is told, unless they name less than half of the mapping."""
+    (tmp_path / "rules.md").write_text("Be kind.")
+    with register_templates(tmp_path):
+        rendered = render(
+            System(*[Template.from_string(it, dict.fromkeys(given, "x")) for it in texts])
+        )
+    assert unused == [loss.what for loss in rendered.losses]
+
+
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ("- a.{% if vip %} b.{% endif %}\n- two", "- two"),
+        ("1. {% for n in vip %}{{ n }}{% endfor %}\n2. two", "2. two"),
+        ("{% if vip %}text{% endif %}\n## Two", "## Two"),
+        ("- {% if vip %}{% if vip %}a{% endif %}{% endif %}\r\n  - b", "- b"),
+        ("{% if vip %}\n- one\n{% endif %}\n- two", None),
+        ("{% if vip %}{% endif %}\n- two", None),
+        ("- a{% if vip %}b{% endif +%}\n- two", None),
+        ("- a{% if vip %}b{% endif -%}\n- two", None),
+        ("- a{% if vip %}b{% endif %}\n\n- two", None),
+        ("{% if vip %}\n- a{% else %}\n- b{% endif %}", None),
+        ("a{% if vip %}b{% endif %}\nand a well-known - word", None),
+        ("{# - a{% endif %}\n- two #}{% if vip %}{% endif %}", None),
+        ("{% raw %}- a{% endif %}\n- two{% endraw %}{% if vip %}{% endif %}", None),
+    ],
+)
+def test_an_item_behind_a_tag_that_takes_the_line_end(
+    text: str, item: str | None, tmp_path: Path
+) -> None:
+    """A line of text that ends in a tag and is followed by an item is told, in a file too."""
+    (tmp_path / "list.md").write_text(text, newline="")
+    hints = [] if item is None else [("hint", f"the glued item {item!r}")]
+    with register_templates(tmp_path):
+        of_file = losses_of(System(Template("list.md", vip=[1])))
+    with register_templates(tmp_path, trim_blocks=False):
+        untrimmed = losses_of(System(Template("list.md", vip=[1])))
+    of_text = losses_of(System(Template.from_string(text, vip=[1])))
+    assert (hints, hints, []) == (of_text, of_file, untrimmed)
+
+
+NOW = Volatile("12:00", "now")
+
+
+@pytest.mark.parametrize(
+    ("turns", "count"),
+    [
+        ((System("At ", NOW, cache=True),), 1),
+        ((System(Template.from_string("{{ at }}", at=NOW), cache=True),), 1),
+        ((System(NOW), User("a", cache=True)), 1),
+        ((User(NOW), CacheBreakpoint("1h")), 1),
+        ((System("a", cache=True), User(NOW)), 0),
+        ((System(NOW),), 0),
+        ((Ephemeral(NOW, position="start"), User("a", cache=True)), 0),
+    ],
+)
+@pytest.mark.parametrize("request_", [{}, {"model": "claude-sonnet-4-5", "cache": "auto"}])
+def test_a_volatile_value_under_a_mark_of_the_author(
+    turns: tuple[Node, ...], count: int, request_: Any
+) -> None:
+    """It is told with any target and with none; automatic marks are not the author's."""
+    losses = render(Timeline(*turns, User("q")), **request_).losses
+    assert ["Volatile 'now'"] * count == [
+        it.what for it in losses if it.name == "volatile_in_cache"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("models", "provider", "is_told"),
+    [
+        ("gpt-5 gpt-77 gemini-2.5-pro amazon.nova-lite-v1:0", "anthropic", True),
+        ("gpt-5 claude-sonnet-4-5", "gemini", True),
+        ("gemini-2.5-pro claude-sonnet-4-5", "openai_responses", True),
+        ("us.anthropic.claude-sonnet-4-5-v1:0 my-model openai/gpt-5", "anthropic", False),
+        ("gpt-5 gpt-5-pro", "openai_responses", False),
+        ("gpt-5 claude-sonnet-4-5", "openai_compatible", False),
+        ("gemini-2.5-pro claude-sonnet-4-5", "openai", False),
+        ("gpt-5", "bedrock", False),
+        ("gpt-5", "chat_template", False),
+    ],
+)
+def test_a_model_of_another_provider(models: str, provider: str, is_told: bool) -> None:
+    """A provider with models of its own alone is told to have no other, where it is given."""
+    rendered = [render(Timeline(User("q")), model=it, provider=provider) for it in models.split()]
+    again = render(Timeline(User("q")), model="gpt-4o").for_target(provider)
+    hinted = ["other_provider" in {loss.name for loss in it.losses} for it in (*rendered, again)]
+    assert [*[is_told] * len(rendered), False] == hinted
+
+
+def test_tools_without_a_description() -> None:
+    """A line is told once, with the names of its tools; tools that were read are not."""
+
+    def look(query: str) -> None: ...
+
+    tools = [Tool(look), Tool(look, name="find"), Tool(look, name="ask", description="Ask.")]
+    rendered = render(Timeline(*tools, User("q")), model="gpt-5")
+    again = render(read_payload(rendered.to_openai(), "openai"), model="gpt-5")
+    told_of = [(loss.what, loss.path, loss.also) for loss in rendered.losses]
+    assert ([("no description", "look", ("find",))], ()) == (told_of, again.losses)
+
+
+@pytest.mark.parametrize(
+    ("write", "is_told"),
+    [
+        (lambda: Grounding("kb", None), True),
+        (lambda: Grounding("kb", "", False), True),
+        (lambda: Fragment(Grounding("kb", None)), True),
+        (lambda: Grounding("kb", Text("")), False),
+        (lambda: Grounding("kb", Note("x")), False),
+        (lambda: Grounding("kb", Lazy(lambda _: None)), False),
+        (lambda: Grounding("kb", None, audience="people"), False),
+        (lambda: Ephemeral(None), False),
+    ],
+)
+def test_a_grounding_of_nothing(write: Callable[[], Node], is_told: bool) -> None:
+    """An argument of a grounding that is nothing is told, and nothing that became empty later."""
+    assert [("hint", "an empty Grounding 'kb'")] * is_told == losses_of(write(), User("q"))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda: Text("Be kind.", trusted("Be brief.")),
+        lambda: Text(trusted("Be kind."), "Be brief."),
+        lambda: Text(trusted(str(PART))),
+        lambda: Code(str(PART)),
+    ],
+)
+def test_trusted_text_and_code_have_no_hints(part: Callable[[], Node]) -> None:
+    """Who marks a text, or shows it as code, means it."""
+    assert [] == losses_of(System(part()))

@@ -175,8 +175,8 @@ def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
 def one_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...], int]:
     """Return the parts of one text, neighbouring strings joined, and its mask.
 
-    Where two sentences of ``several`` arguments touch, the parts stay as they are, and a hint tells
-    of them.
+    Where two sentences of ``several`` arguments touch, none of them trusted, the parts stay as they
+    are, and a hint tells of them.
     """
     parts: list[Inline] = []
     strings: list[str] = []
@@ -186,7 +186,7 @@ def one_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...
             text = part
             strings.append(text)
         else:
-            text = part.text
+            text = "" if isinstance(part, TrustedTextNode) else part.text
             if strings:
                 parts.append("".join(strings))
                 strings.clear()

@@ -47,7 +47,7 @@ class ToolUse(Component, ToolUseNode):
     ``name`` is the tool, ``id`` the id of the call. ``input`` is a mapping of arguments, or the
     JSON text as the provider sent it, which is kept to the byte.
 
-    Raises :class:`ContentError` for an input that is neither, or holds no plain data.
+    Raises :class:`ContentError` for an input that is neither or no plain data, and an empty id.
 
     >>> from promptdsl import Assistant, Timeline, ToolMessage, ToolUse, User, render
     >>> call = ToolUse("add", {"a": 2, "b": 2}, id="call_1")
@@ -77,7 +77,7 @@ class ToolUse(Component, ToolUseNode):
         try:
             if unknown:
                 refuse_options(self, unknown)
-            if type(input) is not str or type(name) is not str or type(id) is not str:
+            if type(input) is not str or type(name) is not str or type(id) is not str or not id:
                 input = _input_text(self, name, input, id)
                 name, id = exact(name), exact(id)
         except PromptError as error:
@@ -94,8 +94,8 @@ class ToolUse(Component, ToolUseNode):
 def _input_text(component: ToolUse, name: object, input: object, id: object) -> str:
     """Return the input of a call as JSON text, or raise :class:`ContentError`."""
     fix = 'ToolUse("search", {"query": "..."}, id="call_1")'
-    if not isinstance(name, str) or not isinstance(id, str):
-        problem = "a ToolUse needs the tool's name and the call's id, both strings"
+    if not isinstance(name, str) or not isinstance(id, str) or not id:
+        problem = "a ToolUse needs the tool's name and the call's id, both texts, the id not empty"
         raise ContentError(problem, fix=fix, at=(component.source,))
     if isinstance(input, str):
         return exact(input)
@@ -162,8 +162,8 @@ class ToolResult(Container, ToolResultNode):
     ``"interrupted"``; it implies ``is_error`` and is for people: no provider gets it. A result may
     be empty.
 
-    Raises :class:`ContentError` for an id that is no string, :class:`OptionError` for a bad option,
-    :class:`PlacementError` for a child that may not be here.
+    Raises :class:`ContentError` for an id that is empty or no string, :class:`OptionError` for a
+    bad option, :class:`PlacementError` for a child that may not be here.
 
     >>> from promptdsl import Image, ToolResult, User
     >>> turn = User(ToolResult("call_1", "The page:", Image.from_file_id("file_1")))
@@ -235,7 +235,7 @@ class ToolMessage(Container, ToolTurnNode):
         self.error_type = error_type
         plain = not content or (len(content) == 1 and type(content[0]) is str and content[0])
         is_fault = is_error is not False or error_type is not None
-        if not plain or type(tool_use_id) is not str or options or is_fault:
+        if not plain or type(tool_use_id) is not str or not tool_use_id or options or is_fault:
             begin(self, content, options)
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one text or nothing, which needs no checks.
@@ -260,9 +260,9 @@ class ToolMessage(Container, ToolTurnNode):
 
 def _check_result(component: ToolResult | ToolMessage) -> None:
     """Raise for a bad id, flag or error type of a tool result; an error type implies the flag."""
-    if not is_text(component.tool_use_id):
+    if not is_text(component.tool_use_id) or not component.tool_use_id:
         raise ContentError(
-            f"the first argument of {named_label(component)} is the id of the call it answers",
+            f"{named_label(component)} begins with the id of its call, a text that is not empty",
             fix=f'{label(component)}("call_1", "...")',
             at=(component.source,),
         )

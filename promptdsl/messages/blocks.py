@@ -187,7 +187,7 @@ class ToolUseBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["tool_use"]] = "tool_use"
-    _checks = checks(id=f.string, name=f.string, arguments=f.string, cache=f.cache)
+    _checks = checks(id=f.call_id, name=f.string, arguments=f.string, cache=f.cache)
     id: str
     name: str
     arguments: str
@@ -238,7 +238,7 @@ class ToolResultBlock(AnyBlock):
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     _checks = checks(
-        tool_use_id=f.string,
+        tool_use_id=f.call_id,
         content=_result_content,
         name=f.optional,
         is_error=f.flag,

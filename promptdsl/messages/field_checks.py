@@ -48,6 +48,13 @@ def string(value: object, key: str) -> str:
     return value if type(value) is str else exact(value)
 
 
+def call_id(value: object, key: str) -> str:
+    """Return the id of a tool call, a string that is not empty."""
+    if value == "":
+        raise DataError(f"{key!r}, the id of a call, is empty", fix='write one, such as "call_1"')
+    return string(value, key)
+
+
 def optional(value: object, key: str) -> str | None:
     """Return a string or ``None``."""
     return None if value is None else string(value, key)

@@ -1,16 +1,20 @@
 """Hints about what an author wrote: what may be a mistake, though it can be rendered."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
 from promptdsl.components.arguments import sentences_touch
 from promptdsl.messages.loss import Loss, hint
+from promptdsl.messages.message import Message
+from promptdsl.rendering.spans import Span
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, HOLLOW
 from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import (
+    CodeNode,
     ParagraphNode,
     TemplateNode,
     TextNode,
@@ -18,14 +22,16 @@ from promptdsl.tree.part_nodes import (
     ValueNode,
 )
 from promptdsl.tree.rewrite import hollow
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
 
 
 def author_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield the hints about what an author wrote, from the stages of a render."""
     yield from hints_in(stages["read"])
+    yield from grounding_hints(stages)
     yield from template_hints(stages["fill"])
     yield from outline_hints(stages["merge"])
+    yield from tool_hints(stages["merge"])
 
 
 # Recordings in a provider's form.
@@ -97,35 +103,88 @@ def _touching(node: Node) -> Loss:
 
 
 def _text_of(part: Child) -> str:
-    return part.text if isinstance(part, ValueNode | TrustedTextNode) else str(part)
+    return part if isinstance(part, str) else part.text if isinstance(part, ValueNode) else ""
 
 
-# Variables that a template does not use.
+def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
+    """Yield a hint for each grounding that was written empty; with a title, a loss tells of it."""
+    # One that an audience or a function emptied is another node than the written one.
+    read = {*map(id, among_turns(stages["read"]))}
+    why = "it is not sent; leave it out, or write in it that nothing was found"
+    for it in among_turns(stages["written"]):
+        is_empty = not any(it.content) and not getattr(it, "title", None)
+        if is_empty and id(it) in read and it.mask & HINTED != HINTED and label(it) == "Grounding":
+            what = f"an empty Grounding {it.options.id!r}"
+            yield hint("empty_grounding", what, why, source=it.source)
+
+
+# Templates: items that are glued to the text before them, and variables that are not used.
+
+_GLUED = re.compile(
+    r"(?:[^\s}]|}})(?: *{%-? *end(?:if|for) *%})+\r?\n[ \t]*((?:[-*+]|\d+[.)]|#+) .{,30})"
+)
+"""Text, tags of which the last takes the line end, and an item or a heading."""
+_NO_TAGS = re.compile(r"\{#.*?#\}|\{% *raw\b.*?endraw *%\}", re.DOTALL)
 
 
 def template_hints(tree: Node) -> Iterator[Loss]:
-    """Yield a hint for each keyword of a template that the template does not name, once per line.
+    """Yield the hints about templates.
 
-    A template given as text that names none of its variables is one hint. A mapping of variables
-    may have more than one template uses.
+    A keyword is for its template, a mapping for all templates that got one with the same keys; one
+    of which they use less than half was made for others, too. A template given as text that names
+    none of its variables is one hint.
     """
-    told: set[tuple[object, str]] = set()
+    nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
+    used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
     for node in hollow(tree):
-        names = getattr(node, "names", None)
-        if names is None or not isinstance(node, TemplateNode):
-            continue
+        if isinstance(node, TemplateNode) and hasattr(node, "compiled"):
+            mapped = frozenset(node.variables.keys() - {*getattr(node, "keywords", ())})
+            names = node.compiled.names
+            used[mapped] |= node.variables.keys() if names is None else names
+            if names is not None:
+                nodes.append((node, mapped, names))
+            if glued := _GLUED.search(_NO_TAGS.sub("", node.compiled.trimmed)):
+                why = "the tag above takes the line end (trim_blocks); end it with +%}"
+                yield hint("glued_item", f"the glued item {glued[1]!r}", why, source=node.source)
+    for node, mapped, names in nodes:
         text = node.template.value.strip() if node.template.kind == "text" else ""
         if text and node.variables and names.isdisjoint(node.variables):
             why = "it uses none of its variables; write {{ name }} where one goes, not {name}"
-            hints = [(f"the template {text[:40]!r}", why)]
-        else:
+            yield hint("unused_variable", f"the template {text[:40]!r}", why, source=node.source)
+            continue
+        unused = node.variables.keys() - mapped - names
+        if len(mapped) <= 2 * len(mapped & used[mapped]):
+            unused |= mapped - used[mapped]
+        for key in filter(unused.__contains__, node.variables):
             why = "its template does not use it; write {{{{ {} }}}} where it goes, or leave it out"
-            unused = [key for key in getattr(node, "keywords", ()) if key not in names]
-            hints = [(f"the variable {key!r}", why.format(key)) for key in unused]
-        for what, reason in hints:
-            if (node.source, what) not in told:
-                told.add((node.source, what))
-                yield hint("unused_variable", what, reason, source=node.source)
+            what = f"the variable {key!r}"
+            yield hint("unused_variable", what, why.format(key), source=node.source)
+
+
+# Tools, and values under a cache mark.
+
+
+def tool_hints(tree: RootNode) -> Iterator[Loss]:
+    """Yield a hint for each tool without a description; one that was read has an origin."""
+    why = "a model chooses tools by their descriptions; write a docstring, or description=..."
+    for node in tree.equipment:
+        tool = node.definition if isinstance(node, ToolNode) else None
+        if tool is not None and tool.description is None and tool.origin is None:
+            yield hint("undescribed_tool", "no description", why, tool.name, source=node.source)
+
+
+def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterator[Loss]:
+    """Yield a hint for each :class:`Volatile` before a cache mark, except in request-only turns."""
+    covered: list[Span] = []
+    why = "a cache mark covers it, so the cache misses when it changes; write it behind the mark"
+    for span in spans:
+        if span.kind == "volatile" and span.role != "ephemeral":
+            covered.append(span)
+        if getattr(messages[span.message].content[span.block], "cache", None):
+            for it in covered:
+                what = f"Volatile {it.label!r}"
+                yield hint("volatile_in_cache", what, why, it.address, source=it.source)
+            covered = []
 
 
 # Parts that were made text too early.
@@ -139,10 +198,11 @@ LONGEST = 500
 def outline_hints(tree: Node) -> Iterator[Loss]:
     """Yield a hint for each part of a tree whose text contains the first line of an outline.
 
-    The texts are those before they were encoded. Recorded messages are not searched.
+    The texts are those before they were encoded. Recordings, trusted text and code are left out.
     """
     why = "str() or %s of a part is its outline: pass the part itself"
-    for walked, _ in walk(tree):
+    nodes = (node for node, _ in walk(tree) if not isinstance(node, CodeNode | TrustedTextNode))
+    for walked in nodes:
         node: Any = walked  # Any: a node of any class, of which some have these texts
         texts = (getattr(node, "text", ""), *getattr(node, "raw_values", ()))
         for text in chain(node.content, texts, *getattr(node, "rows", ())):

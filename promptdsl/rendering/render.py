@@ -33,6 +33,7 @@ from promptdsl.rendering.request import (
     Settings,
     checked_request,
     facts_of,
+    other_provider,
     settings_of,
     unknown_model,
     useless_reserve,
@@ -223,7 +224,7 @@ def _for_target(
         prepare = partial(_prepared, request=request, settings=settings)
         dropped, outgoing = fit_tree(tree, request, settings, prepare)
     hints = unknown_model(request, facts) if facts.model and not facts.known else ()
-    hints += useless_reserve(request)
+    hints += useless_reserve(request) + other_provider(request)
     rendered = Rendered(
         messages=outgoing.prompt.messages,
         losses=losses + outgoing.losses + hints,
@@ -254,7 +255,7 @@ def _again(
     loading = request.loading
     if loading is not None:
         loading = attrs.evolve(loading, waits=False, failed={}, wanted={})
-    other = attrs.evolve(request, provider=provider, template=template, loading=loading)
+    other = attrs.evolve(request, provider=provider, template=template, loading=loading, again=True)
     return _for_target(other, stages, losses, settled=is_settled(hollow(stages[-1][1])))
 
 

@@ -97,6 +97,7 @@ class RenderRequest:
     template: "ChatTemplate | None"
     budget: "Budget | None"
     loading: "MediaLoading | None"
+    again: bool = False  # ``for_target`` chose the provider
     tokens_per_weight: float | None = None
     """The tokens for a lazy of weight 1; set before the first lazy runs."""
 
@@ -265,6 +266,19 @@ def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]
         effect = f"the careful defaults of {facts.provider} hold"
     why = f"nothing is known of it, so {effect}: {advice}"
     return (hint("unknown_model", f"model {facts.model!r}", why, source=author()),)
+
+
+def other_provider(request: RenderRequest) -> tuple[Loss, ...]:
+    """Return the hint on a model of another provider than the one given, which serves its own."""
+    model, provider = request.model or "/", request.provider
+    # Servers of any models have the other APIs, and a name with a slash is one of a gateway.
+    if provider not in ("anthropic", "gemini", "openai_responses") or "/" in model or request.again:
+        return ()
+    own = facts_for(model, None).provider
+    if own in (None, provider, "openai_compatible") or f"{own}_responses" == provider:
+        return ()
+    why = f"{model!r} is a model of {own}; leave provider= out, or name a model of {provider}"
+    return (hint("other_provider", f"provider {provider!r}", why, source=author()),)
 
 
 def useless_reserve(request: RenderRequest) -> tuple[Loss, ...]:

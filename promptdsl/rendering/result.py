@@ -21,6 +21,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.tree.group_nodes import ComponentNode
+from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import walk
 from promptdsl.tree.turn_nodes import RootNode
 
@@ -96,12 +97,14 @@ class Rendered:
         One hint stands for all places of one line with the same cause: ``count`` tells how many.
         """
         from promptdsl.rendering.conversation_hints import end_hints, recording_hints
-        from promptdsl.rendering.hints import author_hints
+        from promptdsl.rendering.hints import author_hints, volatile_hints
 
         if not self._hints:
             return self.located(self._losses)
         stages = dict(self._stages)
         hints = [*author_hints(stages), *recording_hints(stages, self.messages)]
+        if stages["written"].mask & CACHE:
+            hints += volatile_hints(self.messages, self.spans())
         ends: Iterable[Loss] = ()
         if self.facts.provider is not None and not self._is_part:
             ends = end_hints(self.messages, self.facts, stages["written"])

@@ -73,7 +73,8 @@ def _advice(tree: object) -> str:
         fix = "did the function that builds it forget `return prompt`?"
     elif isinstance(tree, Coroutine):
         cast("Coroutine[object, object, object]", tree).close()
-        fix = "await it: render(await build(...))"
+        is_arender = getattr(cast("object", tree), "__qualname__", None) == "arender"
+        fix = f"await it: {'await arender(prompt)' if is_arender else 'render(await build(...))'}"
     elif isinstance(tree, Rendered):
         fix = "it is rendered already: read its messages, or call for_target(provider)"
     elif isinstance(tree, Message):

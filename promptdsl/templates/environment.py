@@ -84,6 +84,7 @@ class _Template(Template):
 
     names: frozenset[str] | None = None
     """The names in it; ``None`` where another template may use its variables, and with inputs."""
+    trimmed = ""  # its source, if the line end after a tag is left out
     front: FrontMatter | None = None
     """Its front matter, if that declares inputs."""
     section: LibrarySection | None = None
@@ -209,6 +210,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         made = self.template_class.from_code(self, code, self.make_globals(None))
         template = cast("_Template", made)
         template.names = names
+        template.trimmed = body if self.trim_blocks else ""
         if name is not None and self.home is not None:
             template.section = LibrarySection(name, self.home.version, digest)
         if inputs is not None:

@@ -48,8 +48,8 @@ class Run:
     """
 
     __slots__ = (
-        *("folders", "modules", "names", "none_is_empty", "pieces", "raised", "sections"),
-        *("stand_ins", "steps", "written"),
+        *("folders", "modules", "none_is_empty", "pieces", "raised", "sections"),
+        *("stand_ins", "steps", "template", "written"),
     )
 
     def __init__(
@@ -61,7 +61,7 @@ class Run:
     ) -> None:
         self.folders = folders
         self.modules: dict[Template, TemplateModule] = {}
-        self.names: frozenset[str] | None = None
+        self.template: Template | None = None
         self.sections: dict[LibrarySection, None] = {}
         self.none_is_empty = none_is_empty
         self.stand_ins = stand_ins or {}

@@ -16,14 +16,14 @@ from promptdsl.templates.variables import check_variables
 
 
 class RenderedTemplate(NamedTuple):
-    """The pieces of a template, the names in it, and the sections of libraries it is made of.
+    """The pieces of a template, the template as compiled, and its sections of libraries.
 
-    The names are ``None`` if another template may use its variables, too, and if it has inputs. The
-    sections are in the order of their first use.
+    The template is ``None`` where other text replaces it. The sections are in the order of their
+    first use.
     """
 
     pieces: tuple[Piece, ...]
-    names: frozenset[str] | None
+    template: object
     sections: tuple[LibrarySection, ...]
 
 
@@ -60,7 +60,7 @@ def rendered_template(
         raise missing_template(template.value, folders)
     run = Run(folders, stand_ins=stand_ins)
     pieces = run_template(source, checked, run).pieces
-    return RenderedTemplate(pieces, run.names, tuple(run.sections))
+    return RenderedTemplate(pieces, run.template, tuple(run.sections))
 
 
 def check_template(file: TemplateFile) -> None:
@@ -80,7 +80,7 @@ def run_template(source: TemplateFile | str, variables: Mapping[str, object], ru
     compiled = None
     try:
         compiled = used(compiled_at(source))
-        run.names = compiled.names
+        run.template = compiled
         if compiled.front is not None and not run.none_is_empty:
             variables = compiled.front.checked(variables)
         return sandbox().run(compiled, variables)

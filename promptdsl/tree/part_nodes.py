@@ -163,14 +163,14 @@ class TemplateNode(Node):
     include them.
     """
 
-    _beside = ("keywords", "names")
+    _beside = ("keywords", "compiled")
     template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
     overrides: Any = ()  # Any: of ``components``, a floor above this room
     keywords: tuple[str, ...]
-    """The variables that were given as keywords. Not a field, like ``names``: for a hint."""
-    names: frozenset[str] | None
-    """The names in the template when it was rendered, ``None`` if another one may use more."""
+    """The variables that were given as keywords. Not a field, like ``compiled``: for a hint."""
+    compiled: Any  # Any: of ``templates``, whose classes come with Jinja
+    """The template as it was compiled when it was rendered, ``None`` if other text replaces it."""
 
 
 @node_class

@@ -140,7 +140,7 @@ SMALL_BLOCKS = st.lists(
     st.one_of(
         st.builds(TextBlock, SHORT, st.sampled_from([None, "default", "5m"])),
         st.builds(ImageBlock, st.sampled_from([PNG, MediaSource("url", "a")]), SHORT),
-        st.builds(ToolUseBlock, SHORT, SHORT, SHORT),
+        st.builds(ToolUseBlock, SHORT.map("a".__add__), SHORT, SHORT),
         st.builds(ReasoningBlock, SHORT, SHORT, st.none() | SHORT, st.none() | SHORT),
     ),
     min_size=1,

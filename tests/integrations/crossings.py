@@ -87,7 +87,7 @@ _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBloc
 _arguments = _wild | st.sampled_from(
     ["{}", '{ "q":1}', "[1]", '{"q": NaN}', '{"q": "\\ud83d\\ude00 \\ud83d"}', '{"\\udc00": 1}']
 )
-_calls = st.builds(ToolUseBlock, _wild, _wild, _arguments, _caches, _extras)
+_calls = st.builds(ToolUseBlock, _wild.filter(bool), _wild, _arguments, _caches, _extras)
 _thoughts = st.builds(
     ReasoningBlock,
     _wild,
@@ -103,7 +103,7 @@ _unknown = st.builds(
 )
 _results = st.builds(
     ToolResultBlock,
-    _wild,
+    _wild.filter(bool),
     st.lists(_texts | _attachments | _thoughts | _unknown, max_size=3).map(tuple),
     st.none() | _text,
     st.booleans(),

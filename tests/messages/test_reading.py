@@ -214,7 +214,7 @@ KNOWN: list[dict[str, Any]] = [
     {"type": "document", "source": {"type": "path", "path": "x"}, "title": ""},
     {"type": "video", "source": {"type": "gcs", "uri": "gs://x"}},
     {"type": "tool_use", "id": "1", "name": "f", "input": {"b": 1, "a": [True]}},
-    {"type": "tool_use", "id": "", "name": "", "arguments": "{"},
+    {"type": "tool_use", "id": "0", "name": "", "arguments": "{"},
     {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "new"}], "is_error": True},
     {"type": "reasoning", "text": "", "signature": "s", "encrypted": "e", "origin": "o"},
     {"type": "user_action", "action": "a", "target": "t", "actor": "u", "details": {"k": [0]}},

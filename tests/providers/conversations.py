@@ -179,11 +179,11 @@ CONVERSATIONS: dict[str, tuple[Message, ...]] = {
     ),
     "foreign ids": (
         ASK,
-        say("assistant", call("fc.1:a"), call("fc_1_a"), call("idé"), call("")),
+        say("assistant", call("fc.1:a"), call("fc_1_a"), call("idé"), call(" ")),
         answer("fc.1:a", "rain"),
         answer("fc_1_a", "mud"),
         answer("idé", "sun"),
-        answer("", "snow"),
+        answer(" ", "snow"),
         say("assistant", call(LONG_ID), call(LONG_ID + "1"), call("\ud800"), call("\ud801")),
         answer(LONG_ID, "rain"),
         answer(LONG_ID + "1", "mud"),

@@ -177,7 +177,7 @@ _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBloc
         kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
     )
 )
-_calls = st.builds(ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _extras)
+_calls = st.builds(ToolUseBlock, _wild_text.filter(bool), _wild_text, _wild_text, _caches, _extras)
 _reasoning = st.builds(
     ReasoningBlock,
     _any_text,
@@ -198,7 +198,7 @@ _unknown = st.sampled_from(
 )
 _results = st.builds(
     ToolResultBlock,
-    _wild_text,
+    _wild_text.filter(bool),
     st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
@@ -228,7 +228,7 @@ _facts = st.builds(
     binds_reasoning=st.booleans(),
 )
 
-_ids = st.lists(_wild_text, min_size=1, max_size=3)
+_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3)
 _rounds = rounds_of(_texts | _reasoning, _ids)
 _turns = turns_of(_texts | _attachments, _rounds, _kinds)
 
@@ -519,7 +519,7 @@ def test_fence_cannot_be_closed(given: str, guarded: str) -> None:
         ([["a_2"], ["a"], ["a"]], ["a_2", "a", "a_3"]),
         ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
         ([["fc.1:é"], ["fc.1:é"], ["fc_1__"]], ["fc_1__", "fc_1___2", "fc_1___3"]),
-        ([["call-1", "1"], [""], [""], ["\ud800"]], ["call-1", "1", "_", "__2", "__3"]),
+        ([["call-1", "1"], ["é"], ["é"], ["\ud800"]], ["call-1", "1", "_", "__2", "__3"]),
     ],
 )
 def test_ids(rounds: list[list[str]], ids: list[str]) -> None:

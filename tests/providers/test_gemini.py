@@ -177,7 +177,7 @@ _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBloc
         kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
     )
 )
-_calls = st.builds(ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _extras)
+_calls = st.builds(ToolUseBlock, _wild_text.filter(bool), _wild_text, _wild_text, _caches, _extras)
 _reasoning = st.builds(
     ReasoningBlock,
     _any_text,
@@ -207,7 +207,7 @@ _values = st.recursive(
 _objects = _values.map(lambda value: TextBlock(json.dumps(value), extra={"json": True}))
 _results = st.builds(
     ToolResultBlock,
-    _wild_text,
+    _wild_text.filter(bool),
     st.lists(_texts | _objects | _attachments | _unknown, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
@@ -253,7 +253,7 @@ _prompts = st.builds(
     st.none() | st.builds(OutputSchema, _schemas),
 )
 
-_ids = st.lists(_wild_text, min_size=1, max_size=3)
+_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3)
 _rounds = rounds_of(_texts | _reasoning, _ids)
 _turns = turns_of(_texts | _attachments, _rounds, _kinds)
 
@@ -510,7 +510,7 @@ def test_instruction_behind_results() -> None:
         ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
         ([["a"], ["a"], ["a_2"], ["a_2"]], ["a", "a_2", "a_2_2", "a_2_3"]),
         ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["call-1", "1"], [""], ["\ud800"]], ["call-1", "1", "_", "__2"]),
+        ([["call-1", "1"], ["é"], ["\ud800"]], ["call-1", "1", "_", "__2"]),
     ],
 )
 def test_ids(rounds: list[list[str]], ids: list[str]) -> None:

@@ -158,7 +158,7 @@ _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBloc
 )
 _calls = st.builds(
     ToolUseBlock,
-    _wild_text,
+    _wild_text.filter(bool),
     _wild_text,
     _wild_text,
     _caches,
@@ -176,7 +176,7 @@ _others = st.builds(ReasoningBlock, _any_text) | st.sampled_from(
 )
 _results = st.builds(
     ToolResultBlock,
-    _wild_text,
+    _wild_text.filter(bool),
     st.lists(_texts | _attachments | _others, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
@@ -236,7 +236,11 @@ def test_further_content_changes_no_text(more: Block) -> None:
     )
 
 
-@given(ids=st.lists(_wild_text | st.text(min_size=30, max_size=60), unique=True, max_size=8))
+@given(
+    ids=st.lists(
+        _wild_text.filter(bool) | st.text(min_size=30, max_size=60), unique=True, max_size=8
+    )
+)
 def test_ids_stay_apart(ids: list[str]) -> None:
     """Any different ids stay different, on calls and results alike."""
     wire = written(say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids))
@@ -549,6 +553,12 @@ def answered(**keys: Any) -> Message:
     """Return the message of a response with such an answer."""
     answer = {"role": "assistant", "content": None, **keys}
     return read_response({"choices": [{"message": answer, "finish_reason": "stop"}]})
+
+
+def test_a_reply_whose_calls_have_empty_ids() -> None:
+    """Some servers of open models send them: each call of the reply gets an id of its own."""
+    calls = answered(tool_calls=[function(""), function("")]).calls
+    assert ["call_0", "call_1"] == [call.id for call in calls]
 
 
 def test_recording_of_a_response() -> None:

@@ -189,7 +189,12 @@ _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBloc
     )
 )
 _calls = st.builds(
-    ToolUseBlock, _wild_text, _wild_text, _wild_text, _caches, _origins | st.just({"custom": True})
+    ToolUseBlock,
+    _wild_text.filter(bool),
+    _wild_text,
+    _wild_text,
+    _caches,
+    _origins | st.just({"custom": True}),
 )
 _reasoning = st.builds(
     ReasoningBlock,
@@ -215,7 +220,7 @@ _unknown = st.sampled_from(
 )
 _results = st.builds(
     ToolResultBlock,
-    _wild_text,
+    _wild_text.filter(bool),
     st.lists(_texts | _attachments | _reasoning | _unknown, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
@@ -246,7 +251,7 @@ _facts = st.builds(
     result_media=st.booleans(),
 )
 
-_ids = st.lists(_wild_text, min_size=1, max_size=3, unique=True)
+_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3, unique=True)
 _rounds = rounds_of(_texts | _reasoning, _ids)
 _turns = turns_of(_texts | _attachments, _rounds, _kinds, mapped=False)
 

@@ -189,7 +189,7 @@ def test_nobody_speaks(target: str) -> None:
         ),
         (
             (
-                say("assistant", call("c!"), call("c?"), call(""), call("c"), call("é")),
+                say("assistant", call("c!"), call("c?"), call("_"), call("c"), call("é")),
                 answer("c?"),
             ),
             [("assistant", "?c_", "?c__2", "?_", "?c", "?__2"), ("user", "=c__2")],

@@ -118,14 +118,14 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
     if refusal:
         blocks.append(TextBlock(str(refusal), extra={"refusal": True}))
     signatures = entries_of(beside.get(SIGNATURES))
-    for call in (*given.tool_calls, *given.invalid_tool_calls):
+    for number, call in enumerate((*given.tool_calls, *given.invalid_tool_calls)):
         if call.get("error"):
             reader.hint("unsent_key", "the error of a call")
         signature = signatures.get(call["id"] or "")
         signed = {} if signature is None else {SIGNATURE: signature}
         arguments = "" if call["args"] is None else call["args"]
-        use = {"type": "tool_use", "id": call["id"] or "", "name": call["name"] or ""}
-        blocks.append(block_from_dict({**use, "input": arguments, **signed}))
+        use = {"type": "tool_use", "id": call["id"] or f"call_{number}", "input": arguments}
+        blocks.append(block_from_dict({**use, "name": call["name"] or "", **signed}))
     reasons = map(given.response_metadata.get, ("finish_reason", "stop_reason", "stopReason"))
     return Message(
         "assistant",

@@ -36,8 +36,8 @@ _FINISH_REASONS = {
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of messages as templates take them.
 
-    Calls and results without an id are paired in their order. Raises :class:`DataError` with the
-    message's index and the wrong key.
+    Calls and results without an id, or with an empty one, are paired in their order. Raises
+    :class:`DataError` with the message's index and the wrong key.
     """
     payload = cast("JsonObject", data) if isinstance(data, Mapping) else {"messages": data}
     reader = _Reader()
@@ -65,7 +65,7 @@ class _Reader:
         if role == "tool":
             # A result without an id answers the first open call.
             id = optional(entries.get("tool_call_id"), "tool_call_id")
-            if id is None:
+            if not id:
                 id = next(iter(self.open_calls), f"call_{self.calls_before}")
             self.open_calls.pop(id, None)
             self.is_begun = True
@@ -114,7 +114,7 @@ def _read_reply(entries: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
     refusal = optional(entries.get("refusal"), "refusal")
     refused = (b.TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
     calls = [
-        b.ToolUseBlock(f"call_{calls_before + number}" if id is None else id, name, arguments)
+        b.ToolUseBlock(id or f"call_{calls_before + number}", name, arguments)
         for number, (id, name, arguments) in enumerate(
             located_items("tool_calls", _read_call, entries.get("tool_calls") or ())
         )

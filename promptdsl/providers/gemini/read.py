@@ -14,7 +14,7 @@ from promptdsl.messages.details import Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
-from promptdsl.providers.gemini.read_parts import PARTS, read_part, read_parts
+from promptdsl.providers.gemini.read_parts import PARTS, UNNAMED, read_part, read_parts
 from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
@@ -223,7 +223,7 @@ def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
     free = (id for id in map("call_{}".format, count()) if id not in taken)
     return tuple(
         attrs.evolve(block, id=next(free))
-        if isinstance(block, b.ToolUseBlock) and not block.id
+        if isinstance(block, b.ToolUseBlock) and block.id == UNNAMED
         else block
         for block in blocks
     )
@@ -236,9 +236,10 @@ def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: s
     """
     if not isinstance(block, b.ToolResultBlock):
         return block
+    is_unnamed = block.tool_use_id == UNNAMED
     for index, call in enumerate(open_calls):
-        by_name = not block.tool_use_id and block.name == call.name and call.id not in named_ids
+        by_name = is_unnamed and block.name == call.name and call.id not in named_ids
         if by_name or block.tool_use_id == call.id:
             del open_calls[index]
             return attrs.evolve(block, tool_use_id=call.id)
-    return block
+    return attrs.evolve(block, tool_use_id=block.name or "call") if is_unnamed else block

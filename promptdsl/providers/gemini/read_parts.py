@@ -20,6 +20,8 @@ UNSIGNED = _ENCODED_WORDS[0]
 SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
 """All documented substitutes for a signature, as text and as bytes."""
 
+UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
+
 MARK = "json"
 """The further key of a text block that is the JSON of a recorded response."""
 
@@ -82,7 +84,7 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
     arguments = args if isinstance(args, str) else write_json(mapping(args))
     further = {key: value for key, value in part.items() if key != "function_call"}
     del call["name"]
-    return b.ToolUseBlock(id or "", name, arguments, extra={**call, **further})
+    return b.ToolUseBlock(id or UNNAMED, name, arguments, extra={**call, **further})
 
 
 def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
@@ -106,7 +108,7 @@ def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
         content = (b.TextBlock(text, extra={MARK: True}),)
     content += tuple(located_items("parts", _read_result_part, result.pop("parts", ())))
     extra = {**result, **part}
-    return b.ToolResultBlock(id or "", content, name=name, is_error=is_error, extra=extra)
+    return b.ToolResultBlock(id or UNNAMED, content, name=name, is_error=is_error, extra=extra)
 
 
 def _read_result_part(data: object) -> b.Block:

@@ -1,6 +1,7 @@
 """Read recorded Chat messages, a payload or a response, as messages."""
 
 from functools import partial
+from itertools import count
 from typing import cast
 
 import attrs
@@ -64,10 +65,11 @@ def read_answer(entries: Param, index: int) -> tuple[Block, ...]:
         blocks.append(TextBlock(entry(entries, "refusal", str), extra={"refusal": True}))
     if entries.get("audio"):
         blocks.append(located("audio", _read_recording, entries["audio"]))
-    blocks += located_items("tool_calls", _read_call, entries.get("tool_calls") or ())
+    calls = entries.get("tool_calls") or ()
+    blocks += located_items("tool_calls", partial(_read_call, count()), calls)
     if entries.get("function_call"):
         legacy = {"id": f"function_call_{index}", "function": entries["function_call"]}
-        blocks.append(located("function_call", _read_call, legacy))
+        blocks.append(located("function_call", partial(_read_call, count()), legacy))
     return tuple(blocks)
 
 
@@ -80,7 +82,7 @@ def _read_recording(data: object) -> Block:
     return b.UnknownBlock({"type": AUDIO, "audio": audio}, ORIGIN)
 
 
-def _read_call(data: object) -> ToolUseBlock:
+def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
     call = mapping(data)
     custom = call.get("type") == "custom"
     kind, key = ("custom", "input") if custom else ("function", "arguments")
@@ -95,7 +97,7 @@ def _read_call(data: object) -> ToolUseBlock:
         extra = {ITEM: {"id": call["id"]}} if id_key == "call_id" and call.get("id") else EMPTY
         return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
-    id = entry(call, "id", str)
+    id = entry(call, "id", str) or f"call_{next(numbers)}"  # some servers send an empty one
     if custom:
         return ToolUseBlock(id, name, arguments, extra={"custom": True})
     return tool_use_block(id, name, arguments)
@@ -200,7 +202,7 @@ def _read_plain(entries: Param) -> Message | None:
     if len(entries) == 2 and role in ("user", "assistant"):
         return spoken(role, text, kind="recorded")
     id = entries.get("tool_call_id")
-    if len(entries) == 3 and role == "tool" and type(id) is str:
+    if len(entries) == 3 and role == "tool" and type(id) is str and id:
         return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
     return None
 
@@ -214,7 +216,7 @@ def _read_plain_call(calls: list[Param] | None) -> Message | None:
     if type(function) is not dict or len(function) != 2:
         return None
     id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
-    if type(id) is str and type(name) is str and type(arguments) is str:
+    if type(id) is str and id and type(name) is str and type(arguments) is str:
         return message("assistant", (tool_use_block(id, name, arguments),), kind="recorded")
     return None
 

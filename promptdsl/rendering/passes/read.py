@@ -1,10 +1,9 @@
 """Read: renders templates to text, and reads recorded conversations as messages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptdsl.foundation.errors import DataError, PromptError
-from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
@@ -49,6 +48,9 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
+if TYPE_CHECKING:
+    from promptdsl.templates.render import RenderedTemplate
+
 FENCED = ("event", "ephemeral")
 """The roles whose text is a value, which is encoded later."""
 
@@ -57,18 +59,8 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 """Makes a recorded message ready to be sent, from its node and its index in the history.
 
 Returns the message, and whether it contains JSON or code that must become text later."""
-Pieces: TypeAlias = Callable[
-    [TemplateNode],
-    tuple[
-        Sequence[str | tuple[str, str | None, bool]],
-        frozenset[str] | None,
-        tuple[LibrarySection, ...],
-    ],
-]
-"""Renders a template: strings, and values, each with its label.
-
-The third item of a value is whether it is volatile. Returns the names in it, too, and the sections
-of libraries that it is made of."""
+Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
+"""Renders a template."""
 Note: TypeAlias = Callable[[RecordedNode], None]
 """Notes a recording in a provider's form that was read."""
 WITHIN = HOLLOW | RECORDED
@@ -91,8 +83,8 @@ def read(
         if not isinstance(node, TemplateNode):
             return node
         try:
-            rendered, names, sections = pieces(node)
-            object.__setattr__(node, "names", names)
+            rendered, compiled, sections = pieces(node)
+            object.__setattr__(node, "compiled", compiled)
         except PromptError as error:
             raise error.located(node.source) from None
         parts: list[Child] = []
