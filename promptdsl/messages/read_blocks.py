@@ -89,6 +89,10 @@ def _content_advice(value: object) -> str:
         return "write str(value)"
     if isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
         return "put it in a list: [block]"
+    if isinstance(value, BaseException):
+        return "write str(error), and is_error=True in a result"
+    if type(value).__name__ == "Message":
+        return "it is a message already: use it as it is"
     return "write json.dumps(value), or [JsonBlock(value)]"
 
 

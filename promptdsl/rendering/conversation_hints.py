@@ -110,10 +110,10 @@ def _twice(node: Node, index: int, why: str) -> Loss:
 def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator[Loss]:
     """Yield the hints about the messages of a recording, and about the turn behind it."""
     ids: set[str] = set()
-    last: Message | None = None
+    asked = ""
     for run in node.content:
         if not isinstance(run, RecordedNode):
-            last = None
+            asked = ""
             continue
         for index, message in enumerate(run.items, run.start):
             if not any(not isinstance(it, TextBlock) or it.text for it in message.content):
@@ -122,11 +122,15 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             if message.id is not None and message.id in ids:
                 yield _twice(node, index, f"the id {message.id!r} stands in it twice")
             ids.add(message.id or "")
-            last = message
-    if last is None or last.role != "user" or not isinstance(following, TurnNode):
+            types = {block.type for block in message.content}
+            if message.role == "user" and "tool_result" not in types:
+                asked = message.text
+            elif message.role == "assistant" and "tool_use" not in types:
+                asked = ""
+    if not asked or not isinstance(following, TurnNode) or following.role != "user":
         return
-    if following.role == "user" and last.text and _said(following) == last.text:
-        why = "the recording before it ends with the same text; write it in one of the two"
+    if _said(following) == asked:
+        why = "the recording has it, not answered yet; write it in one of the two"
         yield hint("repeated_message", "a question that comes twice", why, source=following.source)
 
 

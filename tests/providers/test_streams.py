@@ -299,3 +299,28 @@ def test_real_clients(streams: Callable[[str], Iterator[tuple[str, Message]]]) -
     with recording() as server:
         messages = [*streams(server.url)]
     assert [(name, message_of(STREAMS[name])) for name, _ in messages] == messages
+
+
+def test_the_message_of_a_stream_is_one_object() -> None:
+    """A message that is appended twice is one object, so that a hint can tell of it."""
+    reading = read_stream(STREAMS["openai"])
+    assert [*reading] == STREAMS["openai"]
+    assert reading.message is reading.message
+
+
+async def _none() -> AsyncIterator[dict[str, object]]:
+    for event in ():
+        yield event
+
+
+def test_a_loop_of_the_other_kind() -> None:
+    """A stream is told to be read in a loop of its own kind."""
+
+    async def wrong() -> None:
+        async for _ in read_stream([]):
+            pass
+
+    with pytest.raises(DataError, match="this stream is synchronous: write for event in reading"):
+        asyncio.run(wrong())
+    with pytest.raises(DataError, match="this stream is asynchronous: read it with aread_stream"):
+        [*aread_stream(_none())]
