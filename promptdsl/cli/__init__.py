@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
 from promptdsl.cli.commands import COMMANDS, add_commands
@@ -31,7 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
     called = next((word for word in given if not word.startswith("-")), None)
     if called is not None and called == given[0] and called not in COMMANDS:
-        _print_text(sys.stderr, f"promptdsl: error: {_no_command(called, COMMANDS)}")
+        problem = f"no such command: {called}{near(called, COMMANDS)}"
+        if ":" in called or called.endswith(".py"):
+            problem = f"a command comes first: write promptdsl render {called}"
+        _print_text(sys.stderr, f"promptdsl: error: {problem}")
         return USAGE
     add_commands(parser, called)
     try:
@@ -58,13 +61,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = _print_text(sys.stdout, data)
     _print_text(sys.stderr, "\n".join(notes))
     return code or next(iter(codes), OK)
-
-
-def _no_command(word: str, known: Iterable[str]) -> str:
-    """Return the problem with an unknown command, and the advice."""
-    if ":" in word or word.endswith(".py"):
-        return f"a command comes first: write promptdsl render {word}"
-    return f"no such command: {word}{near(word, known)}"
 
 
 def _print_text(stream: TextIO | None, text: str) -> int:

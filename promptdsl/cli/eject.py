@@ -75,7 +75,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     ending = ".md.j2" if info.kind == "template" else ".py"
     # A component may have another name than its function.
     is_template = info.kind == "template"
-    word = name.rpartition("/")[2] if is_template else _code_name(original, name)
+    word = name.rpartition("/")[2] if is_template else original.__name__
+    if not is_template and not word.isidentifier():
+        word = re.sub(r"\W", "_", name)
     is_standard = not is_template and word in (*sys.stdlib_module_names, "promptdsl")
     file_name = f"{word}_section{ending}" if is_standard else word + ending
     path: str = arguments.to or file_name
@@ -103,11 +105,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.json:
         return as_json({"file": path, "section": info.section.name, "use": usage}), []
     return usage, [f"{path} is written: the code above uses it instead of {info.section.name}"]
-
-
-def _code_name(function: Callable[..., Any], name: str) -> str:
-    """Return the name of a function in its code; that of its section for one without a name."""
-    return function.__name__ if function.__name__.isidentifier() else re.sub(r"\W", "_", name)
 
 
 def _white_space(library: Library) -> str:

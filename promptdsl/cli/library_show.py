@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         missing = [one for one in info.inputs or () if one.required and one.name not in inputs]
         rendered, problem = None, ""
         if missing:
-            options = " ".join(f"-p {_option(one)}" for one in missing)
-            problem = f"to see what it renders to, give its inputs: {options}"
+            options = [f"'{it.name}=[...]'" if _is_list(it) else f"{it.name}=..." for it in missing]
+            problem = f"to see what it renders to, give its inputs: -p {' -p '.join(options)}"
         else:
             try:
                 rendered = _rendered(library[name], inputs, arguments.model)
@@ -80,11 +80,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if arguments.json:
             return _json_text(info, missing, rendered), [*notes, *([problem] if problem else [])]
         return _text(info, rendered, problem), notes
-
-
-def _option(one: Input) -> str:
-    """Return the argument of ``-p`` for an input, as a shell takes it."""
-    return f"'{one.name}=[...]'" if _is_list(one) else f"{one.name}=..."
 
 
 def _is_list(one: Input) -> bool:

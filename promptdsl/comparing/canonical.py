@@ -306,7 +306,9 @@ class FileWriter:
                     pieces.append((text[: -len(body)], span))
                 if mark or pieces:
                     yield self.piece(mark, pieces)
-                mark = self.texts.line(_boundary(self.here, path))
+                goes_on = ", continued" if self.here[: len(path)] == path else ""
+                section = f"{'/'.join(path)}{goes_on}" if path else "(no section)"
+                mark = self.texts.line(f"{WITHIN}{section}")
                 self.here, text, pieces = path, body, []
             pieces.append((text, span))
         yield self.piece(mark, pieces)
@@ -382,12 +384,6 @@ def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
     """Return the ids of the sections around a text, from the outside."""
     path = span.address.removeprefix(turn.address)
     return () if _NUMBERED.fullmatch(path) else tuple(_ID.findall(path))
-
-
-def _boundary(here: tuple[str, ...], path: tuple[str, ...]) -> str:
-    """Return the mark before a text in another section: the section that it is in."""
-    goes_on = ", continued" if here[: len(path)] == path else ""
-    return f"{WITHIN}{'/'.join(path)}{goes_on}" if path else f"{WITHIN}(no section)"
 
 
 def _fence(places: Sequence[SentBlock]) -> str:

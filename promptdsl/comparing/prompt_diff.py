@@ -1,6 +1,6 @@
 """The diff of two prompts: what changed, what it costs in tokens, and what a cache still serves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,8 @@ from promptdsl.comparing.changes import HEADER, Change, changes, sources
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import change_lines, sentence
-from promptdsl.comparing.tokens import TokenShift, as_json, counter_of, tokens_of, tokens_of_change
+from promptdsl.comparing.tokens import TokenShift, as_json, target_of, tokens_of, tokens_of_change
+from promptdsl.tokens import counter
 
 
 @attrs.frozen
@@ -85,7 +86,7 @@ class PromptDiff:
 
     @cached_property
     def _count(self) -> Callable[[str], int]:
-        return counter_of(self.after)
+        return counter(target_of(self.after)[0]).of
 
     def tokens_of(self, change: Change) -> int:
         """Return the tokens that a change adds, below 0 for those it removes.
@@ -130,17 +131,15 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
     old, new = _rendered(before), _rendered(after)
     first, second = (it if isinstance(it, PromptFile) else prompt_file(it) for it in (old, new))
     both = (old, new) if isinstance(old, Rendered) and isinstance(new, Rendered) else None
-    found = tuple(changes(first, second))
-    return PromptDiff(first, second, found, tuple(_library_shifts(first, second)), both)
+    # A snapshot knows no versions; a library that came or went is a change of the header.
+    versions = dict(second.libraries)
+    shifts = [
+        LibraryShift(name, version, versions[name])
+        for name, version in first.libraries
+        if versions.get(name, version) != version
+    ]
+    return PromptDiff(first, second, tuple(changes(first, second)), tuple(shifts), both)
 
 
 def _rendered(prompt: Any) -> Rendered | PromptFile:  # Any: whatever render() takes
     return prompt if isinstance(prompt, Rendered | PromptFile) else render(prompt)
-
-
-def _library_shifts(before: PromptFile, after: PromptFile) -> Iterator[LibraryShift]:
-    """Yield the libraries of another version; a snapshot knows none, and tells those that came."""
-    old, new = dict(before.libraries), dict(after.libraries)
-    for name, version in old.items():
-        if name in new and version != new[name]:
-            yield LibraryShift(name, version, new[name])

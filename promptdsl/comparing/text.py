@@ -74,7 +74,10 @@ def change_lines(found: Iterable[Change], written_at: Mapping[Place, Source]) ->
     for place, group in groupby((it for it in found if not _is_short(it)), key=heading):
         yield from ("", place)
         for change in group:
-            yield from _body(change)
+            if note := note_of(change):
+                yield f"({note})"
+            if not _is_moved_mark(change) and (change.before, change.after) != (None, None):
+                yield from _diff(change)
 
 
 def sentence(found: Sequence[Change], exact: int | None = None) -> str:
@@ -99,20 +102,16 @@ def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
         before, after = ({*_LABEL.findall(text or "")} for text in (change.before, change.after))
         if change.kind == "changed" and before - after:
             yield f"`{change.place[-1]}` has no {' and '.join(sorted(before - after))} any more"
-    yield from _of_header(_untold(header, told), exact)
-    if exact is not None and not any(it.place[1] == "tokens" for it in header):
-        yield f"{exact:,} tokens now"
-
-
-def _untold(header: Sequence[Change], told: Sequence[Change]) -> list[Change]:
-    """Return the changed lines of the header that messages and their marks do not tell already."""
+    # Messages and their marks tell some lines of the header already.
     dropped = [it for it in header if it.place[1] == "dropped"]
     is_told = {
         "model": True,
         "cache": any(change.kind == "cache" for change in told),
         "dropped": any(_is_dropped(change, dropped) for change in told),
     }
-    return [it for it in header if not is_told.get(it.place[1])]
+    yield from _of_header([it for it in header if not is_told.get(it.place[1])], exact)
+    if exact is not None and not any(it.place[1] == "tokens" for it in header):
+        yield f"{exact:,} tokens now"
 
 
 def _of_header(header: Sequence[Change], exact: int | None) -> Iterator[str]:
@@ -244,14 +243,6 @@ def _shift(change: Change, now: str = "") -> str:
         before, after = before[:-1], after[:-1]
     shift = f"{' '.join(before)} -> {' '.join([now, *after[1:]] if now else after)}"
     return shift if len(shift) <= SHORT else "changed"
-
-
-def _body(change: Change) -> Iterator[str]:
-    note = note_of(change)
-    if note:
-        yield f"({note})"
-    if not _is_moved_mark(change) and (change.before, change.after) != (None, None):
-        yield from _diff(change)
 
 
 def note_of(change: Change) -> str:

@@ -219,15 +219,10 @@ def _entries(component: History, messages: Iterable[object]) -> tuple[object, ..
             at=(component.source, parts[0].source),
         )
     if component.form == "messages" and not all(issubclass(x, Message | Mapping) for x in kinds):
-        raise _no_message(component, entries)
+        from promptdsl.foundation.remedies import message_remedy
+
+        wrong = ((n, x) for n, x in enumerate(entries) if not isinstance(x, Message | Mapping))
+        number, entry = next(wrong)
+        problem = f"messages[{number}] of this History is {named_type(entry)}, no message"
+        raise ContentError(problem, fix=message_remedy(entry), at=(component.source,))
     return entries
-
-
-def _no_message(component: History, entries: tuple[object, ...]) -> ContentError:
-    """Return the error for the first entry of a list that is no message."""
-    from promptdsl.foundation.remedies import message_remedy
-
-    wrong = ((n, x) for n, x in enumerate(entries) if not isinstance(x, Message | Mapping))
-    number, entry = next(wrong)
-    problem = f"messages[{number}] of this History is {named_type(entry)}, no message"
-    return ContentError(problem, fix=message_remedy(entry), at=(component.source,))

@@ -57,7 +57,12 @@ class Component(Node):
 
     def __init_subclass__(cls) -> None:
         if cls.__module__.partition(".")[0] != "promptdsl":
-            raise _no_subclass(cls)
+            base = next(base.__name__ for base in cls.__bases__ if issubclass(base, Component))
+            raise ContentError(
+                f"{cls.__name__} cannot be a subclass of {base}",
+                fix=f"write a function that returns {base}(...), with @component before it",
+                at=(author(),),
+            )
         _refuse_what_is_left_out(cls)
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
@@ -96,11 +101,6 @@ def freeze(part: Node) -> Node:
 def is_text(value: object) -> TypeGuard[str]:
     """Return whether an author's argument is a string, whatever its declared type is."""
     return isinstance(value, str)
-
-
-def is_binary(value: object) -> TypeGuard[bytes | bytearray | memoryview]:
-    """Return whether an author's argument is a run of bytes."""
-    return isinstance(value, bytes | bytearray | memoryview)
 
 
 def start(component: Component, calls: int = 2) -> None:
@@ -389,15 +389,6 @@ def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementErr
         f"{named_label(node)} cannot be in {named_label(block)}",
         fix=block._advice(node) if isinstance(block, Component) else "",
         at=(at, *lines),
-    )
-
-
-def _no_subclass(cls: type[Component]) -> ContentError:
-    base = next(base.__name__ for base in cls.__bases__ if issubclass(base, Component))
-    return ContentError(
-        f"{cls.__name__} cannot be a subclass of {base}",
-        fix=f"write a function that returns {base}(...), with @component before it",
-        at=(author(),),
     )
 
 

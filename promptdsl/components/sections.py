@@ -260,19 +260,15 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
 def _block_node(given: object, block: Component, line: Source) -> Node:
     """Return the node of a content block, or of its dictionary, that is included in a block."""
     if not is_data(given):
+        fix = "write Text(...) for text"
+        if given is None:
+            fix = "return the part, or leave include() out: what is written in the block is in it"
+        elif is_list(given):
+            fix = "unpack it: include(*parts)"
+        elif callable(given):
+            fix = "call it: include(part(...))"
         problem = f"include() takes components and content blocks, not {kind_of(given)}"
-        raise ContentError(problem, fix=_part_of(given), at=(line,))
+        raise ContentError(problem, fix=fix, at=(line,))
     here = object.__new__(type(block))
     here.code, here.offset = line, -1
     return block_part(given, here)
-
-
-def _part_of(value: object) -> str:
-    """Return the advice for a value given to ``include()`` that is not a part."""
-    if value is None:
-        return "return the part, or leave include() out: what is written in the block is in it"
-    if is_list(value):
-        return "unpack it: include(*parts)"
-    if callable(value):
-        return "call it: include(part(...))"
-    return "write Text(...) for text"

@@ -5,8 +5,6 @@ from typing import Literal
 
 import attrs
 
-from promptdsl.foundation.guards import fold
-
 _NAME = "[A-Za-z_][A-Za-z0-9_.-]*"
 _TAG = re.compile(rf"\s*<({_NAME})(?:\s[^<>]*)?>\s*")
 _CLOSING_TAG = re.compile(rf"\s*</({_NAME})\s*>\s*")
@@ -65,21 +63,10 @@ class Delimiters:
 
 
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
-_ALWAYS = frozenset(
+TAGS = frozenset(
     {
         *("event", "context", "developer", "untrusted"),
         *("tool_use", "tool_result", "system", "assistant"),
     }
 )
 """The tags that the library writes, and those that models read as turns: guarded everywhere."""
-
-
-def fence_names(delimiters: Delimiters) -> frozenset[str]:
-    """Return the names of tags that no value forges, folded: those of all delimiters, and more."""
-    names = (delimiter.tag_name for delimiter in delimiters.all)
-    return _ALWAYS.union(fold(name) for name in names if name is not None)
-
-
-def fence_literals(delimiters: Delimiters) -> frozenset[str]:
-    """Return the literal ends of all delimiters that are not tags."""
-    return frozenset(text for delimiter in delimiters.all for text in delimiter.literals)

@@ -16,14 +16,13 @@ from promptdsl.config.delimiters import (
     EVENT_DELIMITER,
     EVENT_TYPES,
     NO_DELIMITER,
+    TAGS,
     Delimiter,
     Delimiters,
-    fence_literals,
-    fence_names,
 )
 from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, is_one_of, nearest, shown
-from promptdsl.foundation.guards import check_delimiter
+from promptdsl.foundation.guards import check_delimiter, fold
 from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author, end_traceback, note_caller
 from promptdsl.messages import Block
@@ -332,8 +331,8 @@ def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
         event_role=values["role_mapping.event"],
         ephemeral_role=values["role_mapping.ephemeral"],
         delimiters=delimiters,
-        tags=fence_names(delimiters),
-        literals=fence_literals(delimiters),
+        tags=TAGS.union(fold(it.tag_name) for it in delimiters.all if it.tag_name is not None),
+        literals=frozenset(text for it in delimiters.all for text in it.literals),
         body_encoding=values["encoding.body"],
         **{key: values[key] for key in _PLAIN},
         origins=tuple((key, values[key], layer) for key, layer in origins.items()),

@@ -193,8 +193,11 @@ class Library(LibraryBase):
         if self.templates is None or name not in _template_names(self.templates.folder):
             names = self._names()
             fix = nearest(str(name), names) if names else "it has no sections"
+            # The folder may be gone: a package can be removed while it is used.
+            folder = self._folder
+            files = os.listdir(folder) if folder is not None and os.path.isdir(folder) else []
             for file in (f"{name}.md", f"{name}.j2", f"{name}.txt"):
-                if self._has(file):
+                if file in files:
                     fix = f"rename {file} to {name}{SUFFIX}"
             raise UnknownSection(f"the library {self.name!r} has no section {name!r:.60}", fix=fix)
         # Of two threads, both get the one that was first.
@@ -208,12 +211,6 @@ class Library(LibraryBase):
 
     def __reduce__(self) -> tuple[object, ...]:
         return Library.load, (self.name,)
-
-    def _has(self, file: str) -> bool:
-        """Return whether a file is directly in the folder of templates."""
-        folder = self._folder
-        # It may be gone: a package can be removed while it is used.
-        return folder is not None and os.path.isdir(folder) and file in os.listdir(folder)
 
     def _names(self) -> list[str]:
         names = [] if self._folder is None else _template_names(self._folder)

@@ -79,8 +79,7 @@ def hint(
     path: str = "",
     *,
     source: Source | None = None,
-    message: Message | None = None,
     at: tuple[int, ...] = (),
 ) -> Loss:
     """Return the hint of a name of ``hint_names.py``."""
-    return Loss("hint", what, why, path, source, message, at, name=name)
+    return Loss("hint", what, why, path, source, at=at, name=name)

@@ -22,7 +22,7 @@ from promptdsl.messages.details import (
     origin_of,
 )
 from promptdsl.messages.fast_path import draft_of, text_block
-from promptdsl.messages.field_checks import ErrorType, one_of
+from promptdsl.messages.field_checks import ErrorType, kind_of, one_of
 from promptdsl.messages.field_checks import error_type as checked_error_type
 from promptdsl.messages.message_checks import (
     KEYS,
@@ -30,7 +30,6 @@ from promptdsl.messages.message_checks import (
     checked_details,
     checked_role,
     foreign_form,
-    no_message,
     refuse_unknown_keys,
 )
 from promptdsl.messages.read_blocks import attachments, contents
@@ -223,7 +222,10 @@ class Message:
         """
         try:
             if not is_mapping(data):
-                raise no_message(data)
+                from promptdsl.foundation.remedies import message_remedy
+
+                problem = f"a message is a mapping, not {kind_of(data)}"
+                raise DataError(problem, fix=message_remedy(data))
             role, text = data.get("role"), data.get("content")
             # Most recorded messages are a role and a text.
             is_speaker = len(data) == 2 and type(role) is str and role in _SPEAKERS

@@ -75,13 +75,6 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
             raise DataError(f"unknown key {key[:60]!r} in a message", fix=fix)
 
 
-def no_message(data: object) -> DataError:
-    """Return the error for something that is no dictionary of a message."""
-    from promptdsl.foundation.remedies import message_remedy
-
-    return DataError(f"a message is a mapping, not {kind_of(data)}", fix=message_remedy(data))
-
-
 def foreign_form(data: Mapping[str, object]) -> str:
     """Return advice on reading a provider's message, if one of the keys shows the provider."""
     form = next((form for key, form in FORMS.items() if key in data), None)

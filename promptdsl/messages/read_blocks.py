@@ -73,27 +73,21 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
         text = exact(value)
         return (text_block(text),) if text else ()
     if not is_list(value):
+        fix = "write json.dumps(value), or [JsonBlock(value)]"
+        if isinstance(value, int | float):
+            fix = "write str(value)"
+        elif isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
+            fix = "put it in a list: [block]"
+        elif isinstance(value, BaseException):
+            fix = "write str(error), and is_error=True in a result"
+        elif type(value).__name__ == "Message":
+            fix = "it is a message already: use it as it is"
         subject = repr(key) if key else "a content"
-        raise DataError(
-            f"{subject} is a string or a list of blocks, not {kind_of(value)}",
-            fix=_content_advice(value),
-        )
+        problem = f"{subject} is a string or a list of blocks, not {kind_of(value)}"
+        raise DataError(problem, fix=fix)
     if type(value) is tuple and all(isinstance(item, AnyBlock) for item in value):
         return cast("tuple[Block, ...]", value)
     return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(value))
-
-
-def _content_advice(value: object) -> str:
-    """Return the advice for a value that cannot be the content of a message."""
-    if isinstance(value, int | float) or value is None:
-        return "write str(value)"
-    if isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
-        return "put it in a list: [block]"
-    if isinstance(value, BaseException):
-        return "write str(error), and is_error=True in a result"
-    if type(value).__name__ == "Message":
-        return "it is a message already: use it as it is"
-    return "write json.dumps(value), or [JsonBlock(value)]"
 
 
 def attachments(value: object, key: str) -> tuple[Block, ...]:

@@ -317,10 +317,11 @@ def test_a_loop_of_the_other_kind() -> None:
     """A stream is told to be read in a loop of its own kind."""
 
     async def wrong() -> None:
-        async for _ in read_stream([]):
+        events: list[Any] = []
+        async for _ in read_stream(events):
             pass
 
     with pytest.raises(DataError, match="this stream is synchronous: write for event in reading"):
         asyncio.run(wrong())
     with pytest.raises(DataError, match="this stream is asynchronous: read it with aread_stream"):
-        [*aread_stream(_none())]
+        list(aread_stream(_none()))

@@ -10,7 +10,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.details import Details
-from promptdsl.messages.field_checks import Cache, optional
+from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import FORMATS, base64_text, read_source
@@ -130,20 +130,15 @@ def read_content(content: object, *, read: BlockReader = read_block) -> tuple[b.
     blocks: list[b.Block] = []
     for path, item, cache in marked_items(content, "content"):
         block: b.Block = located(path, read, item)
-        if cache is not None:
-            block = _with_mark(path, block, cache)
+        if cache is not None and isinstance(block, b.UnknownBlock):
+            ttl = {} if cache == "default" else {"ttl": cache}
+            block = b.UnknownBlock({**block.data, POINT: {"type": "default", **ttl}}, "bedrock")
+        elif cache is not None and isinstance(block, Carrier):
+            block = attrs.evolve(block, cache=cache)
+        elif cache is not None:
+            raise DataError(f"{path}: no {POINT!r} may follow reasoning")
         blocks.append(block)
     return tuple(blocks)
-
-
-def _with_mark(path: str, block: b.Block, cache: Cache) -> b.Block:
-    """Return a block with a cache mark; :class:`DataError` for reasoning, which has none."""
-    if isinstance(block, b.UnknownBlock):
-        ttl = {} if cache == "default" else {"ttl": cache}
-        return b.UnknownBlock({**block.data, POINT: {"type": "default", **ttl}}, "bedrock")
-    if not isinstance(block, Carrier):
-        raise DataError(f"{path}: no {POINT!r} may follow reasoning")
-    return attrs.evolve(block, cache=cache)
 
 
 def _kind_and_value(data: object) -> tuple[str, object]:

@@ -215,7 +215,13 @@ def _read_item(data: object) -> Message:
         extra = {**custom, **read_origin(kind, item)}
         block: Block = ToolUseBlock(id, name, arguments, extra=extra)
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        role, block = "tool", _read_tool_result(kind, item)
+        id = entry(item, "call_id", str)
+        output: JsonValue = entry(item, "output")
+        if not isinstance(output, str | list | tuple):
+            problem = f"'output' is a string or a list of parts, not {type(output).__name__}"
+            raise DataError(problem)
+        name, extra = optional(item.get("name"), "name"), read_origin(kind, item)
+        role, block = "tool", ToolResultBlock(id, read_content(output), name, extra=extra)
     elif kind == "reasoning":
         # The text of reasoning is that of its summary.
         texts = [*located_items("summary", _read_summary, item.get("summary") or ())]
@@ -238,15 +244,6 @@ _ROLES: Mapping[str, Role] = {
 
 def _read_summary(data: object) -> str:
     return entry(mapping(data), "text", str)
-
-
-def _read_tool_result(kind: str, item: JsonObject) -> ToolResultBlock:
-    id = entry(item, "call_id", str)
-    output: JsonValue = entry(item, "output")
-    if not isinstance(output, str | list | tuple):
-        raise DataError(f"'output' is a string or a list of parts, not {type(output).__name__}")
-    name = optional(item.get("name"), "name")
-    return ToolResultBlock(id, read_content(output), name, extra=read_origin(kind, item))
 
 
 # Parts.

@@ -108,20 +108,14 @@ def write(
     trim_answer(request)
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
-        _settle_marks(request)
+        places: list[tuple[int, str]] = []
+        for index, item in enumerate(request.entries):
+            key = _MARKED_KEYS.get(item.get("type"))
+            if key and is_marked(item.get(key)):
+                places.append((index, key))
+        settle_parts(request, places)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
     return cast("ResponsesPayload", payload), request.final_losses()
-
-
-def _settle_marks(request: Items) -> None:
-    """Keep the cache marks that a request may carry, and join the texts beside the others."""
-    entries = request.entries
-    places: list[tuple[int, str]] = []
-    for index, item in enumerate(entries):
-        key = _MARKED_KEYS.get(item.get("type"))
-        if key and is_marked(item.get(key)):
-            places.append((index, key))
-    settle_parts(request, places)
 
 
 # Messages.
