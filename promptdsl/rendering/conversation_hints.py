@@ -39,7 +39,7 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         stopped = (last.sources[-1] if last.sources else last).finish_reason
         name, what = "ended_conversation", "the model has the last turn"
     if (lost := _empty_question(written)) is not None:
-        why = "the argument of this User is None or empty, so it is not sent"
+        why = "this User has no text, so it is not sent"
         yield hint(name, what, why, source=lost.source)
     elif answered and not (facts.prefill or others or stopped == "paused"):
         why = "this model does not continue an answer; write User(...) behind it"
