@@ -208,6 +208,17 @@ def test_no_event_of_a_provider(events: Any) -> None:
     assert "no event of a provider was read so far" == error.what
 
 
+LATE = [("anthropic", "content_block_delta"), ("openai_responses", "response.output_text.delta")]
+
+
+@pytest.mark.parametrize(("provider", "kind"), LATE)
+def test_a_stream_without_its_beginning(provider: str, kind: str) -> None:
+    """Of events whose first ones were left out, the error says what to give."""
+    late = [event for event in STREAMS[provider] if event["type"] == kind]
+    error = raised(DataError, lambda: message_of(late))
+    assert "give read_stream all events of the stream, from the first on" == error.fix
+
+
 def judged(events: Any) -> str:
     """Return whether the events of a stream are read, or refused."""
     try:
