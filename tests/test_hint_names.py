@@ -86,14 +86,14 @@ def test_one_hint_for_one_cause(model: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, [("", 1), ("cache_mark", 2), ("white_space", 1)]),
+        ({}, [("", 1), ("cache_mark", 4), ("white_space", 1)]),
         ({"hints": False}, [("", 1)]),
         ({"transformation": {"silent_hints": ["cache_mark"]}}, [("", 1), ("white_space", 1)]),
     ],
 )
 def test_hints_that_are_left_out(options: dict[str, Any], expected: object) -> None:
     """A render leaves out all hints or those named, also on the way to another library."""
-    mark = Loss("hint", "a mark", "it has none", at=(0, 0), name="cache_mark")
+    mark = Loss("hint", "a mark", "it has none", at=(0, 0), name="cache_mark", also=("b",))
     blank = Loss("hint", "text block", "blank", at=(0, 0), name="white_space")
     lost = [mark, mark, Loss("content", "a film", "it has none", at=(0, 0)), blank]
     losses = render(User("a"), **options).located(lost)

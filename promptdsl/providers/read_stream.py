@@ -101,7 +101,11 @@ class Reading(Generic[E]):
             fix = "read the stream of a client: for event in reading: ...; then reading.message"
             raise DataError("no event of a provider was read so far", fix=fix)
         if self._message is None:
-            message = TARGETS[self._provider].adapter.read_response(self._reply.response)
+            try:
+                message = TARGETS[self._provider].adapter.read_response(self._reply.response)
+            except DataError as error:
+                fix = "give read_stream all events of the stream, from the first on"
+                raise DataError(f"the events are no answer: {error.what}", fix=fix) from None
             self._message = message if self._reply.ended else _interrupted(message)
         return self._message
 

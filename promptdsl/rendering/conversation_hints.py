@@ -26,7 +26,7 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
     react to it. So may a developer or request-only turn after an answer of the model. An answer
     that the provider paused is sent back as it is.
     """
-    spoken = [n for n, message in enumerate(messages) if _is_spoken(message)]
+    spoken = [n for n, it in enumerate(messages) if it.role in SPEAKERS and it.kind in CONVERSATION]
     others = messages[spoken[-1] + 1 :] if spoken else messages
     answered = bool(spoken) and messages[spoken[-1]].role == "assistant"
     if (spoken and not answered) or open_calls(messages):
@@ -39,17 +39,13 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         stopped = (last.sources[-1] if last.sources else last).finish_reason
         name, what = "ended_conversation", "the model has the last turn"
     if (lost := _empty_question(written)) is not None:
-        why = "the argument of this User is None or empty, so it is not sent"
+        why = "this User has no text, so it is not sent"
         yield hint(name, what, why, source=lost.source)
     elif answered and not (facts.prefill or others or stopped == "paused"):
         why = "this model does not continue an answer; write User(...) behind it"
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
-
-
-def _is_spoken(message: Message) -> bool:
-    return message.role in SPEAKERS and message.kind in CONVERSATION
 
 
 def _turns(tree: RootNode) -> Iterator[Node]:

@@ -184,11 +184,39 @@ def test_unknown_events() -> None:
     assert "Hi.Hi." == reading.message.text
 
 
+def calls_of(*pieces: Any) -> list[tuple[str, str, str]]:
+    """Return the calls in a stream of Chat with these pieces of calls, each in a chunk."""
+    chunks = [{"choices": [{"delta": {"tool_calls": [piece]}}]} for piece in pieces]
+    message = message_of([*chunks, {"choices": [{"finish_reason": "tool_calls"}]}])
+    return [(call.id, call.name, call.arguments) for call in message.calls]
+
+
+def test_calls_of_other_servers() -> None:
+    """An empty id or name changes nothing, and another id begins a call, whatever its number is."""
+    first = {"index": 0, "id": "a", "function": {"name": "charges", "arguments": ""}}
+    rest = {"index": 0, "id": "", "function": {"name": "", "arguments": "{}"}}
+    second = {"index": 0, "id": "b", "function": {"name": "months", "arguments": "{}"}}
+    assert [("a", "charges", "{}")] == calls_of(first, rest)
+    assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, second)
+    assert [("a", "charges", "{}")] == calls_of(first, {**rest, "id": "a"})
+
+
 @pytest.mark.parametrize("events", [[], [{"type": "ping"}]])
 def test_no_event_of_a_provider(events: Any) -> None:
     """Without an event of a provider there is no message."""
     error = raised(DataError, lambda: message_of(events))
     assert "no event of a provider was read so far" == error.what
+
+
+LATE = [("anthropic", "content_block_delta"), ("openai_responses", "response.output_text.delta")]
+
+
+@pytest.mark.parametrize(("provider", "kind"), LATE)
+def test_a_stream_without_its_beginning(provider: str, kind: str) -> None:
+    """Of events whose first ones were left out, the error says what to give."""
+    late = [event for event in STREAMS[provider] if event["type"] == kind]
+    error = raised(DataError, lambda: message_of(late))
+    assert "give read_stream all events of the stream, from the first on" == error.fix
 
 
 def judged(events: Any) -> str:
