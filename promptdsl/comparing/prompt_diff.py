@@ -12,8 +12,7 @@ from promptdsl.comparing.changes import HEADER, Change, changes, sources
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import change_lines, sentence
-from promptdsl.comparing.tokens import TokenShift, as_json, target_of, tokens_of, tokens_of_change
-from promptdsl.tokens import counter
+from promptdsl.comparing.tokens import TokenShift, as_json, counter_of, tokens_of, tokens_of_change
 
 
 @attrs.frozen
@@ -86,7 +85,7 @@ class PromptDiff:
 
     @cached_property
     def _count(self) -> Callable[[str], int]:
-        return counter(target_of(self.after)[0]).of
+        return counter_of(self.after)
 
     def tokens_of(self, change: Change) -> int:
         """Return the tokens that a change adds, below 0 for those it removes.

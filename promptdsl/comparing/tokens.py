@@ -8,6 +8,7 @@ import attrs
 
 from promptdsl.comparing.changes import HEADER, Change
 from promptdsl.comparing.snapshot_file import PromptFile
+from promptdsl.tokens import counter
 
 _TOTAL = re.compile(r"(~?)([\d,]+) \((.+)\)")
 _MODEL = re.compile(r"(.*?) ?(?:\((\w+)\))?")
@@ -72,6 +73,11 @@ def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
     """Return the total that the header has, and how it was counted."""
     total = _TOTAL.fullmatch(dict(file.header).get("tokens", ""))
     return (int(total[2].replace(",", "")), total[3]) if total else (None, "")
+
+
+def counter_of(file: PromptFile) -> Callable[[str], int]:
+    """Return what counts texts for the model of a snapshot."""
+    return counter(target_of(file)[0]).of
 
 
 def target_of(file: PromptFile) -> tuple[str | None, str | None]:

@@ -30,6 +30,7 @@ from promptdsl.components.scope import (
     misplaced,
     retract,
     set_innermost,
+    start,
 )
 from promptdsl.foundation.errors import OptionError, PlacementError, PromptError, shown
 from promptdsl.foundation.json import ABSENT
@@ -168,12 +169,7 @@ def begin(
 
 def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
     """Check the fields of a new component that has no children, and put it into the open block."""
-    frame = getframe(2)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.content = ()
-    component.options = DEFAULTS
-    component.mask = component._own
+    start(component, 3)
     try:
         if unknown:
             refuse_options(component, unknown)

@@ -141,11 +141,25 @@ def _begin_event(
     details: Mapping[str, object],
     *content: Content,
 ) -> None:
-    """Fill a component with its block and its content, and put it into the open block."""
+    """Fill a component with its block and its content, and put it into the open block.
+
+    The fields of the block have a text, and nested data in them is JSON. Volatile values in them
+    are plain in the block; their labels are noted in the component.
+    """
     start(component, 3)
+    volatile: list[VolatileNode] = []
+    labels: dict[tuple[object, ...], str] = {}
     try:
-        component.labels = EMPTY
-        component.block = _block(component, cls, fields, details, *content)
+        first = next(iter(fields.values()))
+        if first is None or first is LEFT_OUT:
+            problem = f"{named_label(component)} needs a text"
+            raise ContentError(problem, fix=f'{label(component)}("...")')
+        plain_fields = _settled("fields", fields, volatile, labels)
+        plain_details = _settled("details", details, volatile, labels)
+        if volatile:
+            adopt_values(component, volatile, *content)
+        component.labels = frozen(labels) if volatile else EMPTY
+        component.block = cls(*plain_fields.values(), plain_details)
     except PromptError as error:
         retract((*content, *found_in(*fields.values(), *details.values())))
         end_traceback(error.located(component.source))
@@ -159,31 +173,6 @@ def _begin_event(
         begin(component, content, {}, at=component.at)
     else:
         place(component)
-
-
-def _block(
-    component: EventBlockComponent,
-    cls: Callable[..., _Block],
-    fields: Mapping[str, object],
-    details: Mapping[str, object],
-    *content: Content,
-) -> _Block:
-    """Return the block of an event; its fields have a text, and nested data in them is JSON.
-
-    Volatile values in them are plain in the block; their labels are noted in the component.
-    """
-    first = next(iter(fields.values()))
-    if first is None or first is LEFT_OUT:
-        problem = f"{named_label(component)} needs a text"
-        raise ContentError(problem, fix=f'{label(component)}("...")')
-    volatile: list[VolatileNode] = []
-    labels: dict[tuple[object, ...], str] = {}
-    fields = _settled("fields", fields, volatile, labels)
-    details = _settled("details", details, volatile, labels)
-    if volatile:
-        adopt_values(component, volatile, *content)
-        component.labels = frozen(labels)
-    return cls(*fields.values(), details)
 
 
 def _settled(

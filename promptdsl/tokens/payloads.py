@@ -50,7 +50,7 @@ _SCHEMA_PATH = ("config", "response_json_schema")
 """The path of a schema without such an object."""
 _TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""
-_CONTENT_KEYS = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
+CONTENT_KEYS = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
 """The keys of a message that the model reads."""
 
 
@@ -146,7 +146,7 @@ def _entry_tokens(parts: Parts, entry: WireValue) -> int:
         return PER_MESSAGE + of(speaker) + parts.content(entry)
     if isinstance(name, str) and name:
         frame += PER_NAME + of(name)
-    return frame + parts.content(*(entry[key] for key in _CONTENT_KEYS if key in entry))
+    return frame + parts.content(*(entry[key] for key in CONTENT_KEYS if key in entry))
 
 
 def _attachment_tokens(parts: Parts, entry: WireValue) -> int:

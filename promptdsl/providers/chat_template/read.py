@@ -15,7 +15,7 @@ from promptdsl.messages.roles import Role
 from promptdsl.providers.chat_template.media import read_media
 from promptdsl.providers.chat_template.request import ORIGIN
 from promptdsl.providers.chat_template.tools import read_tool
-from promptdsl.providers.shared.checks import entry, located, located_items, mapping, usage
+from promptdsl.providers.shared.checks import entry, located, located_items, mapping, openai_usage
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 """The keys of reasoning, in templates and servers; most of them use the first."""
@@ -146,19 +146,10 @@ def read_response(data: object) -> Message:
     choice = mapping(choices[0] if choices else None)
     text = {} if "message" in choice else {"content": entry(choice, "text", str)}
     answer = _read_answer("choices[0]", mapping(choice.get("message", text)))
-    counts = mapping(response.get("usage") or {})
-    input_counts = mapping(counts.get("prompt_tokens_details") or {})
-    output_counts = mapping(counts.get("completion_tokens_details") or {})
     reason = choice.get("finish_reason")
     return answer.replace(
         finish_reason=_FINISH_REASONS.get(str(reason), reason),
-        token_usage=usage(
-            total=counts.get("total_tokens"),
-            input=counts.get("prompt_tokens"),
-            output=counts.get("completion_tokens"),
-            cache_read=input_counts.get("cached_tokens"),
-            reasoning=output_counts.get("reasoning_tokens"),
-        ),
+        token_usage=openai_usage(response.get("usage")),
     )
 
 

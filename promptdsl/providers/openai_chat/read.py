@@ -19,7 +19,14 @@ from promptdsl.messages.roles import Role
 from promptdsl.providers.openai_chat.parts import AUDIO, FOREIGN, MEDIA_READERS, ORIGIN
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.blocks import ITEM
-from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping, usage
+from promptdsl.providers.shared.checks import (
+    entry,
+    items,
+    located,
+    located_items,
+    mapping,
+    openai_usage,
+)
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_turns import payload_of
@@ -149,21 +156,11 @@ def read_response(data: object) -> Message:
         raise DataError("a response without choices", fix="read its error, if it has one")
     choice = mapping(choices[0])
     answer = located("choices[0]", partial(_read_message, []), choice.get("message"))
-    counts = mapping(response.get("usage") or {})
-    prompt_counts = mapping(counts.get("prompt_tokens_details") or {})
-    answer_counts = mapping(counts.get("completion_tokens_details") or {})
     reason = choice.get("finish_reason")
     refused = mapping(choice["message"]).get("refusal")
     return answer.replace(
         finish_reason="refused" if refused else _REASONS.get(str(reason), reason),
-        token_usage=usage(
-            total=counts.get("total_tokens"),
-            input=counts.get("prompt_tokens"),
-            output=counts.get("completion_tokens"),
-            cache_read=prompt_counts.get("cached_tokens"),
-            cache_write=prompt_counts.get("cache_write_tokens"),
-            reasoning=answer_counts.get("reasoning_tokens"),
-        ),
+        token_usage=openai_usage(response.get("usage")),
     )
 
 

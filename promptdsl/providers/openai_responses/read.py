@@ -31,7 +31,7 @@ from promptdsl.providers.openai_responses.items import (
 )
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.tools import read_settings
-from promptdsl.providers.shared.checks import entry, items, located_items, mapping, usage
+from promptdsl.providers.shared.checks import entry, items, located_items, mapping, openai_usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
 from promptdsl.providers.shared.request import Param
@@ -93,17 +93,7 @@ def read_response(data: object) -> Message:
         finish_reason = "tool_use"
     elif any(isinstance(block, TextBlock) and block.extra.get("refusal") for block in blocks):
         finish_reason = "refused"
-    counts = mapping(response.get("usage") or {})
-    read = mapping(counts.get("input_tokens_details") or {})
-    written = mapping(counts.get("output_tokens_details") or {})
-    token_usage = usage(
-        total=counts.get("total_tokens"),
-        input=counts.get("input_tokens"),
-        output=counts.get("output_tokens"),
-        cache_read=read.get("cached_tokens"),
-        cache_write=read.get("cache_write_tokens"),
-        reasoning=written.get("reasoning_tokens"),
-    )
+    token_usage = openai_usage(response.get("usage"), "input", "output")
     details = Details(finish_reason=finish_reason, token_usage=token_usage)
     return message("assistant", blocks, kind="recorded", details=details)
 

@@ -105,6 +105,23 @@ def usage(*, total: object = None, **counts: object) -> Mapping[str, int] | None
     return known or None
 
 
+def openai_usage(
+    given: object, asked: str = "prompt", answered: str = "completion"
+) -> Mapping[str, int] | None:
+    """Return the token counts of a response in OpenAI's form, by the names of both sides in it."""
+    counts = mapping(given or {})
+    read = mapping(counts.get(f"{asked}_tokens_details") or {})
+    written = mapping(counts.get(f"{answered}_tokens_details") or {})
+    return usage(
+        total=counts.get("total_tokens"),
+        input=counts.get(f"{asked}_tokens"),
+        output=counts.get(f"{answered}_tokens"),
+        cache_read=read.get("cached_tokens"),
+        cache_write=read.get("cache_write_tokens"),
+        reasoning=written.get("reasoning_tokens"),
+    )
+
+
 def total(*counts: object) -> int | None:
     """Return the sum of the counts that are known, ``None`` when no count is known."""
     known = [count for count in counts if type(count) is int]

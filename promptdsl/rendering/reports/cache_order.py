@@ -15,6 +15,7 @@ from promptdsl.foundation.unicode import equal_start
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.payloads import (
+    CONTENT_KEYS,
     ENTRY_KEYS,
     SYSTEM_PATHS,
     TOOL_PATHS,
@@ -34,8 +35,6 @@ NEAR = 64
 GAP = "\n\n"
 """The gap between two parts of a text that a mark divides."""
 
-_CONTENT = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
-"""The keys of an entry that hold its content."""
 _TEXTS = (None, "text", "input_text", "output_text")
 _CHOOSING = ("anthropic", "bedrock")
 """The providers whose cache ends when the tool choice changes.
@@ -200,7 +199,7 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
         add("system", part, settings)
     for item in order.entries:
         entry = _mapping(item) or {"role": "user", "content": item}
-        parts = [part for key in _CONTENT for part in _items(entry.get(key))]
+        parts = [part for key in CONTENT_KEYS for part in _items(entry.get(key))]
         for number, part in enumerate(parts or [None]):
             header = None if number else _header(entry)
             add("messages", part, (settings, order.choice), header)
@@ -258,11 +257,13 @@ def _entry_key(entry: WireValue) -> object:
 
 def _header(entry: Payload) -> Payload:
     """Return an entry without its content and marks: its role, mostly."""
-    return {key: value for key, value in entry.items() if key not in _CONTENT and key not in MARKS}
+    return {
+        key: value for key, value in entry.items() if key not in CONTENT_KEYS and key not in MARKS
+    }
 
 
 def _entry_pieces(entry: Payload) -> list[ContentPiece]:
-    return [piece for key in _CONTENT for piece in _pieces(key, _items(entry.get(key)))]
+    return [piece for key in CONTENT_KEYS for piece in _pieces(key, _items(entry.get(key)))]
 
 
 def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> _Beginning:

@@ -25,7 +25,6 @@ from promptdsl.messages import (
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.image_size import described
-from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.digest import digest_of
 from promptdsl.rendering.reports.token_report import TokenReport
@@ -138,19 +137,14 @@ def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[
                 yield Piece("reasoning", block.text)
             case _ if isinstance(block, MediaBlock):
                 title = f" {block.title!r}" if block.title else ""
-                yield Piece(f"{block.type}{title} {described(block.source)}", _found(block.source))
+                source, place = block.source, block.source.value
+                if source.kind == "base64":
+                    place = f"{len(place) * 3 // 4 - place[-2:].count('='):,} bytes"
+                yield Piece(f"{block.type}{title} {described(source)}", place)
             case _:
                 data = block.to_dict()
                 yield Piece(str(data.get("type", block.type)), write_json(data))
         yield from _cached(getattr(block, "cache", None))
-
-
-def _found(source: MediaSource) -> str:
-    """Return the place of an attachment, or its size."""
-    if source.kind != "base64":
-        return source.value
-    size = len(source.value) * 3 // 4 - source.value[-2:].count("=")
-    return f"{size:,} bytes"
 
 
 def _cached(mark: Cache | None) -> Iterator[Piece]:
