@@ -42,7 +42,7 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         why = "this User has no text, so it is not sent"
         yield hint(name, what, why, source=lost.source)
     elif answered and not (facts.prefill or others or stopped == "paused"):
-        why = "this model does not continue an answer; write User(...) behind it"
+        why = "this model does not continue an answer; write User(...) after it"
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
