@@ -89,6 +89,7 @@ def test_a_lost_question(turns: tuple[Node, ...], name: str, target: dict[str, s
         (ASKED, NONE),
         (History([Q]), NONE),
         (History([Q, A.replace(finish_reason="paused")]),),
+        (History([Q, A.replace(finish_reason="paused")]), NONE),
         (History([Q, A, A.replace(finish_reason="paused")]),),
         (ASKED, Assistant(ToolUse("look", {}, id="c"))),
         (ASKED, Assistant("I look.", ToolUse("look", {}, id="c")), OPENED),

@@ -32,17 +32,17 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
     if (spoken and not answered) or open_calls(messages):
         return
     name, what = "empty_conversation", "no conversation turn"
-    stopped = None
     if answered:
         last = messages[spoken[-1]]
         # A message of merged answers has the reason in its sources.
-        stopped = (last.sources[-1] if last.sources else last).finish_reason
+        if (last.sources[-1] if last.sources else last).finish_reason == "paused":
+            return
         name, what = "ended_conversation", "the model has the last turn"
     if (lost := _empty_question(written)) is not None:
         why = "this User has no text, so it is not sent"
         yield hint(name, what, why, source=lost.source)
-    elif answered and not (facts.prefill or others or stopped == "paused"):
-        why = "this model does not continue an answer; write User(...) behind it"
+    elif answered and not (facts.prefill or others):
+        why = "this model does not continue an answer; write User(...) after it"
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")

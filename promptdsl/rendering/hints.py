@@ -176,7 +176,7 @@ def tool_hints(tree: RootNode) -> Iterator[Loss]:
 def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterator[Loss]:
     """Yield a hint for each :class:`Volatile` before a cache mark, except in request-only turns."""
     covered: list[Span] = []
-    why = "a cache mark covers it, so the cache misses when it changes; write it behind the mark"
+    why = "a cache mark covers it, so the cache misses when it changes; write it after the mark"
     for span in spans:
         if span.kind == "volatile" and span.role != "ephemeral":
             covered.append(span)

@@ -92,7 +92,7 @@ class Rendered:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target cannot express, and behind them the hints, each with its line.
+        """The parts that the target cannot express, and after them the hints, each with its line.
 
         One hint stands for all places of one line with the same cause: ``count`` tells how many.
         """
