@@ -210,8 +210,8 @@ def _read_item(data: object) -> Message:
         if not isinstance(output, str | list | tuple):
             problem = f"'output' is a string or a list of parts, not {type(output).__name__}"
             raise DataError(problem)
-        name, extra = optional(item.get("name"), "name"), read_origin(kind, item)
-        role, block = "tool", ToolResultBlock(id, read_content(output), name, extra=extra)
+        tool, extra = optional(item.get("name"), "name"), read_origin(kind, item)
+        role, block = "tool", ToolResultBlock(id, read_content(output), tool, extra=extra)
     elif kind == "reasoning":
         # The text of reasoning is that of its summary.
         texts = [*located_items("summary", _read_summary, item.get("summary") or ())]
