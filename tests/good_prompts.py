@@ -16,12 +16,8 @@ CAREFUL = frozenset(
         "empty_message",
         "repeated_message",
         "repeated_system",
-        "other_provider",
-        "empty_grounding",
-        "unused_variable",
-        "glued_item",
-        "undescribed_tool",
-        "volatile_in_cache",
+        *("other_provider", "empty_grounding", "unused_variable", "glued_item"),
+        *("undescribed_tool", "volatile_in_cache"),
     }
 )
 """The names of the hints at what may be a mistake, though it can be sent."""

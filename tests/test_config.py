@@ -262,7 +262,7 @@ def test_the_passes_read_flat_values() -> None:
             "merge_consecutive": False,
             "tool_pairing": "fill",
             "guard_conversation": True,
-            "silent_hints": ["empty_block"],
+            "silent_hints": ["white_space", "empty_block"],
         }
     )
     expected = Resolved(
@@ -276,7 +276,7 @@ def test_the_passes_read_flat_values() -> None:
         merge_consecutive=False,
         tool_pairing="fill",
         guard_conversation=True,
-        silent_hints=("empty_block",),
+        silent_hints=("empty_block", "white_space"),
     )
     assert expected == resolve([("render", options)])
 

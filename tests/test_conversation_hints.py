@@ -100,6 +100,12 @@ def test_a_question(turns: tuple[Node, ...], model: str) -> None:
     assert [] == named(Timeline(RULES, *turns), model=model)
 
 
+def test_a_prompt_for_people() -> None:
+    """What people are shown is no request, so it may be without a question."""
+    prompt = Timeline(RULES, User("Any books?", audience="model"))
+    assert [] == named(prompt, model=GPT, audience="people")
+
+
 @pytest.mark.parametrize(
     ("model", "hints"),
     [(GPT, [("ended_conversation", 1)]), (CLAUDE, [("ended_conversation", 1)]), (GEMINI, [])],

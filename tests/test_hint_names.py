@@ -58,7 +58,7 @@ def test_the_reference_lists_the_names() -> None:
     assert [f"| `{name}` | {says} |" for name, says in HINTS.items()] == rows.strip().split("\n")
 
 
-def said(id: str, tool: str, arguments: str) -> list[dict[str, Any]]:
+def recorded_as(id: str, tool: str, arguments: str) -> list[dict[str, Any]]:
     """Return a question, a call, its result and an answer, as Chat records them."""
     call = {"id": id, "type": "function", "function": {"name": tool, "arguments": arguments}}
     question = {"role": "user", "content": "q", "name": id}
@@ -77,7 +77,8 @@ def said(id: str, tool: str, arguments: str) -> list[dict[str, Any]]:
 )
 def test_one_hint_for_one_cause(model: str, name: str) -> None:
     """Calls of other ids and tools, and other speakers, in a recording have one hint."""
-    history = History.from_openai([*said("a", "find", "[1]"), *said("b", "sum", "[2]")])
+    one, two = recorded_as("a", "find", "[1]"), recorded_as("b", "sum", "[2]")
+    history = History.from_openai([*one, *two])
     losses = render(Timeline(history, User("q")), model=model).losses
     assert [2] == [loss.count for loss in losses if loss.name == name]
 
@@ -85,14 +86,14 @@ def test_one_hint_for_one_cause(model: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, [("", 1), ("cache_mark", 2), ("white_space", 1)]),
+        ({}, [("", 1), ("cache_mark", 4), ("white_space", 1)]),
         ({"hints": False}, [("", 1)]),
         ({"transformation": {"silent_hints": ["cache_mark"]}}, [("", 1), ("white_space", 1)]),
     ],
 )
 def test_hints_that_are_left_out(options: dict[str, Any], expected: object) -> None:
     """A render leaves out all hints or those named, also on the way to another library."""
-    mark = Loss("hint", "a mark", "it has none", at=(0, 0), name="cache_mark")
+    mark = Loss("hint", "a mark", "it has none", at=(0, 0), name="cache_mark", also=("b",))
     blank = Loss("hint", "text block", "blank", at=(0, 0), name="white_space")
     lost = [mark, mark, Loss("content", "a film", "it has none", at=(0, 0)), blank]
     losses = render(User("a"), **options).located(lost)

@@ -715,7 +715,7 @@ def test_variables_that_a_text_does_not_take(
 TAKES: dict[str, tuple[str, list[str]]] = {
     "one of two": ("Hi {{ name }}.", ["plan"]),
     "the other is marked in another way": ("{{ name }}: {plan}", ["plan"]),
-    "two of three": ("{{ more }}", ["name", "plan"]),
+    "one of three": ("{{ name }}{{ more }}", ["plan"]),
     "in a comment": ("{{ name }}{# {{ plan }} #}", ["plan"]),
     "as text": ("{{ name }}{% raw %}{{ plan }}{% endraw %}", ["plan"]),
     "an attribute of that name": ("{% if name.plan is defined %}!{% endif %}", ["plan"]),
@@ -727,21 +727,22 @@ TAKES: dict[str, tuple[str, list[str]]] = {
     "with the variables": ("{{ name }}{% import 'rules.md' as r with context %}", []),
     "without the variables": ("{{ name }}{% import 'rules.md' as r %}", ["plan"]),
 }
-"""Templates that are given keywords, and the names of those they do not use."""
+"""Templates that are given variables, and the names of those they do not use."""
 
 
 @pytest.mark.parametrize(("text", "unused"), TAKES.values(), ids=TAKES)
-@pytest.mark.parametrize("kind", ["text", "name", "path"])
-def test_keywords_that_a_template_does_not_name(
+@pytest.mark.parametrize("kind", ["text", "mapping", "name", "path"])
+def test_variables_that_a_template_does_not_name(
     text: str, unused: list[str], kind: str, tmp_path: Path
 ) -> None:
-    """A keyword that no branch of a template can use is a hint with its line."""
+    """A variable that no branch of a template can use is a hint with its line."""
     (tmp_path / "rules.md").write_text("Be kind.")
     (tmp_path / "main.md").write_text(text)
     given = {"name": "Ann", "plan": "free", **({"more": 1} if "more" in text else {})}
     with register_templates(tmp_path):
         write: dict[str, Callable[[], Node]] = {
             "text": lambda: Template.from_string(text, **given),
+            "mapping": lambda: Template.from_string(text, given),
             "name": lambda: Template("main.md", **given),
             "path": lambda: Template(tmp_path / "main.md", **given),
         }
@@ -752,41 +753,24 @@ def test_keywords_that_a_template_does_not_name(
     assert hints == [(loss.kind, loss.what, loss.why, str(loss.source)) for loss in rendered.losses]
 
 
-@pytest.mark.parametrize(
-    ("texts", "given", "unused"),
-    [
-        (["Hi {{ name }}."], ["name", "plan"], ["the variable 'plan'"]),
-        (["Hi {{ name }}.", "{{ plan }}"], ["name", "plan"], []),
-        (["Hi {{ name }}."], ["name", "plan", "tone"], []),
-        (["{{ name }}{% include 'rules.md' %}"], ["name", "plan"], []),
-    ],
-)
-def test_a_mapping_is_for_all_templates_that_get_its_keys(
-    texts: list[str], given: list[str], unused: list[str], tmp_path: Path
-) -> None:
-    """What none of them names is told, unless they name less than half of the mapping."""
-    (tmp_path / "rules.md").write_text("Be kind.")
-    with register_templates(tmp_path):
-        rendered = render(
-            System(*[Template.from_string(it, dict.fromkeys(given, "x")) for it in texts])
-        )
-    assert unused == [loss.what for loss in rendered.losses]
+def test_a_mapping_is_for_all_templates_that_get_its_keys() -> None:
+    """What one of them names is used, and a mapping of which they name less than half is shared."""
+    given = {"name": "Ann", "plan": "free"}
+    two = [Template.from_string(text, given) for text in ("Hi {{ name }}.", "{{ plan }}")]
+    most = Template.from_string("Hi {{ name }}.", {**given, "tone": "kind"})
+    assert [] == losses_of(System(*two), User(most))
 
 
 @pytest.mark.parametrize(
     ("text", "item"),
     [
         ("- a.{% if vip %} b.{% endif %}\n- two", "- two"),
-        ("1. {% for n in vip %}{{ n }}{% endfor %}\n2. two", "2. two"),
-        ("{% if vip %}text{% endif %}\n## Two", "## Two"),
-        ("- {% if vip %}{% if vip %}a{% endif %}{% endif %}\r\n  - b", "- b"),
+        ("{% for n in vip %}{{ n }}{% endfor %}\n2. two", "2. two"),
+        ("- {% if vip %}{% if vip %}a{% endif %}{% endif %}\r\n  ## b", "## b"),
         ("{% if vip %}\n- one\n{% endif %}\n- two", None),
-        ("{% if vip %}{% endif %}\n- two", None),
         ("- a{% if vip %}b{% endif +%}\n- two", None),
         ("- a{% if vip %}b{% endif -%}\n- two", None),
-        ("- a{% if vip %}b{% endif %}\n\n- two", None),
         ("{% if vip %}\n- a{% else %}\n- b{% endif %}", None),
-        ("a{% if vip %}b{% endif %}\nand a well-known - word", None),
         ("{# - a{% endif %}\n- two #}{% if vip %}{% endif %}", None),
         ("{% raw %}- a{% endif %}\n- two{% endraw %}{% if vip %}{% endif %}", None),
     ],
@@ -794,15 +778,14 @@ def test_a_mapping_is_for_all_templates_that_get_its_keys(
 def test_an_item_behind_a_tag_that_takes_the_line_end(
     text: str, item: str | None, tmp_path: Path
 ) -> None:
-    """A line of text that ends in a tag and is followed by an item is told, in a file too."""
+    """A line of text that ends in a tag and is followed by an item is told."""
     (tmp_path / "list.md").write_text(text, newline="")
     hints = [] if item is None else [("hint", f"the glued item {item!r}")]
     with register_templates(tmp_path):
-        of_file = losses_of(System(Template("list.md", vip=[1])))
+        trimmed = losses_of(System(Template("list.md", vip=[1])))
     with register_templates(tmp_path, trim_blocks=False):
         untrimmed = losses_of(System(Template("list.md", vip=[1])))
-    of_text = losses_of(System(Template.from_string(text, vip=[1])))
-    assert (hints, hints, []) == (of_text, of_file, untrimmed)
+    assert (hints, []) == (trimmed, untrimmed)
 
 
 NOW = Volatile("12:00", "now")
@@ -816,7 +799,6 @@ NOW = Volatile("12:00", "now")
         ((System(NOW), User("a", cache=True)), 1),
         ((User(NOW), CacheBreakpoint("1h")), 1),
         ((System("a", cache=True), User(NOW)), 0),
-        ((System(NOW),), 0),
         ((Ephemeral(NOW, position="start"), User("a", cache=True)), 0),
     ],
 )
@@ -825,10 +807,8 @@ def test_a_volatile_value_under_a_mark_of_the_author(
     turns: tuple[Node, ...], count: int, request_: Any
 ) -> None:
     """It is told with any target and with none; automatic marks are not the author's."""
-    losses = render(Timeline(*turns, User("q")), **request_).losses
-    assert ["Volatile 'now'"] * count == [
-        it.what for it in losses if it.name == "volatile_in_cache"
-    ]
+    names = [loss.name for loss in render(Timeline(*turns, User("q")), **request_).losses]
+    assert count == names.count("volatile_in_cache")
 
 
 @pytest.mark.parametrize(
@@ -839,10 +819,8 @@ def test_a_volatile_value_under_a_mark_of_the_author(
         ("gemini-2.5-pro claude-sonnet-4-5", "openai_responses", True),
         ("us.anthropic.claude-sonnet-4-5-v1:0 my-model openai/gpt-5", "anthropic", False),
         ("gpt-5 gpt-5-pro", "openai_responses", False),
-        ("gpt-5 claude-sonnet-4-5", "openai_compatible", False),
         ("gemini-2.5-pro claude-sonnet-4-5", "openai", False),
-        ("gpt-5", "bedrock", False),
-        ("gpt-5", "chat_template", False),
+        *[("gpt-5", any_, False) for any_ in ("bedrock", "chat_template", "openai_compatible")],
     ],
 )
 def test_a_model_of_another_provider(models: str, provider: str, is_told: bool) -> None:
@@ -855,43 +833,27 @@ def test_a_model_of_another_provider(models: str, provider: str, is_told: bool) 
 
 def test_tools_without_a_description() -> None:
     """A line is told once, with the names of its tools; tools that were read are not."""
-
-    def look(query: str) -> None: ...
-
-    tools = [Tool(look), Tool(look, name="find"), Tool(look, name="ask", description="Ask.")]
+    tools = [Tool(name="look"), Tool(name="find"), Tool(name="ask", description="Ask.")]
     rendered = render(Timeline(*tools, User("q")), model="gpt-5")
     again = render(read_payload(rendered.to_openai(), "openai"), model="gpt-5")
     told_of = [(loss.what, loss.path, loss.also) for loss in rendered.losses]
     assert ([("no description", "look", ("find",))], ()) == (told_of, again.losses)
 
 
-@pytest.mark.parametrize(
-    ("write", "is_told"),
-    [
-        (lambda: Grounding("kb", None), True),
-        (lambda: Grounding("kb", "", False), True),
-        (lambda: Fragment(Grounding("kb", None)), True),
-        (lambda: Grounding("kb", Text("")), False),
-        (lambda: Grounding("kb", Note("x")), False),
-        (lambda: Grounding("kb", Lazy(lambda _: None)), False),
-        (lambda: Grounding("kb", None, audience="people"), False),
-        (lambda: Ephemeral(None), False),
-    ],
-)
-def test_a_grounding_of_nothing(write: Callable[[], Node], is_told: bool) -> None:
+def test_a_grounding_of_nothing() -> None:
     """An argument of a grounding that is nothing is told, and nothing that became empty later."""
-    assert [("hint", "an empty Grounding 'kb'")] * is_told == losses_of(write(), User("q"))
+    nothing = Grounding("a", None), Grounding("b", "", False), Fragment(Grounding("c", None))
+    emptied = (
+        Grounding("d", Text("")),
+        Grounding("e", Note("x")),
+        Grounding("f", Lazy(lambda _: None)),
+    )
+    others = Grounding("g", None, audience="people"), Ephemeral(None), User("q")
+    hints = [("hint", f"an empty Grounding {id!r}") for id in "abc"]
+    assert hints == losses_of(*nothing, *emptied, *others)
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        lambda: Text("Be kind.", trusted("Be brief.")),
-        lambda: Text(trusted("Be kind."), "Be brief."),
-        lambda: Text(trusted(str(PART))),
-        lambda: Code(str(PART)),
-    ],
-)
-def test_trusted_text_and_code_have_no_hints(part: Callable[[], Node]) -> None:
+def test_trusted_text_and_code_have_no_hints() -> None:
     """Who marks a text, or shows it as code, means it."""
-    assert [] == losses_of(System(part()))
+    touching = Text("Be kind.", trusted("Be brief.")), Text(trusted("Be kind."), "Be brief.")
+    assert [] == losses_of(System(*touching, Text(trusted(str(PART))), Code(str(PART))))

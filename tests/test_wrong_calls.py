@@ -26,6 +26,7 @@ from promptdsl import (
     arender,
     block_from_dict,
     read_response,
+    read_stream,
     render,
 )
 from tests.errors import lines_of, raised, this_line
@@ -419,6 +420,11 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
         "a dictionary is needed, not str_ascii_iterator",
         "it is a stream: reading = read_stream(stream); for event in reading: ...; "
         "then reading.message",
+    ),
+    "a reply that is being read": (
+        lambda: read_response(read_stream([])),
+        "a dictionary is needed, not Reading",
+        "read its message: reading.message",
     ),
 }
 

@@ -11,7 +11,7 @@ from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.frozen import EMPTY, frozen, is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import end_traceback
+from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
@@ -101,6 +101,11 @@ class StateChange(EventBlockComponent):
         **details: object,
     ) -> None:
         fields = {"key": key, "old": old, "new": new, "trigger": trigger}
+        if old is new is ABSENT and [*map(type, content)] == [str, str]:
+            retract((*content, *found_in(*details.values())))
+            problem = "a StateChange takes the old and the new value by name"
+            fix = "write StateChange(key, old=..., new=...)"
+            raise ContentError(problem, fix=fix, at=(author(),))
         _begin_event(self, StateChangeBlock, fields, details, *content)
 
 

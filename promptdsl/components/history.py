@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from inspect import isgenerator
 from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import named_type
@@ -154,7 +155,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             else value
             for key, value in messages.items()
         }
-    elif _is_series(messages):
+    elif _is_series(messages) and not _is_used_up(messages):
         component.items = _entries(component, messages)
     else:
         way = "" if form == "messages" else f".from_{form}"
@@ -171,6 +172,8 @@ def _list_of(value: object) -> str:
     """Return the advice for a value given to a History that is not a list of messages."""
     if value is None:
         return "an empty conversation is History([])"
+    if isgenerator(value):
+        return "it was read before: make a list of it once, messages = [...]"
     if is_mapping(value) or isinstance(value, Message):
         return "put it in a list: History([message])"
     if isinstance(value, str | bytes):
@@ -178,6 +181,11 @@ def _list_of(value: object) -> str:
     if isinstance(value, os.PathLike):
         return "read it first: History(json.loads(path.read_text()))"
     return "give the list itself: History(messages)"
+
+
+def _is_used_up(value: object) -> bool:
+    """Return whether a value is a generator that was read to its end."""
+    return isgenerator(value) and value.gi_frame is None
 
 
 def _is_series(value: object) -> TypeGuard[Iterable[object]]:
@@ -202,9 +210,12 @@ def _entries(component: History, messages: Iterable[object]) -> tuple[object, ..
     if any(issubclass(kind, Node) for kind in kinds):
         parts = [entry for entry in entries if isinstance(entry, Node)]
         retract(parts)
+        fix = "write it after the History, directly in the Timeline"
+        if label(parts[0]) == "Event":
+            fix = 'record it as Message("event", [UserActionBlock(...)])'
         raise ContentError(
             f"{named_label(parts[0])} cannot be in the list of a History",
-            fix="write it after the History, directly in the Timeline",
+            fix=fix,
             at=(component.source, parts[0].source),
         )
     if component.form == "messages" and not all(issubclass(x, Message | Mapping) for x in kinds):

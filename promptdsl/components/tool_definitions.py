@@ -142,7 +142,7 @@ def _definition(
     if function is not None:
         if not callable(function):
             fix = "Tool(search), or Tool(name=..., description=..., input_schema=...)"
-            if is_list(function):
+            if is_list(function) and all(map(callable, function)):
                 fix = "write a Tool for each function: *map(Tool, functions)"
             elif callable(getattr(function, "func", None)):
                 fix = "give the function in it: Tool(tool.func)"
@@ -201,11 +201,19 @@ def _output_schema(
         made = type_schema(schema, getattr(schema, "__name__", shown(schema)))
         data = _plain_schema(closed(made) if strict else made, "schema")
     if strict and at_root(data).get("type") != "object":
-        found = shown(data.get("type"))
-        raise ContentError(
-            f"the schema of an Output is of type {found}, a strict one is an object",
-            fix="put it in a field of a model, or write strict=False where a provider takes it",
-        )
+        found = data.get("type")
+        fix = "put it in a field of a model, or write strict=False where a provider takes it"
+        if (
+            found is None
+            and is_mapping(schema)
+            and schema
+            and not {"anyOf", "$ref"} & schema.keys()
+        ):
+            fix = 'write {"type": "object", "properties": {...}}, or give a type: Output(Answer)'
+        elif found == "json_schema":
+            fix = "give the schema in it alone: Output(schema)"
+        problem = f"the schema of an Output is of type {shown(found)}, a strict one is an object"
+        raise ContentError(problem, fix=fix)
     # All providers take these characters, and 64 of them.
     return OutputSchema(data, _UNFIT.sub("_", own_name)[:64], description, strict)
 

@@ -175,11 +175,11 @@ def _names_of_hints(given: object) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         problem = f"silent_hints is a list of names of hints, not {shown(given)}"
         raise ConfigError(problem, fix='write ["empty_conversation"]')
-    names = tuple(cast("Iterable[object]", given))
+    names = tuple(cast("Iterable[str]", given))
     for name in names:
         if not is_one_of(name, HINTS):
             raise ConfigError(f"no hint has the name {shown(name)}", fix=nearest(name, HINTS))
-    return cast("tuple[str, ...]", names)
+    return tuple(sorted(names))
 
 
 def _delimiter(path: str, given: object) -> Delimiter:

@@ -167,8 +167,8 @@ def _mapping_remedy(value: object) -> str:
         return "write a recorded message in a History, directly in the Timeline: History([message])"
     if value.get("type") == "function" or "input_schema" in value:
         return "write Tool(name=..., description=..., input_schema=...), directly in the Timeline"
-    if "choices" in value:
-        return "write History([read_response(reply)]), directly in the Timeline"
+    if not value.keys().isdisjoint(_REPLY):
+        return _REPLIED
     if not value.keys().isdisjoint(("path", "url", "file_id", "media_type")):
         return f'for an attachment write its type: {{"type": "document", ...}}; {JSON}'
     return ITEMS if value and {*map(type, value.values())} == {bool} else JSON
@@ -191,6 +191,16 @@ def _langchain_remedy(value: object) -> str:
     elif has(value, "format_messages"):
         messages = "template.format_messages(...)"
     return f"write History(from_langchain({messages}).messages), {LANGCHAIN}"
+
+
+_REPLY = {"choices", "candidates", "stop_reason", "stopReason", "parallel_tool_calls"}
+"""Keys of the replies of providers."""
+_REPLIED = "write History([read_response(reply)]), directly in the Timeline"
+
+
+def _fields_of(value: object) -> frozenset[str]:
+    """Return the names of the fields of a model of pydantic; its own code does not run."""
+    return frozenset(vars(type(value)).get("__pydantic_fields__", ()))
 
 
 def _callable_remedy(value: object) -> str:
@@ -235,6 +245,7 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (_is(Coroutine), "await it first, or write Lazy(function) and arender()"),
     (_is(set, frozenset), "unpack it in an order of its own: *sorted(items)"),
     (_is(PurePath), "write Value(path.read_text()) for what is in the file, or str(path)"),
+    (lambda value: not _fields_of(value).isdisjoint(_REPLY), _REPLIED),
     (form_of, _form_remedy),
     (lambda value: isinstance(value, Iterator), UNPACK),
     (callable, _callable_remedy),

@@ -50,9 +50,9 @@ def string(value: object, key: str) -> str:
 
 def call_id(value: object, key: str) -> str:
     """Return the id of a tool call, a string that is not empty."""
-    if value == "":
+    if not (id := string(value, key)):
         raise DataError(f"{key!r}, the id of a call, is empty", fix='write one, such as "call_1"')
-    return string(value, key)
+    return id
 
 
 def optional(value: object, key: str) -> str | None:

@@ -78,6 +78,10 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
             fix = "write str(value)"
         elif isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
             fix = "put it in a list: [block]"
+        elif isinstance(value, BaseException):
+            fix = "write str(error), and is_error=True in a result"
+        elif type(value).__name__ == "Message":
+            fix = "it is a message already: use it as it is"
         subject = repr(key) if key else "a content"
         problem = f"{subject} is a string or a list of blocks, not {kind_of(value)}"
         raise DataError(problem, fix=fix)

@@ -86,7 +86,8 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
         return f"await the client: {reader}(await client...)"
     if hasattr(reply, "__aiter__"):
         loop = "reading = aread_stream(stream); async for event in reading: ..."
-        return f"it is a stream: {loop}; then reading.message"
+        advice = f"it is a stream: {loop}; then reading.message"
+        return "read its message: reading.message" if hasattr(reply, "__iter__") else advice
     if hasattr(reply, "__enter__") and not hasattr(reply, "__iter__"):
         return "open it: with ... as stream: reading = read_stream(stream)"
     first: object = reply[0] if is_list(reply) and reply else reply

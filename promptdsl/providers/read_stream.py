@@ -75,16 +75,23 @@ class Reading(Generic[E]):
         self._count = 0
         self._provider = ""
         self._reply = StreamedReply()
+        self._message: Message | None = None
 
     def __iter__(self) -> Iterator[E]:
+        self._check("__next__", "asynchronous: read it with aread_stream and async for")
         for event in self._events:
             self._add(event)
             yield event
 
     async def __aiter__(self) -> AsyncIterator[E]:
+        self._check("__anext__", "synchronous: write for event in reading")
         async for event in self._events:
             self._add(event)
             yield event
+
+    def _check(self, method: str, advice: str) -> None:
+        if not hasattr(self._events, method):
+            raise DataError(f"this stream is {advice}", at=(author(),))
 
     @property
     @door
@@ -93,12 +100,19 @@ class Reading(Generic[E]):
         if not self._provider:
             fix = "read the stream of a client: for event in reading: ...; then reading.message"
             raise DataError("no event of a provider was read so far", fix=fix)
-        message = TARGETS[self._provider].adapter.read_response(self._reply.response)
-        return message if self._reply.ended else _interrupted(message)
+        if self._message is None:
+            try:
+                message = TARGETS[self._provider].adapter.read_response(self._reply.response)
+            except DataError as error:
+                fix = "give read_stream all events of the stream, from the first on"
+                raise DataError(f"the events are no answer: {error.what}", fix=fix) from None
+            self._message = message if self._reply.ended else _interrupted(message)
+        return self._message
 
     def _add(self, given: object) -> None:
         """Add an event to the reply."""
         self._count += 1
+        self._message = None
         try:
             # A helper of OpenAI's SDK has the chunks in events of its own.
             event = mapping(getattr(given, "chunk", given))

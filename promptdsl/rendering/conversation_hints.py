@@ -26,7 +26,7 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
     react to it. So may a developer or request-only turn after an answer of the model. An answer
     that the provider paused is sent back as it is.
     """
-    spoken = [n for n, message in enumerate(messages) if _is_spoken(message)]
+    spoken = [n for n, it in enumerate(messages) if it.role in SPEAKERS and it.kind in CONVERSATION]
     others = messages[spoken[-1] + 1 :] if spoken else messages
     answered = bool(spoken) and messages[spoken[-1]].role == "assistant"
     if (spoken and not answered) or open_calls(messages):
@@ -39,17 +39,13 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         stopped = (last.sources[-1] if last.sources else last).finish_reason
         name, what = "ended_conversation", "the model has the last turn"
     if (lost := _empty_question(written)) is not None:
-        why = "the argument of this User is None or empty, so it is not sent"
+        why = "this User has no text, so it is not sent"
         yield hint(name, what, why, source=lost.source)
     elif answered and not (facts.prefill or others or stopped == "paused"):
         why = "this model does not continue an answer; write User(...) behind it"
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
-
-
-def _is_spoken(message: Message) -> bool:
-    return message.role in SPEAKERS and message.kind in CONVERSATION
 
 
 def _turns(tree: RootNode) -> Iterator[Node]:
@@ -110,10 +106,10 @@ def _twice(node: Node, index: int, why: str) -> Loss:
 def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator[Loss]:
     """Yield the hints about the messages of a recording, and about the turn behind it."""
     ids: set[str] = set()
-    last: Message | None = None
+    asked = ""
     for run in node.content:
         if not isinstance(run, RecordedNode):
-            last = None
+            asked = ""
             continue
         for index, message in enumerate(run.items, run.start):
             if not any(not isinstance(it, TextBlock) or it.text for it in message.content):
@@ -122,11 +118,15 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             if message.id is not None and message.id in ids:
                 yield _twice(node, index, f"the id {message.id!r} stands in it twice")
             ids.add(message.id or "")
-            last = message
-    if last is None or last.role != "user" or not isinstance(following, TurnNode):
+            types = {block.type for block in message.content}
+            if message.role == "user" and "tool_result" not in types:
+                asked = message.text
+            elif message.role == "assistant" and "tool_use" not in types:
+                asked = ""
+    if not asked or not isinstance(following, TurnNode) or following.role != "user":
         return
-    if following.role == "user" and last.text and _said(following) == last.text:
-        why = "the recording before it ends with the same text; write it in one of the two"
+    if _said(following) == asked:
+        why = "the recording has it, not answered yet; write it in one of the two"
         yield hint("repeated_message", "a question that comes twice", why, source=following.source)
 
 

@@ -165,10 +165,10 @@ def template_hints(tree: Node) -> Iterator[Loss]:
 
 
 def tool_hints(tree: RootNode) -> Iterator[Loss]:
-    """Yield a hint for each tool without a description; one that was read has an origin."""
+    """Yield a hint for each tool that was written, not read, and has no description."""
     why = "a model chooses tools by their descriptions; write a docstring, or description=..."
     for node in tree.equipment:
-        tool = node.definition if isinstance(node, ToolNode) else None
+        tool = node.definition if isinstance(node, ToolNode) and node.offset >= 0 else None
         if tool is not None and tool.description is None and tool.origin is None:
             yield hint("undescribed_tool", "no description", why, tool.name, source=node.source)
 

@@ -49,12 +49,10 @@ def told(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]
         cause = (loss.name, loss.what, loss.why, loss.source) if is_hint else id(loss)
         if not is_hint or loss.name not in silent:
             causes.setdefault(cause, []).append(loss)
-    counted = [
-        attrs.evolve(first, also=tuple(path for loss in more for path in (loss.path, *loss.also)))
-        if more
-        else first
-        for first, *more in causes.values()
-    ]
+    counted: list[Loss] = []
+    for first, *more in causes.values():
+        also = (path for loss in more for path in (loss.path, *loss.also))
+        counted.append(attrs.evolve(first, also=(*first.also, *also)))
     return tuple(sorted(counted, key=lambda loss: loss.kind == "hint"))
 
 

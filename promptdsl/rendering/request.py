@@ -90,7 +90,7 @@ class RenderRequest:
     strict: bool
     hints: bool
     is_part: bool
-    """Whether a part was given, or a prompt that was read: an author wrote no whole one."""
+    """Whether a part was given, a prompt that was read, or one for people: no author's request."""
     audience: str
     cache: str | None
     tool_choice: str | None
@@ -194,7 +194,7 @@ def checked_request(
         media_roots=roots if roots is _NO_FOLDERS else _folders(roots),
         strict=given["strict"],
         hints=given["hints"],
-        is_part=not isinstance(tree, RootNode),
+        is_part=not isinstance(tree, RootNode) or given["audience"] == "people",
         audience=given["audience"],
         cache=given["cache"],
         tool_choice=_checked_name("tool_choice", choice),

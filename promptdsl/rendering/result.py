@@ -105,10 +105,9 @@ class Rendered:
         hints = [*author_hints(stages), *recording_hints(stages, self.messages)]
         if stages["written"].mask & CACHE:
             hints += volatile_hints(self.messages, self.spans())
-        ends: Iterable[Loss] = ()
         if self.facts.provider is not None and not self._is_part:
-            ends = end_hints(self.messages, self.facts, stages["written"])
-        return self.located((*hints, *ends, *self._losses))
+            hints += end_hints(self.messages, self.facts, stages["written"])
+        return self.located((*hints, *self._losses))
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses as ``losses`` lists them, with the address and the line of each.

@@ -61,7 +61,7 @@ def test_another_target() -> None:
 
 def test_tools() -> None:
     """Tools are those of Chat; which one has to be called is said with the call."""
-    prompt = Timeline(Tool(name="f", input_schema={"type": "object"}), User("Hi."))
+    prompt = Timeline(Tool(name="f", description="Find."), User("Hi."))
     bridged = to_litellm(render(prompt, tool_choice="required"))
     assert (["f"], [("hint", "tool_choice")]) == (
         [tool["function"]["name"] for tool in bridged.tools],

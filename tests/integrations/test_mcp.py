@@ -136,7 +136,7 @@ def test_losses() -> None:
 
 def test_tools() -> None:
     """Tools are a hint: a server lists them elsewhere."""
-    prompt = render(Timeline(Tool(name="f", input_schema={"type": "object"}), User("Hi.")))
+    prompt = render(Timeline(Tool(name="f", description="Find."), User("Hi.")))
     assert [("hint", "tools")] == named_losses(to_mcp(prompt).losses)
 
 

@@ -36,7 +36,7 @@ def test_a_conversation() -> None:
 
 def test_tools() -> None:
     """Tools are a hint: an agent is given functions."""
-    prompt = render(Timeline(Tool(name="f", input_schema={"type": "object"}), User("Hi.")))
+    prompt = render(Timeline(Tool(name="f", description="Find."), User("Hi.")))
     bridged = to_openai_agents(prompt)
     assert ((), [("hint", "tools")]) == (bridged.tools, named_losses(bridged.losses))
 

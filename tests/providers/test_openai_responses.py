@@ -153,6 +153,7 @@ _any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "\n\n", "\n\na"]
 _wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
     ["", LONG_ID, "a", "a.b", "{}"]
 )
+_wild_id = _wild_text.filter(bool)
 _caches = st.sampled_from([None, None, "default", "5m", "1h"])
 _media_types = st.sampled_from(
     [None, "", "image/png", "image/bmp", "Text/Plain;charset=x", ",", "x;base64,y"]
@@ -189,12 +190,7 @@ _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBloc
     )
 )
 _calls = st.builds(
-    ToolUseBlock,
-    _wild_text.filter(bool),
-    _wild_text,
-    _wild_text,
-    _caches,
-    _origins | st.just({"custom": True}),
+    ToolUseBlock, _wild_id, _wild_text, _wild_text, _caches, _origins | st.just({"custom": True})
 )
 _reasoning = st.builds(
     ReasoningBlock,
@@ -220,7 +216,7 @@ _unknown = st.sampled_from(
 )
 _results = st.builds(
     ToolResultBlock,
-    _wild_text.filter(bool),
+    _wild_id,
     st.lists(_texts | _attachments | _reasoning | _unknown, max_size=3).map(tuple),
     st.none() | _any_text,
     st.booleans(),
@@ -251,7 +247,7 @@ _facts = st.builds(
     result_media=st.booleans(),
 )
 
-_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3, unique=True)
+_ids = st.lists(_wild_id, min_size=1, max_size=3, unique=True)
 _rounds = rounds_of(_texts | _reasoning, _ids)
 _turns = turns_of(_texts | _attachments, _rounds, _kinds, mapped=False)
 

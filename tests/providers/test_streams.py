@@ -184,11 +184,39 @@ def test_unknown_events() -> None:
     assert "Hi.Hi." == reading.message.text
 
 
+def calls_of(*pieces: Any) -> list[tuple[str, str, str]]:
+    """Return the calls in a stream of Chat with these pieces of calls, each in a chunk."""
+    chunks = [{"choices": [{"delta": {"tool_calls": [piece]}}]} for piece in pieces]
+    message = message_of([*chunks, {"choices": [{"finish_reason": "tool_calls"}]}])
+    return [(call.id, call.name, call.arguments) for call in message.calls]
+
+
+def test_calls_of_other_servers() -> None:
+    """An empty id or name changes nothing, and another id begins a call, whatever its number is."""
+    first = {"index": 0, "id": "a", "function": {"name": "charges", "arguments": ""}}
+    rest = {"index": 0, "id": "", "function": {"name": "", "arguments": "{}"}}
+    second = {"index": 0, "id": "b", "function": {"name": "months", "arguments": "{}"}}
+    assert [("a", "charges", "{}")] == calls_of(first, rest)
+    assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, second)
+    assert [("a", "charges", "{}")] == calls_of(first, {**rest, "id": "a"})
+
+
 @pytest.mark.parametrize("events", [[], [{"type": "ping"}]])
 def test_no_event_of_a_provider(events: Any) -> None:
     """Without an event of a provider there is no message."""
     error = raised(DataError, lambda: message_of(events))
     assert "no event of a provider was read so far" == error.what
+
+
+LATE = [("anthropic", "content_block_delta"), ("openai_responses", "response.output_text.delta")]
+
+
+@pytest.mark.parametrize(("provider", "kind"), LATE)
+def test_a_stream_without_its_beginning(provider: str, kind: str) -> None:
+    """Of events whose first ones were left out, the error says what to give."""
+    late = [event for event in STREAMS[provider] if event["type"] == kind]
+    error = raised(DataError, lambda: message_of(late))
+    assert "give read_stream all events of the stream, from the first on" == error.fix
 
 
 def judged(events: Any) -> str:
@@ -299,3 +327,29 @@ def test_real_clients(streams: Callable[[str], Iterator[tuple[str, Message]]]) -
     with recording() as server:
         messages = [*streams(server.url)]
     assert [(name, message_of(STREAMS[name])) for name, _ in messages] == messages
+
+
+def test_the_message_of_a_stream_is_one_object() -> None:
+    """A message that is appended twice is one object, so that a hint can tell of it."""
+    reading = read_stream(STREAMS["openai"])
+    assert [*reading] == STREAMS["openai"]
+    assert reading.message is reading.message
+
+
+async def _none() -> AsyncIterator[dict[str, object]]:
+    for event in ():
+        yield event
+
+
+def test_a_loop_of_the_other_kind() -> None:
+    """A stream is told to be read in a loop of its own kind."""
+
+    async def wrong() -> None:
+        events: list[Any] = []
+        async for _ in read_stream(events):
+            pass
+
+    with pytest.raises(DataError, match="this stream is synchronous: write for event in reading"):
+        asyncio.run(wrong())
+    with pytest.raises(DataError, match="this stream is asynchronous: read it with aread_stream"):
+        list(aread_stream(_none()))

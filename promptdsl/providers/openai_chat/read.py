@@ -176,6 +176,8 @@ def add_event(reply: StreamedReply, event: Param) -> None:
                 # Some servers do not number the calls, and send each with its id.
                 number = len(reply.parts) - (0 if call.get("id") else 1)
             part = reply.part(number)
+            if part.get("id") and call.get("id") and part["id"] != call["id"]:
+                part = reply.part(len(reply.parts))  # some servers give all calls one number
             if not part:
                 merge(part, {"id": "", "function": {"name": "", "arguments": ""}})
             merge(part, call)

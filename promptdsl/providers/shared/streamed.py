@@ -29,7 +29,7 @@ class StreamedReply:
 def merge(entries: Param, delta: Param) -> None:
     """Add a delta: texts, bytes and lists go on, mappings are merged, other values are replaced.
 
-    ``None`` changes nothing, and nothing in the delta is changed.
+    ``None`` and an empty text change nothing, and nothing in the delta is changed.
     """
     for key, piece in delta.items():
         known: Any = entries.get(key)  # Any: JSON
@@ -38,7 +38,7 @@ def merge(entries: Param, delta: Param) -> None:
             merge(entries[key], dict(piece))
         elif type(known) is type(piece) and type(piece) in (str, bytes, list) and key not in _WHOLE:
             entries[key] = known + piece
-        elif piece is not None:
+        elif piece is not None and (piece != "" or known is None):
             entries[key] = piece
 
 

@@ -188,7 +188,9 @@ DOCUMENT = media(DocumentBlock, "base64", PDF, "application/pdf")
 
 TOOLS = {
     "a function": Case(offered(ToolDefinition("find", "Searches.", OPEN))),
-    "a function that takes nothing": Case(lambda: Timeline(Tool(name="now"), User("Hi"))),
+    "a function that takes nothing": Case(
+        offered(ToolDefinition("now", None, {**OPEN, "properties": {}}))
+    ),
     "a cache mark behind a tool": Case(
         offered(ToolDefinition("find", None, OPEN, "default"), ToolDefinition("read", cache="1h"))
     ),
@@ -374,7 +376,7 @@ BLOCKS = {
     "a call": Case(called(ToolResultBlock("call_1", "Cats purr."))),
     "a call written in a tree": Case(
         lambda: Timeline(
-            Tool(name="find"),
+            Tool(name="find", description="Find."),
             User("Hi"),
             Assistant("I look.", ToolUse("find", {"query": "cats"}, id="call_1")),
             ToolMessage("call_1", "Cats purr."),
@@ -697,7 +699,7 @@ TURNS = {
     ),
     "an instruction behind a result": Case(
         lambda: Timeline(
-            Tool(name="find"),
+            Tool(name="find", description="Find."),
             User("Hi"),
             Assistant(ToolUse("find", {}, id="call_1")),
             ToolMessage("call_1", "Cats purr."),
