@@ -41,10 +41,11 @@ def rendered_at(
         if not here.is_dir():
             raise UsageError(f"{revision} has no folder {repository.inside}")
         answer = files.parent / "answer.json"
+        options = vars(arguments).items()
         task = {
             "target": _moved_target(target, repository.root, files),
             "props": props,
-            "arguments": {key: value for key, value in vars(arguments).items() if key != "run"},
+            "arguments": {key: it for key, it in options if key not in ("run", "defaults")},
             "working_tree": str(repository.root.resolve()),
             "checkout": str(files),
             "answer": str(answer),

@@ -38,13 +38,14 @@ def add_command(
     add_parser: AddParser,
     name: str,
     *,
+    run: Callable[..., object],
     takes: str,
     description: str,
     summary: str = "",
     failed: str = "the prompt is wrong, or its code failed",
     codes: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command; ``takes`` is printed in its usage, and ``failed`` as its exit code 1.
+    """Add a command that ``run`` runs; ``takes`` is in its usage, ``failed`` is its exit code 1.
 
     ``codes`` are all exit codes, of a command that has others.
     """
@@ -59,6 +60,7 @@ def add_command(
     parser.add_argument(
         "--traceback", action="store_true", help="show how the failing line was reached"
     )
+    parser.set_defaults(run=run)
     return parser
 
 

@@ -1,7 +1,6 @@
 """``promptdsl diff``: what changed between two prompts, or in all snapshots of a project."""
 
 import argparse
-from collections.abc import Mapping
 from functools import partial
 
 import promptdsl
@@ -32,6 +31,7 @@ def add_diff(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "diff",
+        run=run,
         takes="A [B] | --base REV [PATH ...]",
         description=DESCRIPTION,
         codes=CODES,
@@ -77,14 +77,12 @@ def add_diff(add_parser: AddParser) -> None:
         "--json", dest="format", action="store_const", const="json", help="as --format json"
     )
     group.add_argument("--output", metavar="FILE", help="write to a file, and over what it has")
-    parser.set_defaults(run=partial(run, defaults=vars(parser.parse_args([]))))
-    parser.set_defaults(cache=None, target="", failed=UsageError.code)
+    defaults = vars(parser.parse_args([]))
+    parser.set_defaults(cache=None, target="", failed=UsageError.code, defaults=defaults)
 
 
-def run(
-    arguments: argparse.Namespace, defaults: Mapping[str, object]
-) -> tuple[str, list[str], int]:
-    """Return the data, the notes and the exit code of the command, whose options have defaults.
+def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the data, the notes and the exit code of the command.
 
     Raises :class:`UsageError` when it is called wrongly, and whatever the prompts raise.
     """
@@ -98,9 +96,8 @@ def run(
     else:
         from promptdsl.cli.checkout_diff import checkout_report
 
-        given = (
-            name for name, value in vars(arguments).items() if defaults.get(name, value) != value
-        )
+        defaults: dict[str, object] = arguments.defaults
+        given = [name for name in defaults if defaults[name] != getattr(arguments, name)]
         if any(name not in WITH_BASE for name in given):
             raise UsageError("--base compares files: it takes no options of a prompt, such as -p")
         report, notes = checkout_report(arguments.base, arguments.sides)

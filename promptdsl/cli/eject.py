@@ -50,7 +50,7 @@ with override({{{section}: {name}}}):
 def add_eject(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(
-        add_parser, "eject", takes="SECTION", description=DESCRIPTION, failed=FAILED
+        add_parser, "eject", run=run, takes="SECTION", description=DESCRIPTION, failed=FAILED
     )
     parser.add_argument("target", metavar="SECTION", help=SECTION)
     parser.add_argument(
@@ -60,7 +60,6 @@ def add_eject(add_parser: AddParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.add_argument("--json", action="store_true", help="print the file and its use as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:

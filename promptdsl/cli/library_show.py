@@ -41,7 +41,7 @@ RULE = 72
 def add_show(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(
-        add_parser, "show", takes="SECTION", description=DESCRIPTION, failed=FAILED
+        add_parser, "show", run=run, takes="SECTION", description=DESCRIPTION, failed=FAILED
     )
     parser.add_argument("target", metavar="SECTION", help=SECTION)
     add_arguments(parser.add_argument, of="input of the section")
@@ -49,7 +49,6 @@ def add_show(add_parser: AddParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print the same as JSON, with the schema of the inputs"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:

@@ -28,6 +28,7 @@ def add_list(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "list",
+        run=run,
         takes="[LIBRARY]",
         description=DESCRIPTION,
         failed=f"{FAILED}, or --check found something that cannot be used",
@@ -39,7 +40,6 @@ def add_list(add_parser: AddParser) -> None:
         "--check", action="store_true", help="load what is listed: exit with 1 if some is broken"
     )
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:

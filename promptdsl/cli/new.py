@@ -57,6 +57,7 @@ def add_new(add_parser: AddParser) -> None:
     library = add_command(
         kinds.add_parser,
         "new library",
+        run=run_library,
         takes="NAME",
         description=LIBRARY_DESCRIPTION,
         summary="begin a section library",
@@ -66,10 +67,10 @@ def add_new(add_parser: AddParser) -> None:
     library.add_argument(
         "--folder", metavar="DIR", help="the folder of the project; promptdsl-NAME without it"
     )
-    library.set_defaults(run=run_library)
     section = add_command(
         kinds.add_parser,
         "new section",
+        run=run_section,
         takes="NAME",
         description=SECTION_DESCRIPTION,
         summary="add a section to the library whose project is here",
@@ -81,7 +82,6 @@ def add_new(add_parser: AddParser) -> None:
     section.add_argument(
         "--function", action="store_true", help="add a function instead of a template"
     )
-    section.set_defaults(run=run_section)
     for one in (library, section):
         one.add_argument("--force", action="store_true", help="replace files that are there")
         one.add_argument("--json", action="store_true", help="print the files as JSON")

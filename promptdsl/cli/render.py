@@ -20,12 +20,7 @@ that the code of the prompt prints, go to standard error."""
 
 def add_render(add_parser: AddParser) -> None:
     """Add the command and its options."""
-    parser = add_command(
-        add_parser,
-        "render",
-        takes="TARGET",
-        description=DESCRIPTION,
-    )
+    parser = add_command(add_parser, "render", run=run, takes="TARGET", description=DESCRIPTION)
     add_target(parser)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
@@ -41,7 +36,6 @@ def add_render(add_parser: AddParser) -> None:
     instead.add_argument(
         "--explain", action="store_true", help="print the settings instead, with their layers"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:

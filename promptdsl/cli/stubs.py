@@ -38,6 +38,7 @@ def add_stubs(add_parser: AddParser) -> None:
     parser = add_command(
         add_parser,
         "stubs",
+        run=run,
         takes="MODULE:NAME",
         description=DESCRIPTION,
         failed="the file is not up to date, or the library is wrong",
@@ -52,7 +53,6 @@ def add_stubs(add_parser: AddParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace a file made by somebody else")
     parser.add_argument("--json", action="store_true", help="print the file and its text as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:

@@ -32,12 +32,7 @@ WIDEST = 60
 
 def add_tokens(add_parser: AddParser) -> None:
     """Add the command and its options."""
-    parser = add_command(
-        add_parser,
-        "tokens",
-        takes="TARGET",
-        description=DESCRIPTION,
-    )
+    parser = add_command(add_parser, "tokens", run=run, takes="TARGET", description=DESCRIPTION)
     add_target(parser)
     add_request(parser, marks=True, texts=False)
     group = parser.add_argument_group("output")
@@ -54,7 +49,6 @@ def add_tokens(add_parser: AddParser) -> None:
         help="the order of sibling parts: as they are sent, or the largest first",
     )
     group.add_argument("--json", action="store_true", help="print the whole report as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:

@@ -445,22 +445,18 @@ def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
         there = owners[0] if owners else "a thread that has ended"
     else:
         here, there = _task_name(running_task()), _task_name(task)
+    # A component that the standard library called, as a thread does, has no line of an author.
+    line, library = component.source, os.path.dirname(os.__file__)
+    installed = os.path.join(library, "site-packages")
+    if line is not None and line.file.startswith(library) and not line.file.startswith(installed):
+        line = None
     name = "detached()" if block is None else label(block)
     return ScopeError(
         f"this {label(component)} is written in {here}, but the open {name} belongs to {there}",
         fix="build the part under `with detached():` there, "
         "and include() it where the block is open",
-        at=(_own_line(component), None if block is None else block.source),
+        at=(line, None if block is None else block.source),
     )
-
-
-def _own_line(component: Node) -> Source | None:
-    """Return the line of a component, unless the standard library called it, as a thread does."""
-    source = component.source
-    library = os.path.dirname(os.__file__)
-    if source is None or source.file.startswith(os.path.join(library, "site-packages")):
-        return source
-    return None if source.file.startswith(library) else source
 
 
 def _task_name(task: Task[object] | None) -> str:

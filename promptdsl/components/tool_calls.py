@@ -154,6 +154,23 @@ class Reasoning(Component, ReasoningNode):
         place(self)
 
 
+def _check_result(self: "ToolResult | ToolMessage") -> None:
+    """Raise for a bad id, flag or error type of a tool result; an error type implies the flag."""
+    if not is_text(self.tool_use_id) or not self.tool_use_id:
+        raise ContentError(
+            f"{named_label(self)} begins with the id of its call, a text that is not empty",
+            fix=f'{label(self)}("call_1", "...")',
+            at=(self.source,),
+        )
+    self.tool_use_id = exact(self.tool_use_id)
+    check_flag(self, "is_error", self.is_error)
+    if self.error_type is not None:
+        check_choice(self, "error_type", self.error_type, ERROR_TYPES)
+        self.is_error = True
+    # A tool may answer with nothing at all.
+    self.mask &= ~BARE
+
+
 class ToolResult(Container, ToolResultNode):
     """The result of the tool call ``tool_use_id``, inside a user or tool turn: text and media.
 
@@ -175,6 +192,7 @@ class ToolResult(Container, ToolResultNode):
     _own = bits(RESULT)
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
+    _check_fields = _check_result
 
     def __init__(
         self,
@@ -189,9 +207,6 @@ class ToolResult(Container, ToolResultNode):
         self.is_error = is_error
         self.error_type = error_type
         begin(self, content, unknown)
-
-    def _check_fields(self) -> None:
-        _check_result(self)
 
     @classmethod
     def _advice(cls, node: Node) -> str:
@@ -218,6 +233,7 @@ class ToolMessage(Container, ToolTurnNode):
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
     options_type = NamedTurnOptions
+    _check_fields = _check_result
 
     def __init__(
         self,
@@ -250,26 +266,6 @@ class ToolMessage(Container, ToolTurnNode):
         else:
             _join_message(self, top, _TOOL)
 
-    def _check_fields(self) -> None:
-        _check_result(self)
-
     @classmethod
     def _advice(cls, node: Node) -> str:
         return turn_advice(node, "a tool's answer is text and media")
-
-
-def _check_result(component: ToolResult | ToolMessage) -> None:
-    """Raise for a bad id, flag or error type of a tool result; an error type implies the flag."""
-    if not is_text(component.tool_use_id) or not component.tool_use_id:
-        raise ContentError(
-            f"{named_label(component)} begins with the id of its call, a text that is not empty",
-            fix=f'{label(component)}("call_1", "...")',
-            at=(component.source,),
-        )
-    component.tool_use_id = exact(component.tool_use_id)
-    check_flag(component, "is_error", component.is_error)
-    if component.error_type is not None:
-        check_choice(component, "error_type", component.error_type, ERROR_TYPES)
-        component.is_error = True
-    # A tool may answer with nothing at all.
-    component.mask &= ~BARE

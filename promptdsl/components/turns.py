@@ -199,15 +199,7 @@ class ToolResults(TurnComponent):
     __slots__ = ()
     spoken_by = "tool"
     _own = bits(masks.TURN)
-    _forbids = (
-        ROOTED
-        | masks.ITEM
-        | masks.CALL
-        | masks.EVENT_BLOCK
-        | masks.TEXT
-        | masks.MEDIA
-        | masks.SECTION
-    )
+    _forbids = PART_FORBIDS & ~masks.RESULT | masks.TEXT | masks.MEDIA | masks.SECTION
 
     @classmethod
     def _advice(cls, node: Node) -> str:

@@ -134,16 +134,13 @@ def template_component(
         return section_text(source, inputs)
 
     text.__name__ = text.__qualname__ = name
-    text.__module__, text.__doc__ = module, _doc(section.read().front)
+    front = section.read().front
+    inputs = [f"{it.name}: {it.doc}" if it.doc else it.name for it in front.inputs or ()]
+    lines = ["Inputs:", *(f"    {it}" for it in inputs)] if inputs else []
+    doc = (front.title, front.description, "\n".join(lines))
+    text.__module__, text.__doc__ = module, "\n\n".join(filter(None, doc))
     setattr(text, "__signature__", TemplateSignature(section))  # noqa: B010 (no attribute in stubs)
     text.__annotations__ = {}
     made = component_of(text, "template")
     join_library(made, section.name, section.provenance)
     return made
-
-
-def _doc(front: FrontMatter) -> str:
-    """Return the docstring of a template: its title, description and inputs."""
-    inputs = [f"{it.name}: {it.doc}" if it.doc else it.name for it in front.inputs or ()]
-    lines = ["Inputs:", *(f"    {it}" for it in inputs)] if inputs else []
-    return "\n\n".join(it for it in (front.title, front.description, "\n".join(lines)) if it)

@@ -128,9 +128,7 @@ class Memory:
 
 def _is_equal(known: Message, message: Message) -> bool:
     """Return whether two messages are surely sent as the same bytes."""
-    if (known.role, known.kind) != (message.role, message.kind):
-        return False
-    if known.details != message.details:
+    if (known.role, known.kind, known.details) != (message.role, message.kind, message.details):
         return False
     if known.plain is not None or message.plain is not None:
         return known.plain == message.plain
