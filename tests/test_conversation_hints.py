@@ -197,6 +197,7 @@ def test_doubles(write: Callable[[], Timeline], hints: list[tuple[str, int]]) ->
     "turns",
     [
         (History([Q, A]), ASKED),
+        (History([Q, Message("assistant", (), finish_reason="interrupted")]), User("Go on.")),
         (History([Q]), ANSWERED, ASKED),
         (History([Q]), User("Any books? Please.")),
         (History([Q, A, Message("user", "More?"), A]), ASKED),

@@ -761,6 +761,13 @@ def test_a_mapping_is_for_all_templates_that_get_its_keys() -> None:
     assert [] == losses_of(System(*two), User(most))
 
 
+def test_a_mapping_is_also_for_a_template_that_is_left_out() -> None:
+    """What a template for people would use is not known, so nothing of its mapping is told."""
+    given = {"name": "Ann", "plan": "free", "tone": "kind"}
+    people = Note(Template.from_string("{{ tone }}", given))
+    assert [] == losses_of(System(Template.from_string("{{ name }} {{ plan }}", given), people))
+
+
 @pytest.mark.parametrize(
     ("text", "item"),
     [

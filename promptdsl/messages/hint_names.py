@@ -5,7 +5,7 @@ from collections.abc import Mapping
 HINTS: Mapping[str, str] = {
     # About the request and its conversation.
     "empty_conversation": "There is no user, assistant or tool turn.",
-    "ended_conversation": "The last turn is the model's, which this model does not continue.",
+    "ended_conversation": "The last turn is the model's; this one is not known to continue it.",
     "empty_message": "A recorded message has no content.",
     "repeated_message": "A message comes twice: in a recording, or at its end and after it.",
     "repeated_system": "The system text of a recording is also written in the prompt.",

@@ -42,7 +42,7 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         why = "this User has no text, so it is not sent"
         yield hint(name, what, why, source=lost.source)
     elif answered and not (facts.prefill or others):
-        why = "this model does not continue an answer; write User(...) after it"
+        why = "this model is not known to continue an answer; write User(...) after it"
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
@@ -112,7 +112,8 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             asked = ""
             continue
         for index, message in enumerate(run.items, run.start):
-            if not any(not isinstance(it, TextBlock) or it.text for it in message.content):
+            says = any(not isinstance(it, TextBlock) or it.text for it in message.content)
+            if not says and message.finish_reason != "interrupted":
                 what, why = f"an empty {message.role} message", "it is not sent"
                 yield hint("empty_message", what, why, f"history[{index}]", source=node.source)
             if message.id is not None and message.id in ids:

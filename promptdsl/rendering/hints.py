@@ -29,7 +29,7 @@ def author_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield the hints about what an author wrote, from the stages of a render."""
     yield from hints_in(stages["read"])
     yield from grounding_hints(stages)
-    yield from template_hints(stages["fill"])
+    yield from template_hints(stages)
     yield from outline_hints(stages["merge"])
     yield from tool_hints(stages["merge"])
 
@@ -127,18 +127,22 @@ _GLUED = re.compile(
 _NO_TAGS = re.compile(r"\{#.*?#\}|\{% *raw\b.*?endraw *%\}", re.DOTALL)
 
 
-def template_hints(tree: Node) -> Iterator[Loss]:
+def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield the hints about templates.
 
     A keyword is for its template, a mapping for all templates that got one with the same keys; one
     of which they use less than half was made for others, too. A template given as text that names
-    none of its variables is one hint.
+    none of its variables is one hint. What a template that is left out would use is not known.
     """
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
-    for node in hollow(tree):
-        if isinstance(node, TemplateNode) and hasattr(node, "compiled"):
+    written = {id(node): node for name in ("written", "fill") for node in hollow(stages[name])}
+    for node in written.values():
+        if isinstance(node, TemplateNode):
             mapped = frozenset(node.variables.keys() - {*getattr(node, "keywords", ())})
+            if not hasattr(node, "compiled"):
+                used[mapped] |= node.variables.keys()
+                continue
             names = node.compiled.names
             used[mapped] |= node.variables.keys() if names is None else names
             if names is not None:
