@@ -11,7 +11,7 @@ from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.frozen import EMPTY, frozen, is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import author, end_traceback
+from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
@@ -78,7 +78,8 @@ class StateChange(EventBlockComponent):
     ``old`` and ``new`` may be left out, ``trigger`` is the cause; each other keyword is a detail,
     written as a line of its own. Fields and content are those of :class:`UserAction`.
 
-    Raises :class:`ContentError` for a field that is no data.
+    Raises :class:`ContentError` for a field that is no data, and for two strings after the key
+    without ``old`` and ``new``.
 
     >>> from promptdsl import Event, StateChange, render
     >>> event = Event(StateChange("ticket", old="draft", new="open"))
@@ -101,11 +102,6 @@ class StateChange(EventBlockComponent):
         **details: object,
     ) -> None:
         fields = {"key": key, "old": old, "new": new, "trigger": trigger}
-        if old is new is ABSENT and [*map(type, content)] == [str, str]:
-            retract((*content, *found_in(*details.values())))
-            problem = "a StateChange takes the old and the new value by name"
-            fix = "write StateChange(key, old=..., new=...)"
-            raise ContentError(problem, fix=fix, at=(author(),))
         _begin_event(self, StateChangeBlock, fields, details, *content)
 
 
@@ -154,6 +150,10 @@ def _begin_event(
         if first is None or first is LEFT_OUT:
             problem = f"{named_label(component)} needs a text"
             raise ContentError(problem, fix=f'{label(component)}("...")')
+        unset = fields.get("old") is fields.get("new") is ABSENT
+        if unset and [*map(type, content)] == [str, str]:
+            problem = "a StateChange takes the old and the new value by name"
+            raise ContentError(problem, fix="write StateChange(key, old=..., new=...)")
         plain_fields = _settled("fields", fields, volatile, labels)
         plain_details = _settled("details", details, volatile, labels)
         if volatile:
