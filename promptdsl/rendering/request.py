@@ -18,7 +18,6 @@ from promptdsl.config.transformation import (
 )
 from promptdsl.foundation.errors import (
     ConfigError,
-    ContentError,
     OptionError,
     TargetError,
     nearest,
@@ -180,10 +179,7 @@ def checked_request(
     if template is not None:
         from promptdsl.config.chat_template import ChatTemplate
 
-        try:
-            template = ChatTemplate.of(template)
-        except ContentError as error:
-            raise error.located(author()) from None
+        template = ChatTemplate.of(template)
     choice = given["tool_choice"]
     if choice is None and isinstance(tree, Prompt):
         choice = tree.tool_choice
