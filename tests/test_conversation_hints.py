@@ -26,6 +26,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
+from tests.good_prompts import CAREFUL
 
 RULES = System("Be kind.")
 ASKED = User("Any books?")
@@ -35,16 +36,12 @@ NO_LINE = this_line() - 1
 Q, A = Message("user", "Any books?"), Message("assistant", "Yes.")
 OPENED = Event(UserAction("opened", target="shop"))
 GPT, CLAUDE, OLD_CLAUDE, GEMINI = "gpt-5", "claude-opus-5-5", "claude-sonnet-4-5", "gemini-2.5-pro"
-NEW = (
-    *("empty_conversation", "ended_conversation"),
-    *("repeated_message", "repeated_system", "empty_message"),
-)
 
 
 def named(tree: Any, **request: Any) -> list[tuple[str, int]]:
     """Return the names of the hints on a conversation, each with its count."""
     losses = render(tree, **request).losses
-    return [(loss.name, loss.count) for loss in losses if loss.name in NEW]
+    return [(loss.name, loss.count) for loss in losses if loss.name in CAREFUL]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Good prompts have no hint at a mistake; ``conftest.py`` holds the same of the documentation."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from tests.folding import failures
 from tests.good_prompts import careful_hints
 
 MODELS = ("gpt-5", "o3-pro", "claude-opus-5-5", "claude-sonnet-4-5", "gemini-2.5-pro")
-EXAMPLES = ("support_agent", "coding_agent", "document_review", "tool_loop", "long_chat")
-SECTIONS = ("untrusted", "citing", "tools", "output", "handover")
+EXAMPLES = sorted(path.stem for path in (Path(__file__).parents[1] / "examples").glob("*.py"))
+SECTIONS = sorted(Library.load("starter").sections)
 
 
 def hinted(prompt: Timeline) -> list[str]:
