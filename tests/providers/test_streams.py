@@ -198,6 +198,8 @@ def test_calls_of_other_servers() -> None:
     second = {"index": 0, "id": "b", "function": {"name": "months", "arguments": "{}"}}
     assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, second)
     assert [("a", "charges", "{}")] == calls_of(first, {**rest, "id": "a"})
+    begun = {**second, "function": {"name": "months", "arguments": ""}}
+    assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, begun, rest)
 
 
 @pytest.mark.parametrize("events", [[], [{"type": "ping"}]])

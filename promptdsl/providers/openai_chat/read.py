@@ -31,7 +31,7 @@ from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_turns import payload_of
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge
+from promptdsl.providers.shared.streamed import StreamedReply, merge, number_of
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_responses"}
@@ -171,14 +171,13 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
         delta = {**mapping(choice.get("delta") or {}), "role": None}
         for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
-            number = call.pop("index", None)
-            if number is None:
-                # Some servers do not number the calls, and send each with its id.
-                number = len(reply.parts) - (0 if call.get("id") else 1)
-            part = reply.part(number)
-            if part.get("id") and call.get("id") and part["id"] != call["id"]:
-                part = reply.part(len(reply.parts))  # some servers give all calls one number
-            if not part:
+            # Some servers do not number the calls, or give all of them one number: a new id begins
+            # a call, and what comes without one goes on with the last call of its number.
+            index, id = call.pop("index", None), call.get("id")
+            number = -1 if index is None else number_of(index)
+            part = reply.last.get(number)
+            if part is None or (id and part["id"] and part["id"] != id):
+                part = reply.last[number] = reply.part(len(reply.parts))
                 merge(part, {"id": "", "function": {"name": "", "arguments": ""}})
             merge(part, call)
         merge(answer, {"message": delta, "finish_reason": choice.get("finish_reason")})

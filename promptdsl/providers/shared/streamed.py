@@ -17,13 +17,20 @@ class StreamedReply:
     def __init__(self) -> None:
         self.response: Param = {}
         self.parts: dict[int, Param] = {}
+        self.last: dict[int, Param] = {}
+        """The last call by the number that its server gives it, -1 for none."""
         self.ended = False
 
     def part(self, number: object) -> Param:
         """Return the part with a number, a new one if there is none."""
-        if type(number) is not int:
-            raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
-        return self.parts.setdefault(number, {})
+        return self.parts.setdefault(number_of(number), {})
+
+
+def number_of(number: object) -> int:
+    """Return the number of a part; :class:`DataError` for anything but an integer."""
+    if type(number) is int:
+        return number
+    raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
 
 
 def merge(entries: Param, delta: Param) -> None:
