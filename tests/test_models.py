@@ -544,7 +544,8 @@ def test_responses_take_all_but_names(entry: dict[str, Any]) -> None:
         provider="openai_responses",
         names=False,
         media=tuple(kind for kind in here.media if kind != "audio"),
-        result_media=True,
+        document_types=None,
+        result_media=("image", "document"),
         role_layers=there.role_layers,
     )
     assert expected == there
@@ -1017,7 +1018,57 @@ def test_media(model: str | None, provider: str | None, media: tuple[str, ...]) 
 )
 def test_result_media(model: str | None, provider: str | None, held: bool) -> None:
     """Results hold attachments on Anthropic, Responses, Bedrock and Gemini from 3 on."""
-    assert held is facts_for(model, provider).result_media
+    assert held is bool(facts_for(model, provider).result_media)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (None, (("image", "document"), None, True, True, True)),
+        (
+            "arn:aws:bedrock:::application-inference-profile/a1",
+            (("image", "document"), None) + (True,) * 3,
+        ),
+        (
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            (("image", "document"), ("text", "image"), False, True, True),
+        ),
+        ("claude-opus-5-5", (("image", "document"), ("text", "image"), False, True, True)),
+        (
+            "us.amazon.nova-pro-v1:0",
+            (("image", "text/csv", "text/plain"), None, True, False, False),
+        ),
+        (
+            "us.meta.llama4-maverick-17b-instruct-v1:0",
+            (("image", "document"), (), False, False, True),
+        ),
+        ("us.mistral.pixtral-large-2502-v1:0", (("document",), (), False, False, True)),
+        ("moonshotai.kimi-k2.5", ((), None, False, False, True)),
+        ("us.deepseek.r1-v1:0", (("image", "document"), None, False, True, True)),
+    ],
+)
+def test_facts_of_vendors_on_bedrock(model: str | None, expected: tuple[object, ...]) -> None:
+    """Each vendor behind Converse has rules of its own, whether or not the model is known."""
+    facts = facts_for(model, "bedrock")
+    names = ("result_media", "beside_results", "s3_media", "signed_reasoning", "schema_refs")
+    assert expected == tuple(getattr(facts, name) for name in names)
+
+
+def test_lists_of_types() -> None:
+    """A list of types has types of blocks, or media types where it may name these."""
+    lists = {"document_types": ["text/csv"], "result_media": ["image", "text/csv"]}
+    with register_model("tuned-1", provider="bedrock", beside_results=["text"], **lists):
+        facts = facts_for("tuned-1", None)
+    assert (("text/csv",), ("image", "text/csv"), ("text",)) == (
+        facts.document_types,
+        facts.result_media,
+        facts.beside_results,
+    )
+    with pytest.raises(OptionError, match="result_media") as caught:
+        register_model("tuned-1", provider="bedrock", result_media=["picture"])
+    assert "known: audio, document, image, media types such as text/csv, video" in str(caught.value)
+    with pytest.raises(OptionError, match="beside_results"):
+        register_model("tuned-1", provider="bedrock", beside_results=["text/csv"])
 
 
 @pytest.mark.parametrize(
@@ -1427,7 +1478,7 @@ def test_every_pattern_finds_its_entry(pattern: str, entry: dict[str, Any]) -> N
     if entry.get("chat") is False:
         entry = {**entry, "provider": "openai_responses"}
     stated = {
-        key: tuple(value) if key == "token_factors" else value
+        key: tuple(value) if isinstance(value, list) else value
         for key, value in entry.items()
         if key in FACTS
     }
@@ -1493,7 +1544,7 @@ def test_every_vocabulary_says_how_it_counts(entry: dict[str, Any]) -> None:
 
 def test_every_entry_names_its_source() -> None:
     """Every entry says where its facts come from."""
-    entries = [*ENTRIES.values(), *TABLES["families"], *TABLES["vocabularies"]]
+    entries = [*ENTRIES.values(), *TABLES["families"], *TABLES["vocabularies"], *TABLES["vendors"]]
     assert [] == [entry for entry in entries if not entry["source"].strip()]
 
 

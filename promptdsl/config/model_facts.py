@@ -72,7 +72,12 @@ class Facts(TypedDict, total=False):
     forced_tools: bool
     schema_output: bool
     media: Sequence[MediaKind]
-    result_media: bool
+    document_types: Sequence[str] | None
+    result_media: Sequence[str]
+    beside_results: Sequence[str] | None
+    s3_media: bool
+    signed_reasoning: bool
+    schema_refs: bool
     image_tokens: ImageFormula | None
     encoding: str | None
     token_factors: Sequence[float] | None
@@ -133,8 +138,18 @@ class ModelFacts:
     """Whether the request can ask for an answer in the form of a JSON schema."""
     media: tuple[MediaKind, ...] = ()
     """The types of attachments that a request can carry and the model is not known to refuse."""
-    result_media: bool = False
-    """Whether the result of a tool may contain attachments."""
+    document_types: tuple[str, ...] | None = None
+    """The media types of documents that are sent as files; ``None`` for all that the target has."""
+    result_media: tuple[str, ...] = ()
+    """The attachments that the result of a tool may contain: types of blocks, or media types."""
+    beside_results: tuple[str, ...] | None = None
+    """The types of blocks that may be in one turn with results; ``None`` for all."""
+    s3_media: bool = True
+    """Whether the address of an attachment may be in S3, where the request has such addresses."""
+    signed_reasoning: bool = True
+    """Whether the model takes signed reasoning again, where the request can carry it."""
+    schema_refs: bool = True
+    """Whether the schema of a tool may refer to definitions in it (``$defs``)."""
     image_tokens: ImageFormula | None = None
     """The formula of a picture's tokens; ``None`` where it is not known.
 
@@ -191,9 +206,19 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "event_role": get_args(MappedRole),
     "ephemeral_role": get_args(MappedRole),
     "image_tokens": get_args(ImageFormula),
-    "media": get_args(MediaKind),
 }
-_OPTIONAL = frozenset((*_COUNTS, "image_tokens", "encoding", "token_factors", "template"))
+_MEDIA_TYPES = "media types such as text/csv"
+_LISTS: Mapping[str, tuple[str, ...]] = {
+    "media": get_args(MediaKind),
+    "document_types": (_MEDIA_TYPES,),
+    "result_media": (*get_args(MediaKind), _MEDIA_TYPES),
+    "beside_results": ("text", *get_args(MediaKind)),
+}
+"""By fact that is a list of types, the types it may name."""
+_OPTIONAL = frozenset(
+    {*_COUNTS, "image_tokens", "encoding", "token_factors", "template"}
+    | {"document_types", "beside_results"}
+)
 
 
 def checked_facts(facts: Facts) -> Facts:
@@ -204,7 +229,12 @@ def checked_facts(facts: Facts) -> Facts:
         fix = _fix(name, value)
         if fix is not None:
             raise OptionError(f"{name}={shown(value)}", fix=fix)
-    kept = facts.copy()
+    tuples = {
+        name: tuple(cast("Sequence[str]", value))
+        for name, value in facts.items()
+        if name in _LISTS and value is not None
+    }
+    kept = cast("Facts", {**facts, **tuples})
     if "media" in facts:
         kept["media"] = tuple(kind for kind in get_args(MediaKind) if kind in facts["media"])
     if (factors := facts.get("token_factors")) is not None:
@@ -231,15 +261,17 @@ def _fix(name: str, value: object) -> str | None:
     elif name == "token_factors":
         is_right = _are_factors(value)
         fix = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
-    elif name != "media":
+    elif name not in _LISTS:
         choices = _CHOICES[name]
         is_right, fix = is_one_of(value, choices), nearest(value, choices)
     elif isinstance(value, list | tuple):
-        kinds = cast("Sequence[object]", value)
-        wrong = [kind for kind in kinds if not is_one_of(kind, _CHOICES[name])]
-        is_right, fix = not wrong, nearest(next(iter(wrong), ""), _CHOICES[name])
+        choices, kinds = _LISTS[name], cast("Sequence[object]", value)
+        wrong = [kind for kind in kinds if not is_one_of(kind, choices)]
+        if choices[-1] == _MEDIA_TYPES:
+            wrong = [kind for kind in wrong if not (isinstance(kind, str) and "/" in kind)]
+        is_right, fix = not wrong, nearest(next(iter(wrong), ""), choices)
     else:
-        is_right, fix = False, f"write a tuple of these: {', '.join(_CHOICES[name])}"
+        is_right, fix = False, f"write a tuple of these: {', '.join(_LISTS[name])}"
     return None if is_right else fix
 
 

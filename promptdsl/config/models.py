@@ -58,6 +58,10 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
         return _facts(counting, model=model)
     # Its layers: the facts of the provider, then of the model.
     models: list[tuple[str, Facts]] = []
+    for table in _tables()["vendors"]:
+        if target == table["provider"] and _has_word(model or "", table["words"]):
+            models.append((f"models of {table['words'][0]}", _selected(table, FACT_NAMES)))
+    vendors = len(models)
     for entry in entries:
         facts = _facts_on(entry, target)
         if facts is not None:
@@ -73,13 +77,16 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
             roles.append(("ephemeral", facts["ephemeral_role"]))
         if roles:
             role_layers.append((layer, tuple(roles)))
-    stated["media"] = tuple(stated.get("media", ()))
     # The encoding, or else the factors.
     stated["token_factors"] = None
     if stated.get("encoding") is None:
         stated.update(_counting(model or "", entries, target))
     return _facts(
-        stated, provider=target, model=model, known=bool(models), role_layers=tuple(role_layers)
+        stated,
+        provider=target,
+        model=model,
+        known=len(models) > vendors,
+        role_layers=tuple(role_layers),
     )
 
 
@@ -99,8 +106,9 @@ def _facts(stated: Facts, **target: object) -> ModelFacts:
     return ModelFacts(**cast("dict[str, Any]", {**stated, **target}))
 
 
-def _selected(facts: Mapping[str, object], names: Collection[str]) -> Facts:
-    return cast("Facts", {name: value for name, value in facts.items() if name in names})
+def _selected(facts: Mapping[str, Any], names: Collection[str]) -> Facts:  # Any: as in the file
+    tuples = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items() if k in names}
+    return cast("Facts", tuples)
 
 
 def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
@@ -127,12 +135,7 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts
     They depend on its name more than on the target: the facts of the model come first, then a word
     of its name, then the target.
     """
-    name = model.lower()
-    vocabularies = [
-        table
-        for table in _tables()["vocabularies"]
-        if any(re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", name) for word in table["words"])
-    ]
+    vocabularies = [it for it in _tables()["vocabularies"] if _has_word(model, it["words"])]
     models = [entry.facts for entry in reversed(entries)]
     for facts in (*models, *vocabularies, _tables()["providers"][target]):
         if "token_factors" in facts:
@@ -142,6 +145,12 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts
         if "words" in facts:
             return {"encoding": facts["encoding"]}
     return {}
+
+
+def _has_word(model: str, words: Iterable[str]) -> bool:
+    """Return whether the name of a model has one of these words, a digit or a sign beside it."""
+    name = model.lower()
+    return any(re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", name) for word in words)
 
 
 @cache

@@ -54,7 +54,7 @@ T = TypeVar("T")
 PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
 """The types of the blocks that an adapter may send in another form, or not at all."""
 
-WithBytes: TypeAlias = Callable[[MediaBlock, Role, bool | None], MediaBlock]
+WithBytes: TypeAlias = Callable[[MediaBlock, Role], MediaBlock]
 """Returns an attachment with its bytes, where a target needs these and they can be loaded.
 
 The other arguments are the role of its message, and whether the result it is in is an error
@@ -294,7 +294,7 @@ class Measuring:
         """
         if self.with_bytes is not None:
             blocks = [
-                self.with_bytes(block, role, is_error) if isinstance(block, MediaBlock) else block
+                self.with_bytes(block, role) if isinstance(block, MediaBlock) else block
                 for block in blocks
             ]
         place: tuple[Role, bool | None] = (role, is_error)

@@ -72,16 +72,15 @@ class MediaLoading:
         return attrs.evolve(prompt, messages=messages)
 
     def with_bytes(
-        self, block: MediaBlock, role: Role, is_error: bool | None, *, facts: ModelFacts, tree: Node
+        self, block: MediaBlock, role: Role, *, facts: ModelFacts, tree: Node
     ) -> MediaBlock:
         """Return an attachment as it will be sent, for a budget that counts its tokens.
 
         It is unchanged where the target needs no bytes, and where these could not be loaded or are
-        still to be awaited. ``is_error`` is that of the result it is in, ``None`` outside of one.
+        still to be awaited.
         """
         address = block.source.value
-        is_refused = is_error or (is_error is not None and not facts.result_media)
-        if is_refused or not _needs_bytes(block, role, facts):
+        if not _needs_bytes(block, role, facts):
             return block
         if self.waits and address not in self.data:
             self.wanted[address] = tree
@@ -181,7 +180,7 @@ def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
 def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
     """Yield the attachments of a message whose addresses its target refuses."""
     if message.plain is None:
-        for block in _attachments(message.content, in_results=facts.result_media):
+        for block in _attachments(message.content):
             if _needs_bytes(block, message.role, facts):
                 yield block
 
@@ -193,11 +192,11 @@ def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
     return TARGETS[str(facts.provider)].adapter.needs_bytes(block, role)
 
 
-def _attachments(blocks: Iterable[Block], *, in_results: bool) -> Iterator[MediaBlock]:
+def _attachments(blocks: Iterable[Block]) -> Iterator[MediaBlock]:
     for block in blocks:
         if isinstance(block, MediaBlock):
             yield block
-        elif isinstance(block, ToolResultBlock) and in_results and not block.is_error:
+        elif isinstance(block, ToolResultBlock):
             yield from (inner for inner in block.content if isinstance(inner, MediaBlock))
 
 
@@ -251,7 +250,7 @@ def _line_of(address: str, tree: Node) -> Source | None:
             blocks = (node.block,)
         elif isinstance(node, RecordedNode):
             blocks = (block for message in node.items for block in message.content)
-        for block in _attachments(blocks, in_results=True):
+        for block in _attachments(blocks):
             if block.source.value == address:
                 return node.source
     return None

@@ -80,16 +80,19 @@ FACTS: Mapping[str, ModelFacts] = {
 """By name, what is known of a target."""
 
 _CLAUDE = ModelFacts(
-    provider="anthropic", media=("image", "document"), result_media=True, cache_marks=True
+    provider="anthropic",
+    media=("image", "document"),
+    result_media=("image", "document"),
+    cache_marks=True,
 )
-_GEMINI = ModelFacts(provider="gemini", result_media=True, schema_output=True)
+_GEMINI = ModelFacts(provider="gemini", result_media=("image", "document"), schema_output=True)
 _NOVA = ModelFacts(
     provider="bedrock",
     model="us.amazon.nova-pro-v1:0",
     cache_marks=True,
     schema_output=True,
     media=("image", "audio", "document", "video"),
-    result_media=True,
+    result_media=("image", "document"),
 )
 _ON_BEDROCK = attrs.evolve(_NOVA, model="us.anthropic.claude-opus-5-5", prefill=True)
 MADE_FACTS: Mapping[str, ModelFacts] = {
@@ -99,7 +102,7 @@ MADE_FACTS: Mapping[str, ModelFacts] = {
     "anthropic bare": attrs.evolve(_CLAUDE, cache_marks=False),
     "gemini signing": attrs.evolve(_GEMINI, signatures=True, forced_tools=True),
     "gemini continuing": attrs.evolve(_GEMINI, signatures=True, prefill=True),
-    "gemini older": attrs.evolve(_GEMINI, result_media=False, prefill=True),
+    "gemini older": attrs.evolve(_GEMINI, result_media=(), prefill=True),
     "gemini bare": ModelFacts(provider="gemini"),
     "bedrock able": _NOVA,
     "bedrock able claude": _ON_BEDROCK,

@@ -58,14 +58,14 @@ from tests.searching import outcomes
 ABLE = ModelFacts(
     provider="anthropic",
     media=("image", "document"),
-    result_media=True,
+    result_media=("image", "document"),
     instructions=True,
     cache_marks=True,
 )
 BINDING = ModelFacts(
     provider="anthropic",
     media=("image", "document"),
-    result_media=True,
+    result_media=("image", "document"),
     instructions=True,
     cache_marks=True,
     binds_reasoning=True,
@@ -73,11 +73,13 @@ BINDING = ModelFacts(
 OLDER = ModelFacts(
     provider="anthropic",
     media=("image", "document"),
-    result_media=True,
+    result_media=("image", "document"),
     prefill=True,
     cache_marks=True,
 )
-BARE = ModelFacts(provider="anthropic", media=("image", "document"), result_media=True)
+BARE = ModelFacts(
+    provider="anthropic", media=("image", "document"), result_media=("image", "document")
+)
 FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
 
 TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}

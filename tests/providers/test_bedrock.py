@@ -63,7 +63,7 @@ ABLE = ModelFacts(
     cache_marks=True,
     schema_output=True,
     media=("image", "audio", "document", "video"),
-    result_media=True,
+    result_media=("image", "document"),
 )
 CLAUDE = attrs.evolve(ABLE, model="us.anthropic.claude-opus-5-5", prefill=True)
 BINDING = attrs.evolve(CLAUDE, binds_reasoning=True, forced_tools=False)

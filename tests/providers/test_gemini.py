@@ -58,10 +58,18 @@ from tests.providers.strategies import joined, rounds_of, turns_of
 from tests.searching import outcomes
 
 SIGNING = ModelFacts(
-    provider="gemini", signatures=True, result_media=True, forced_tools=True, schema_output=True
+    provider="gemini",
+    signatures=True,
+    result_media=("image", "document"),
+    forced_tools=True,
+    schema_output=True,
 )
 CONTINUING = ModelFacts(
-    provider="gemini", signatures=True, result_media=True, prefill=True, schema_output=True
+    provider="gemini",
+    signatures=True,
+    result_media=("image", "document"),
+    prefill=True,
+    schema_output=True,
 )
 OLDER = ModelFacts(provider="gemini", prefill=True, schema_output=True)
 BARE = ModelFacts(provider="gemini")
@@ -230,7 +238,7 @@ _facts = st.builds(
     ModelFacts,
     prefill=st.booleans(),
     signatures=st.booleans(),
-    result_media=st.booleans(),
+    result_media=st.sampled_from([(), ("image", "document")]),
     schema_output=st.booleans(),
     forced_tools=st.booleans(),
 )

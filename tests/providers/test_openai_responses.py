@@ -244,7 +244,7 @@ _facts = st.builds(
     developer=st.booleans(),
     cache_marks=st.booleans(),
     system=st.booleans(),
-    result_media=st.booleans(),
+    result_media=st.sampled_from([(), ("image", "document")]),
 )
 
 _ids = st.lists(_wild_id, min_size=1, max_size=3, unique=True)
@@ -603,7 +603,7 @@ PICTURE = ImageBlock(media("file_id", "file-1"))
     [
         (say("user", "a", PICTURE), facts_for("o3-mini", "openai_responses")),
         (answer("a", "a", PICTURE), facts_for("o3-mini", "openai_responses")),
-        (answer("a", "a", PICTURE), attrs.evolve(ABLE, result_media=False)),
+        (answer("a", "a", PICTURE), attrs.evolve(ABLE, result_media=())),
     ],
 )
 def test_media_of_a_model(message: Message, facts: ModelFacts) -> None:
