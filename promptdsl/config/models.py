@@ -106,9 +106,15 @@ def _facts(stated: Facts, **target: object) -> ModelFacts:
     return ModelFacts(**cast("dict[str, Any]", {**stated, **target}))
 
 
-def _selected(facts: Mapping[str, Any], names: Collection[str]) -> Facts:  # Any: as in the file
-    tuples = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items() if k in names}
-    return cast("Facts", tuples)
+def _selected(facts: Mapping[str, object], names: Collection[str]) -> Facts:
+    return cast(
+        "Facts",
+        {
+            name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
+            for name, value in facts.items()
+            if name in names
+        },
+    )
 
 
 def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
