@@ -56,18 +56,57 @@ def at_root(schema: JsonObject) -> JsonDict:
     return root
 
 
+MOST_REFERENCES = 500
+DEEPEST_REFERENCE = 16
+"""How many references of a schema are replaced by what they refer to: in all, and in each other."""
+
+
+def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
+    """Return a schema with definitions in the place of the references to them.
+
+    Also return whether that was possible: a definition inside itself, or after too many others,
+    becomes a schema that takes any value.
+    """
+    whole, is_whole, count = at_root(thawed(schema)), True, 0
+    definitions = {
+        f"#/{key}/{name}": part
+        for key in ("$defs", "definitions")
+        for name, part in _mapping(whole.pop(key, None)).items()
+    }
+    waiting: list[tuple[JsonDict, tuple[str, ...]]] = [(whole, ())]
+    while waiting:
+        part, around = waiting.pop()
+        while isinstance(reference := part.pop("$ref", None), str):
+            definition = definitions.get(reference)
+            count += 1
+            if reference in around or len(around) == DEEPEST_REFERENCE or count > MOST_REFERENCES:
+                definition = None
+            if not isinstance(definition, dict):
+                is_whole = False
+                break
+            part.update({**thawed(definition), **part})
+            around = (*around, reference)
+        waiting += [(inner, around) for inner in _inner(part)]
+    return whole, is_whole
+
+
 def _parts(schema: JsonDict) -> Iterator[JsonDict]:
     """Yield a schema and all schemas inside it; a part may be changed before the next one."""
     waiting = [schema]
     while waiting:
         part = waiting.pop()
         yield part
-        inner: list[JsonValue] = [part.get(key) for key in _ALONE]
-        for key in _IN_LISTS:
-            inner += _items(part.get(key))
-        for key in _BY_NAME:
-            inner += _mapping(part.get(key)).values()
-        waiting += [schema for schema in inner if isinstance(schema, dict)]
+        waiting += _inner(part)
+
+
+def _inner(schema: JsonDict) -> list[JsonDict]:
+    """Return the schemas that a schema contains, without those inside these."""
+    inner: list[JsonValue] = [schema.get(key) for key in _ALONE]
+    for key in _IN_LISTS:
+        inner += _items(schema.get(key))
+    for key in _BY_NAME:
+        inner += _mapping(schema.get(key)).values()
+    return [part for part in inner if isinstance(part, dict)]
 
 
 def _mapping(part: JsonValue) -> JsonObject:

@@ -189,6 +189,8 @@ def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
     """Return whether a target takes the bytes of an attachment, but not its address."""
     if role not in ("user", "assistant", "tool") or block.type not in facts.media:
         return False
+    if block.source.kind == "s3" and not facts.s3_media:
+        return True
     return TARGETS[str(facts.provider)].adapter.needs_bytes(block, role)
 
 

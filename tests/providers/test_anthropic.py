@@ -589,7 +589,7 @@ def test_tool_names(name: str, fit: str) -> None:
         ),
         (
             ToolResultBlock("a", (ImageBlock(media("url", "https://e.org/a.png")),), is_error=True),
-            result("a", "error", is_error=True),
+            result("a", "[image 1 of tool result a: after the tool results]", is_error=True),
         ),
         (
             ToolResultBlock("a", (TextBlock("x", "1h"), TextBlock("y")), name="f", cache="5m"),
@@ -611,7 +611,10 @@ def test_tool_names(name: str, fit: str) -> None:
         (ToolResultBlock("a", is_error=True, error_type=" "), result("a", "error", is_error=True)),
         (
             ToolResultBlock("a", (TextBlock("x", "1h"), PICTURE), is_error=True),
-            result("a", "x", is_error=True, **HOUR),
+            result(
+                *("a", "x", "[image 1 of tool result a: after the tool results]"),
+                **{"is_error": True, **HOUR},
+            ),
         ),
         (
             ToolResultBlock("a", (TextBlock("x"),), extra={"toolset_name": "files"}),
@@ -921,7 +924,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
         pytest.param(
             [say("assistant", call("a")), answer("a", "no", PICTURE, is_error=True)],
             ABLE,
-            [("content", "image block")],
+            [("hint", "image in a tool result")],
             id="a picture in an error",
         ),
         pytest.param(
@@ -1104,8 +1107,8 @@ UNTAKEN = "not a source or a media type that is taken"
             [HELLO, say("assistant", call("a")), answer("a", PICTURE, is_error=True)],
             ABLE,
             [
-                "content: image block: the target takes no such block in the result of a call "
-                "that failed",
+                "hint: image in a tool result: the target takes none there: sent in the user's "
+                "turn after it",
                 "hint: there are no tools: calls in the conversation need tools beside them: "
                 "write them with Tool(...)",
             ],

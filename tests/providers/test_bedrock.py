@@ -549,7 +549,7 @@ NUMBERS = TextBlock('{"n": 1}', extra={"json": True})
         ),
         pytest.param(
             ToolResultBlock("a", (PICTURE,), is_error=True, error_type="timeout_error"),
-            [text("timeout_error")],
+            [text("[image 1 of tool result a: after the tool results]")],
             {"status": "error"},
             id="an error with a picture",
         ),
@@ -967,10 +967,28 @@ def test_a_text_beside_documents_is_told() -> None:
     ],
 )
 def test_beside_results(model: str, block: Any, told: list[str]) -> None:
-    """What a family of models is known to refuse beside a result is a hint."""
-    facts = attrs.evolve(ABLE, model=model)
+    """What a vendor's models refuse beside a result has a turn of its own, behind an answer."""
+    facts = facts_for(model, "bedrock")
     messages = (HELLO, CALLED, answer("a", "x"), say("user", "x", block))
     assert told == [what for _, what in lost(*messages, facts=facts) if "beside" in what]
+    turns = [
+        [kind for param in content for kind in param] for _, content in sent(*messages, facts=facts)
+    ]
+    kind = next(iter(sent(say("user", block), facts=facts)[0][1][0]))
+    results = [["toolResult"], ["text"], ["text", kind]] if told else [["toolResult", "text", kind]]
+    assert results == turns[2:]
+
+
+def test_beside_results_only_from_there_on() -> None:
+    """The turn of its own begins with the message that needs it: what was sent before stays."""
+    facts = facts_for("us.anthropic.claude-opus-5-5", "bedrock")
+    before = (HELLO, CALLED, answer("a", "x"), say("user", "Look."))
+    shorter, longer = (
+        sent(*before, facts=facts),
+        sent(*before, say("user", "Read.", PAGE), facts=facts),
+    )
+    assert shorter == longer[: len(shorter)]
+    assert [("assistant", [{"text": "."}])] == longer[len(shorter) : -1]
 
 
 # Reasoning.

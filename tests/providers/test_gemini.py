@@ -661,17 +661,26 @@ def test_title_in_a_result() -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "facts", "what"),
+    ("block", "facts", "told"),
     [
-        (PICTURE, OLDER, "image block"),
-        (AudioBlock(media("base64", WAV, "audio/wav")), SIGNING, "audio (base64, audio/wav)"),
-        (ImageBlock(media("base64", "Qk0=", "image/bmp")), SIGNING, "image (base64, image/bmp)"),
+        (PICTURE, OLDER, ("hint", "image in a tool result")),
+        (
+            AudioBlock(media("base64", WAV, "audio/wav")),
+            SIGNING,
+            ("hint", "audio in a tool result"),
+        ),
+        (
+            ImageBlock(media("base64", "Qk0=", "image/bmp")),
+            SIGNING,
+            ("content", "image (base64, image/bmp)"),
+        ),
     ],
 )
-def test_lost_media_of_a_result(block: Block, facts: ModelFacts, what: str) -> None:
-    """What a result cannot hold is a loss of content."""
-    losses = lost(HELLO, say("assistant", call("a")), answer("a", block), facts=facts)
-    assert ("content", what) in losses
+def test_files_that_leave_a_result(block: Block, facts: ModelFacts, told: tuple[str, str]) -> None:
+    """What a result cannot hold is in the next user turn; what no turn can hold is lost."""
+    messages = (HELLO, say("assistant", call("a")), answer("a", block))
+    assert told in lost(*messages, facts=facts)
+    assert 3 + (told[0] == "hint") == len(sent(*messages, facts=facts))
 
 
 LOOK_UP = ToolDefinition("look up", "Looks.", {"type": "object"})

@@ -693,7 +693,7 @@ def test_output_name() -> None:
         ),
         (
             answer("a", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
+            [("hint", "image in a tool result")],
         ),
         (
             say("user", ImageBlock(media("file_id", "x"))),

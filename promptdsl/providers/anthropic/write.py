@@ -16,6 +16,7 @@ from promptdsl.providers.shared.blocks import (
     BlockRules,
     block_params,
     further_keys,
+    holds_file,
     lose_blank,
     lose_source,
     misplaced,
@@ -139,7 +140,7 @@ def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param
     param: Param = {"type": "tool_result", "tool_use_id": id}
     before = len(request.marks)
     # An error contains texts only, and at least one.
-    inside = place.inside("error result" if block.is_error else "result")
+    inside = place.inside("error result" if block.is_error else "result", id)
     params = block_params(request, inside, content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
@@ -194,6 +195,7 @@ _RULES = BlockRules(
         "tool_result": _result_param,
         "unknown": _unknown_param,
     },
+    holds=holds_file,
 )
 
 

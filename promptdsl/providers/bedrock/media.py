@@ -98,6 +98,8 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
     kind, source = block.type, with_bytes(block.source)
     if kind not in request.facts.media:
         return f"this model takes no {kind}"
+    if source.kind == "s3" and not request.facts.s3_media:
+        return "this model takes no address in S3"
     if source.kind not in ("base64", "s3"):
         return "it takes bytes and objects in S3 only"
     form = _format_of(kind, source) or block.extra.get("format")

@@ -22,6 +22,8 @@ class Converse(Turns):
     """The number of attachments, by kind, in the turn ``counted``."""
     counted: int = 0
     """The index of the last turn with an attachment."""
+    starts: set[int] = attrs.field(factory=set[int])
+    """The ids of params that begin a message with content that may not be beside a result."""
     calls_tools: bool = False
     """Whether a call or a result was written."""
 

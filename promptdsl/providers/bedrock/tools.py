@@ -9,7 +9,7 @@ from promptdsl.foundation.json import JsonObject, read_json, write_json
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.messages.schemas import is_closed
+from promptdsl.messages.schemas import inlined, is_closed
 from promptdsl.providers.bedrock.request import Converse, marked_items
 from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy, utf8
@@ -58,10 +58,23 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
         spec["description"] = tool.description
     elif tool.description:
         request.hint(tool, "white_space", "description", "only white space")
+    schema = tool.input_schema if request.facts.schema_refs else _plain_schema(request, tool)
     # A schema without the type of an object is refused.
-    kind = {} if "type" in tool.input_schema else {"type": "object"}
-    spec["inputSchema"] = {"json": {**kind, **tool.input_schema}}
+    kind = {} if "type" in schema else {"type": "object"}
+    spec["inputSchema"] = {"json": {**kind, **schema}}
     return {"toolSpec": json_copy(spec)}
+
+
+def _plain_schema(request: Converse, tool: ToolDefinition) -> JsonObject:
+    """Return a schema as Nova takes it: without definitions, and with three keys at its root."""
+    schema, is_whole = inlined(tool.input_schema)
+    if not is_whole:
+        reason = "it is inside itself, or there are too many: any value is taken there"
+        request.hint(tool, "unsent_key", "a definition of the schema", reason)
+    for key in sorted(schema.keys() - {"type", "properties", "required"}):
+        request.hint(tool, "unsent_key", f"key {key!r}", "this model refuses it in a schema")
+        del schema[key]
+    return schema
 
 
 def settings_of(request: Converse, tools: list[Param]) -> Param:

@@ -24,6 +24,7 @@ from promptdsl.providers.shared.blocks import (
     BlockRules,
     block_params,
     further_keys,
+    holds_file,
     lose_blank,
     lose_source,
 )
@@ -104,19 +105,32 @@ def write(
 
 
 def _settle_turns(request: Converse, stop: int) -> None:
-    """Note the blocks beside results that the model may refuse there (pydantic-ai, issue 6081).
+    """Give content that the model refuses beside results a turn of its own.
 
+    A short answer is before that turn: the service joins two turns of a user (pydantic-ai#6081).
     ``stop`` is the index up to which nothing more is added to the turns.
     """
-    alone = request.is_made_by("llama", "mistral")
-    refused = {"document", "video"} if request.is_made_by("claude", "anthropic.") else set[str]()
-    for turn in request.entries[request.settled : stop] if alone or refused else ():
-        kinds = {kind for param in turn["content"] for kind in param}
-        beside = kinds - {"toolResult"} if alone else kinds & refused
-        if "toolResult" in kinds and beside:
-            what = f"{', '.join(sorted(beside))} beside a tool result"
-            request.late.append(hint("beside_tool_result", what, "this model may refuse it"))
-    request.settled = max(request.settled, stop)
+    allowed, settled = request.facts.beside_results, list[Param]()
+    if allowed is None:
+        return
+    for turn in request.entries[request.settled : stop]:
+        settled.append(turn)
+        content: list[Param] = turn["content"]
+        results = sum("toolResult" in param for param in content)
+        refused = {kind for param in content[results:] for kind in param}.difference(allowed)
+        if results and refused:
+            starts = (n for n, param in enumerate(content) if id(param) in request.starts)
+            start = next(starts, results)
+            answer = {"role": "assistant", "content": [{"text": OPENING}]}
+            beside, alone = ({**turn, "content": it} for it in (content[:start], content[start:]))
+            settled[-1:] = [beside, answer, alone]
+            what = f"{', '.join(sorted(refused))} beside a tool result"
+            why = f"this model refuses it: a turn of its own, after an answer {OPENING!r}"
+            request.late.append(hint("beside_tool_result", what, why))
+    if settled:
+        request.counted += len(settled) - (stop - request.settled)
+        request.entries[request.settled : stop] = settled
+        request.settled += len(settled)
 
 
 def _message_params(request: Converse, place: Place) -> list[Param]:
@@ -129,6 +143,10 @@ def _message_params(request: Converse, place: Place) -> list[Param]:
         params.append({"text": OPENING})
         reason = f"a text is needed beside it: {OPENING!r} is sent"
         request.hint(place, "inserted_text", "a document without a text", reason)
+    allowed = request.facts.beside_results
+    others = [param for param in params if "toolResult" not in param]
+    if allowed is not None and any(param.keys() - {*allowed} for param in others):
+        request.starts.add(id(others[0]))
     return params
 
 
@@ -175,7 +193,8 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
 def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
     value = media_param(request, block)
     if isinstance(value, str):
-        loadable = block.type in request.facts.media and needs_bytes(block, place.message.role)
+        role, in_s3 = place.message.role, block.source.kind == "s3" and not request.facts.s3_media
+        loadable = block.type in request.facts.media and (in_s3 or needs_bytes(block, role))
         lose_source(request, place, block, value, loadable=loadable)
         return None
     if block.is_document:
@@ -193,7 +212,7 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
     """Return reasoning to the byte, ``None`` (a hint) where it cannot be replayed."""
     value: Param = {}
     own = place.message.role == "assistant" and block.origin == "bedrock"
-    if own and place.number >= request.stale:
+    if own and request.facts.signed_reasoning and place.number >= request.stale:
         redacted = base64_bytes(block.encrypted) if block.encrypted else None
         if redacted:
             value = {"redactedContent": redacted}
@@ -201,6 +220,8 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
             value = {"reasoningText": {"text": block.text, "signature": block.signature}}
     if not value:
         reason = "not signed by this provider, or bound to other bytes"
+        if not request.facts.signed_reasoning:
+            reason = "this model takes no signed reasoning"
         request.hint(place, "unsent_reasoning", "reasoning", reason)
         return None
     sendable = is_sendable(request, place, block.text, block.signature)
@@ -220,7 +241,7 @@ def _tool_call_param(request: Converse, place: Place, block: b.ToolUseBlock) -> 
 def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock) -> Param:
     id, marks_before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
-    inside = place.inside("error result" if block.is_error else "result")
+    inside = place.inside("error result" if block.is_error else "result", id)
     params = block_params(request, inside, block.content, _RULES)
     if not params and block.is_error:
         params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
@@ -295,4 +316,5 @@ _RULES = BlockRules(
         "unknown": _unknown_param,
         **dict.fromkeys(("image", "audio", "document", "video"), _attachment_param),
     },
+    holds=holds_file,
 )

@@ -51,15 +51,9 @@ _CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
 def source_param(kind: str, source: MediaSource) -> Param | None:
     """Return the source of an attachment, ``None`` for one or a media type that is not taken."""
     source = with_bytes(source)
-    value = utf8(source.value)
-    media_type = source.media_type or _media_type_of(kind, value)
-    if media_type:
-        media_type = _SAME.get(media_type.lower(), media_type.lower())
-        # Each text is a document, but only plain ones have a media type here.
-        if kind == "document" and media_type.startswith("text/"):
-            media_type = "text/plain"
-        if media_type not in TYPES[kind]:
-            return None
+    value, media_type = utf8(source.value), sent_type(kind, source)
+    if media_type and media_type not in TYPES[kind]:
+        return None
     if source.kind == "base64":
         if not (media_type and value and is_base64(value)):
             return None
@@ -68,6 +62,15 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
         return None
     typed = {"mime_type": media_type} if media_type else {}
     return {"file_data": {"file_uri": value, **typed}}
+
+
+def sent_type(kind: str, source: MediaSource) -> str | None:
+    """Return the media type that is sent, empty where none is needed, ``None`` if it is unknown."""
+    media_type = source.media_type or _media_type_of(kind, utf8(source.value))
+    media_type = _SAME.get(media_type.lower(), media_type.lower()) if media_type else media_type
+    # Each text is a document, but only plain ones have a media type here.
+    is_text = kind == "document" and (media_type or "").startswith("text/")
+    return "text/plain" if is_text else media_type
 
 
 def needs_bytes(block: b.MediaBlock, role: str) -> bool:

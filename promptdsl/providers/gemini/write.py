@@ -10,7 +10,7 @@ from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, source_param
+from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
 from promptdsl.providers.gemini.read_parts import (
     MARK,
     OPAQUE,
@@ -25,13 +25,14 @@ from promptdsl.providers.shared.blocks import (
     BlockRules,
     block_params,
     further_keys,
+    holds_file,
     lose_blank,
     lose_source,
 )
-from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8
+from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8, with_bytes
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Carrier, Param, Place, about
+from promptdsl.providers.shared.request import Carrier, Param, Place, Request, about
 from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "unknown": (),
         **dict.fromkeys(_MEDIA[:2], (*_MEDIAL, SIGNATURE, "thought")),
     },
-    "result": {**_PLAIN, "text": (MARK,)},
-    "media result": {**_PLAIN, "text": (MARK,), **dict.fromkeys(_MEDIA, ())},
+    "result": {**_PLAIN, "text": (MARK,), **dict.fromkeys(_MEDIA, ())},
 }
 """By place, the types of blocks that are sent there, each with its further keys that are sent."""
 
@@ -188,15 +188,13 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
 
 
 def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
-    in_result = place.role == "media result"
+    in_result = place.role == "result"
     param = source_param(block.type, block.source)
     reason = "not a source or a media type that is taken; an address has to tell its type"
     refused = param is not None and "file_data" in param and place.message.role == "assistant"
     if refused:
         reason = "what a model made is sent as bytes, never as an address"
     location: Param = next(iter(param.values())) if param else {}
-    if param and in_result and location.get("mime_type") not in RESULT_TYPES:
-        refused, reason = True, "not a media type that a result may hold"
     if param is None or refused:
         loadable = needs_bytes(block, place.message.role)
         lose_source(request, place, block, reason, loadable=loadable)
@@ -208,6 +206,13 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
     if block.detail:
         request.hint(place, "media_field", "detail", f"{block.type} parts have no detail")
     return _with_extra(request, place, param, block)
+
+
+def _holds_file(request: Request, place: Place, block: b.MediaBlock) -> bool:
+    """Return whether a result may hold an attachment: the media type that is sent decides."""
+    if not holds_file(request, place, block):
+        return False
+    return sent_type(block.type, with_bytes(block.source)) in RESULT_TYPES
 
 
 def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Param:
@@ -228,8 +233,7 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
 def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) -> Param:
     id = result_id(request, block.tool_use_id)
     name = request.called.get(id) or sent_name(request, place, block.name or "_")
-    role = "media result" if request.facts.result_media else "result"
-    parts = block_params(request, place.inside(role), block.content, _RULES)
+    parts = block_params(request, place.inside("result", id), block.content, _RULES)
     texts = [part for part in parts if "text" in part]
     media = [part for part in parts if "text" not in part]
     # A response that was recorded is sent again, unless it would name other attachments.
@@ -299,4 +303,5 @@ _RULES = BlockRules(
         "unknown": _unknown_part,
         **dict.fromkeys(_MEDIA, _attachment_part),
     },
+    holds=_holds_file,
 )

@@ -23,7 +23,13 @@ from promptdsl.providers.openai_chat.parts import (
 )
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
-from promptdsl.providers.shared.clean import are_arguments, json_copy, lose_title, text_of_arguments
+from promptdsl.providers.shared.clean import (
+    are_arguments,
+    json_copy,
+    lose_title,
+    mended,
+    text_of_arguments,
+)
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
@@ -133,24 +139,23 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     if place.role not in ("tool", "user"):
         _lose_type(request, place, block)
         return
-    parts = _parts(request, place.inside("result"), block.content)
+    id = fitting_id(block.tool_use_id, _LONGEST_ID)
+    parts = _parts(request, place.inside("result", mended(id, _LONGEST_ID)), block.content)
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
         tell_error(parts, block.error_type or "unknown", kind="text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    id = fitting_id(block.tool_use_id, _LONGEST_ID)
     request.entries.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
 
 
 def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Param | None:
-    able = block.type in request.facts.media
-    part = media_part(block) if able and place.role == "user" else None
+    able, here = block.type in request.facts.media, place.role in ("user", "result")
+    part = media_part(block) if able and here else None
     if part is None:
-        refused = place.role == "user" and not able
-        reason = f"this model takes no {block.type}" if refused else misplaced(place)
-        if able and place.role == "user" and needs_bytes(block, "user"):
+        reason = f"this model takes no {block.type}" if here and not able else misplaced(place)
+        if able and here and needs_bytes(block, "user"):
             reason = f"Chat takes no address of one; {LOADER}"
         lose_block(request, place, block, reason)
         return None
@@ -166,6 +171,8 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
         request.hint(place, "media_field", "title", reason)
     if block.detail is not None and "detail" not in fields:
         request.hint(place, "media_field", "detail", reason)
+    if place.role == "result":
+        part = {"type": "text", "text": request.move(place, block, part)}
     return marked(request, place, block.cache, part)
 
 
@@ -211,6 +218,8 @@ def write(
         _write_messages(request, start, stop)
         open_conversation(request, before)
     entries = request.entries
+    if request.moved:
+        _send_moved(request)
     trim_answer(request)
     if request.marks:
         marked_at = (n for n, entry in enumerate(entries) if is_marked(entry["content"]))
@@ -227,6 +236,8 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
+        if request.moved and role != "tool":
+            _send_moved(request)
         bare = message.details is NO_DETAILS
         if text and bare and role in roles and not text.isspace():
             entries.append({"role": role, "content": text})
@@ -254,9 +265,17 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
         _write_message(request, Place(index, message, role))
 
 
+def _send_moved(request: ChatRequest) -> None:
+    """Send the files of results in a message of the user after these."""
+    parts = request.take_moved({"type": "text"})
+    request.entries.append({"role": "user", "content": joined(parts)})
+
+
 def _write_message(request: ChatRequest, place: Place) -> None:
     message = place.message
     parts = _parts(request, place, message.content)
+    if request.moved and message.role != "tool":
+        _send_moved(request)
     if not parts:
         return
     role = "assistant" if message.role == "assistant" else sent_role(request, place)

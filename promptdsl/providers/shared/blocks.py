@@ -7,6 +7,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import is_blank, on_one_line
 from promptdsl.messages import Block, MediaBlock, TextBlock, UnknownBlock
+from promptdsl.messages.media.source import plain_type
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request
@@ -23,13 +24,24 @@ class BlockRules(NamedTuple):
 
     ``origin`` is the provider. ``read`` returns the block that the data of an unknown block
     describes. ``types`` are the types of blocks that a content may have, by the role of its place.
-    ``writers`` are the functions that write a block, by its type.
+    ``writers`` are the functions that write a block, by its type. ``holds`` returns whether an
+    attachment may stay in the result that it is in; any other is moved to the user's turn after it.
     """
 
     origin: str
     read: Callable[[JsonObject], Block]
     types: Mapping[str, Container[str]]
     writers: Mapping[str, Callable[..., Param | None]]
+    holds: Callable[[Request, Place, MediaBlock], bool]
+
+
+def holds_file(request: Request, place: Place, block: MediaBlock) -> bool:
+    """Return whether an attachment may stay in a result: its type, and that of its bytes, decide.
+
+    An error is told in texts alone.
+    """
+    types, media_type = request.facts.result_media, plain_type(block.source.media_type)
+    return place.role == "result" and (block.type in types or media_type in types)
 
 
 def block_params(
@@ -40,15 +52,21 @@ def block_params(
     An unknown block that was not read from this provider is a loss, too.
     """
     params: list[Param] = []
-    types = rules.types[place.role]
+    holds = rules.holds if place.role in ("result", "error result") else None
     request.result = outer = request.block
     for request.block, written in enumerate(blocks):
         block: Block | None = written
-        if written.type == "unknown" or written.type not in types:
-            block = _known_block(request, place, written, rules)
+        inside = place
+        if holds and isinstance(written, MediaBlock) and not holds(request, place, written):
+            inside = place.inside("user")
+        if written.type == "unknown" or written.type not in rules.types[inside.role]:
+            block = _known_block(request, inside, written, rules)
         if block is None:
             continue
-        param = rules.writers[block.type](request, place, block)
+        param = rules.writers[block.type](request, inside, block)
+        if param and inside is not place and isinstance(block, MediaBlock):
+            text = TextBlock(request.move(place, block, param))
+            param = rules.writers["text"](request, place, text)
         if param:
             params.append(param)
         else:
@@ -78,8 +96,7 @@ def _known_block(request: Request, place: Place, block: Block, rules: BlockRules
 _WHERE = {
     **{"system": "system text", "leading": "system text", "developer": "a developer message"},
     **{"user": "a user message", "tool": "a tool message", "assistant": "an assistant message"},
-    **{"result": "a tool result", "media result": "a tool result"},
-    "error result": "the result of a call that failed",
+    **{"result": "a tool result", "error result": "the result of a call that failed"},
 }
 
 

@@ -1,6 +1,6 @@
 """The state of one request while an adapter writes it: entries, cache marks and losses so far."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -26,16 +26,18 @@ class Place(NamedTuple):
 
     ``number`` is the index of the message. ``role`` is the role of the message, or a more precise
     name such as ``result`` for the content of a tool's result. ``leads``: it is system text.
+    ``call`` is the id of the result that contains the content, as it is sent.
     """
 
     number: int
     message: Message
     role: str
     leads: bool = False
+    call: str = ""
 
-    def inside(self, role: str) -> "Place":
+    def inside(self, role: str, call: str = "") -> "Place":
         """Return the place of a content within this one."""
-        return Place(self.number, self.message, role, self.leads)
+        return Place(self.number, self.message, role, self.leads, call)
 
 
 OPENING = "."
@@ -101,6 +103,8 @@ class Request:
     """The index of the block that is written, ``None`` outside of blocks."""
     result: int | None = None
     """The index of the result that contains this block, ``None`` outside of results."""
+    moved: list[tuple[str, str, Param]] = attrs.field(factory=new_list)
+    """The files of results that go to the user's turn after them: the call, the name, the param."""
     recalled: bool = False
     """Whether the first losses are of an earlier request, with equal messages."""
 
@@ -166,6 +170,24 @@ class Request:
                 place = Place(number, message, message.role)
                 self.hint(place, "white_space", "trailing white space", why, at=(sent[-1],))
                 return
+
+    def move(self, place: Place, block: MediaBlock, param: Param) -> str:
+        """Move a file from a result to the user's turn after it; return the text in its place."""
+        number = 1 + sum(call == place.call for call, _, _ in self.moved)
+        name = f"{block.type} {number} of tool result {place.call}"
+        self.moved.append((place.call, name, param))
+        why = "the target takes none there: sent in the user's turn after it"
+        self.hint(place, "moved_file", f"{block.type} in a tool result", why)
+        return f"[{name}: after the tool results]"
+
+    def take_moved(self, text: Mapping[str, str]) -> list[Param]:
+        """Return the files of results that wait, each after a text that names its call.
+
+        ``text`` are the keys of a text param beside ``text`` itself.
+        """
+        moved, self.moved = self.moved, []
+        named = (({**text, "text": f"[{name}]"}, param) for _, name, param in moved)
+        return [param for pair in named for param in pair]
 
     def final_losses(self) -> tuple[Loss, ...]:
         """Return the losses, each with the message of this request."""

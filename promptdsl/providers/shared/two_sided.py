@@ -216,8 +216,13 @@ def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
 
 
 def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
-    """Add a param to the last turn when it has this role, to a new turn otherwise."""
+    """Add a param to the last turn when it has this role, to a new turn otherwise.
+
+    The files that were moved out of results come before anything but a result.
+    """
     dialect = request.dialect
+    if request.moved and not is_result:
+        _add_moved(request)
     apart = dialect.apart and is_result != bool(request.results)
     if apart and is_result and role == request.role:
         # Texts between the call and its result stay after the result.
@@ -241,8 +246,16 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
         request.content.append(param)
 
 
+def _add_moved(request: Turns) -> None:
+    """Add the files of results to the user's turn after these."""
+    for param in request.take_moved(request.dialect.text):
+        _add(request, "user", param, is_result=False)
+
+
 def _finish(request: Turns) -> None:
     """Place the last instructions, and prepare a last turn of the model to be continued."""
+    if request.moved:
+        _add_moved(request)
     if request.pending:
         _settle_instructions(request, "")
     if request.role == "assistant" and not request.calls:
@@ -293,6 +306,8 @@ def _settle_instructions(request: Turns, following: str) -> None:
     They become messages of their own where the model takes these, otherwise text of a user's turn.
     """
     waiting, request.pending = request.pending, []
+    if request.moved:
+        _add_moved(request)
     legal = request.role == "user" and following != "user" and not request.open
     has_text = any("text" in param for _, params in waiting for param in params)
     if legal and has_text and not request.facts.result_instructions:

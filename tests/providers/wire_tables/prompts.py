@@ -77,6 +77,7 @@ TARGETS: Mapping[str, Mapping[str, Any]] = {
         "provider": "bedrock",
     },
     "bedrock, amazon.nova-lite": {"model": "amazon.nova-lite-v1:0"},
+    "bedrock, pixtral": {"model": "us.mistral.pixtral-large-2502-v1:0", "provider": "bedrock"},
     "bedrock, llama": {"model": "us.meta.llama3-3-70b-instruct-v1:0", "provider": "bedrock"},
     "chat_template, none": {"provider": "chat_template"},
     "chat_template, plain": {
@@ -159,6 +160,18 @@ CLOSED = {
     "additionalProperties": False,
 }
 OPEN = {"type": "object", "properties": {"query": {"type": "string"}}}
+REFERRING = {
+    "$defs": {
+        "Cat": {
+            "type": "object",
+            "properties": {"name": {"$ref": "#/$defs/Name"}, "mother": {"$ref": "#/$defs/Cat"}},
+        },
+        "Name": {"type": "string"},
+    },
+    "type": "object",
+    "properties": {"cat": {"$ref": "#/$defs/Cat", "description": "It."}},
+    "title": "find",
+}
 FIND = ToolDefinition("find")
 OWN: Mapping[str, ToolDefinition] = {
     "openai": ToolDefinition(
@@ -193,6 +206,10 @@ TOOLS = {
     ),
     "a cache mark behind a tool": Case(
         offered(ToolDefinition("find", None, OPEN, "default"), ToolDefinition("read", cache="1h"))
+    ),
+    "a schema with definitions": Case(
+        offered(ToolDefinition("find", None, REFERRING)),
+        targets=("bedrock", "bedrock, amazon.nova-lite"),
     ),
     "strict, the schema is closed": Case(
         offered(ToolDefinition("find", None, CLOSED, extra={"strict": True}, origin="openai")),
@@ -289,7 +306,10 @@ MEDIA = {
         asked("Look", media(ImageBlock, "url", f"data:image/png;base64,{PNG}"))
     ),
     "an image by its file id": Case(asked("Look", media(ImageBlock, "file_id", "file_1"))),
-    "an image in S3": Case(asked("Look", media(ImageBlock, "s3", "s3://cats/a.png"))),
+    "an image in S3": Case(
+        asked("Look", media(ImageBlock, "s3", "s3://cats/a.png")),
+        targets=(*MAIN, "bedrock, amazon.nova-lite"),
+    ),
     "an image in a bucket of Google": Case(
         asked("Look", media(ImageBlock, "gcs", "gs://cats/a.png"))
     ),
@@ -331,7 +351,10 @@ MEDIA = {
         asked("Read", media(DocumentBlock, "url", "https://example.com/a.pdf"))
     ),
     "a document by its file id": Case(asked("Read", media(DocumentBlock, "file_id", "file_1"))),
-    "a document in S3": Case(asked("Read", media(DocumentBlock, "s3", "s3://cats/a.pdf"))),
+    "a document in S3": Case(
+        asked("Read", media(DocumentBlock, "s3", "s3://cats/a.pdf")),
+        targets=(*MAIN, "bedrock, amazon.nova-lite"),
+    ),
     "a document with a cache mark and a detail": Case(
         asked(
             "Read",
@@ -425,7 +448,11 @@ BLOCKS = {
     ),
     "an image in a result": Case(
         called(ToolResultBlock("call_1", (TextBlock("A dot:"), DOT))),
-        targets=(*MAIN, "gemini, gemini-2.5-pro", "openai_responses, gpt-4"),
+        targets=(*MAIN, "gemini, gemini-2.5-pro", "openai_responses, gpt-4", "bedrock, pixtral"),
+    ),
+    "an image in the result of an error": Case(
+        called(ToolResultBlock("call_1", (TextBlock("No."), DOT), is_error=True)),
+        targets=(*MAIN, "bedrock, llama"),
     ),
     "an image with a mark in a result": Case(
         called(
@@ -441,6 +468,7 @@ BLOCKS = {
                 "call_1", (media(DocumentBlock, "base64", PDF, "application/pdf", title="cats"),)
             )
         ),
+        targets=(*MAIN, "bedrock, amazon.nova-lite", "bedrock, pixtral"),
     ),
     "a film in a result": Case(
         called(ToolResultBlock("call_1", (media(VideoBlock, "base64", MP4, "video/mp4"),))),
@@ -475,7 +503,10 @@ BLOCKS = {
         )
     ),
     "reasoning of Gemini": Case(answered(ReasoningBlock("Hm.", "c2ln", origin="gemini"), "Yes")),
-    "reasoning of Bedrock": Case(answered(ReasoningBlock("Hm.", "c2ln", origin="bedrock"), "Yes")),
+    "reasoning of Bedrock": Case(
+        answered(ReasoningBlock("Hm.", "c2ln", origin="bedrock"), "Yes"),
+        targets=(*MAIN, "bedrock, amazon.nova-lite", "bedrock, llama"),
+    ),
     "encrypted reasoning of Bedrock": Case(
         answered(ReasoningBlock("", encrypted="c2Vj", origin="bedrock"), "Yes")
     ),
