@@ -54,6 +54,7 @@ def bedrock_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
         _check_message(message)
     _check_pairing(messages)
     _check_settings(payload, facts)
+    _check_vendor(payload, facts)
     _check_marks(payload, facts)
 
 
@@ -149,6 +150,30 @@ def _check_pairing(messages: Iterable[Mapping[str, Any]]) -> None:
         assert not waiting & seen, f"ids used before: {waiting & seen}"
         seen |= waiting
     assert not waiting, f"calls without results: {waiting}"
+
+
+def _check_vendor(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check the facts that differ from vendor to vendor: what may be in results and beside them."""
+    marks = {"cachePoint", "toolResult", *(facts.beside_results or ())}
+    for message in payload["messages"]:
+        kinds = {kind for block in message["content"] for kind in block}
+        beside = kinds - marks if "toolResult" in kinds and facts.beside_results is not None else {}
+        assert not beside, f"{beside} beside a result"
+        assert facts.signed_reasoning or "reasoningContent" not in kinds, (
+            "reasoning it refuses"
+        )
+        for kind, value in _attached(message["content"]):
+            assert facts.s3_media or "s3Location" not in value["source"], f"{kind} in S3"
+        for block in message["content"]:
+            held = [*_attached(block.get("toolResult", {}).get("content", ()))]
+            named = {"csv": "text/csv", "txt": "text/plain"}
+            for kind, value in held:
+                assert {kind, named.get(value["format"])} & {*facts.result_media}, f"{kind} inside"
+    if not facts.schema_refs:
+        specs = (tool.get("toolSpec") for tool in payload.get("toolConfig", {}).get("tools", ()))
+        schemas = [spec["inputSchema"]["json"] for spec in specs if spec]
+        assert "$defs" not in str(schemas), "a schema with definitions"
+        assert all(schema.keys() <= {"type", "properties", "required"} for schema in schemas)
 
 
 def _check_settings(payload: Mapping[str, Any], facts: ModelFacts) -> None:

@@ -68,6 +68,7 @@ FACTS: Mapping[str, ModelFacts] = {
     "gemini": facts_for(None, "gemini"),
     "bedrock claude": facts_for(_CLAUDE_ON_BEDROCK, "bedrock"),
     "bedrock nova": facts_for("amazon.nova-lite-v1:0", None),
+    "bedrock pixtral": facts_for("us.mistral.pixtral-large-2502-v1:0", "bedrock"),
     "bedrock": facts_for(None, "bedrock"),
     "chat_template": facts_for(None, "chat_template"),
     **{
@@ -106,6 +107,14 @@ MADE_FACTS: Mapping[str, ModelFacts] = {
     "gemini bare": ModelFacts(provider="gemini"),
     "bedrock able": _NOVA,
     "bedrock able claude": _ON_BEDROCK,
+    "bedrock strict": attrs.evolve(
+        _ON_BEDROCK,
+        result_media=(),
+        beside_results=(),
+        s3_media=False,
+        signed_reasoning=False,
+        schema_refs=False,
+    ),
     "bedrock binding": attrs.evolve(_ON_BEDROCK, binds_reasoning=True, forced_tools=False),
     "openai marking": attrs.evolve(facts_for(None, "openai"), cache_marks=True),
     "responses older": attrs.evolve(facts_for(None, "openai_responses"), instructions=False),

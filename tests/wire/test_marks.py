@@ -210,8 +210,8 @@ def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> No
         ),
         (
             ToolResultBlock("c", (ImageBlock(media("file_id", "f"), cache="5m"),), is_error=True),
-            [],
-            ["the target takes no such block in the result of a call that failed", UNSENT],
+            [("c", "5m")],
+            ["the target takes none there: sent in the user's turn after it"],
         ),
     ],
 )
