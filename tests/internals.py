@@ -112,7 +112,7 @@ from promptdsl.messages.media.source import SOURCE_KEYS
 from promptdsl.messages.message import recalled
 from promptdsl.messages.read_blocks import contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
-from promptdsl.messages.schemas import check_shape, closed, is_closed
+from promptdsl.messages.schemas import MOST_REFERENCES, check_shape, closed, inlined, is_closed
 from promptdsl.providers import written as targets_module
 from promptdsl.providers.anthropic.read import read as read_anthropic
 from promptdsl.providers.anthropic.write import write as write_anthropic
@@ -242,6 +242,7 @@ __all__ = [
     "LOADED_LIBRARIES",
     "MARKDOWN",
     "MAX_BYTES",
+    "MOST_REFERENCES",
     "NAMED",
     "NAMES",
     "NO_DELIMITER",
@@ -388,6 +389,7 @@ __all__ = [
     "image_tokens",
     "inline",
     "inline_line",
+    "inlined",
     "invisible",
     "is_ambiguous",
     "is_closed",

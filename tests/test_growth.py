@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from promptdsl import (
     Assistant,
     Developer,
+    Document,
     Ephemeral,
     Event,
     Grounding,
@@ -65,7 +66,8 @@ MODELS = [
 COMPATIBLE = "openai_compatible"
 PROVIDERS = [COMPATIBLE, "openai_responses", "anthropic", "gemini", "bedrock", "chat_template"]
 NATIVE = ("claude-opus-5-5",)
-TARGETS = [*MODELS, *PROVIDERS, *(f"template {name}" for name in TEMPLATES)]
+ON_BEDROCK = ["bedrock us.anthropic.claude-opus-4-7", "bedrock us.mistral.pixtral-large-2502-v1:0"]
+TARGETS = [*MODELS, *PROVIDERS, *ON_BEDROCK, *(f"template {name}" for name in TEMPLATES)]
 ANY_TARGET = st.sampled_from(TARGETS)
 OTHERS = [target for target in TARGETS if target not in NATIVE]
 ANY_OTHER = st.sampled_from(OTHERS)
@@ -98,6 +100,7 @@ def _recorded(words: str, id: str) -> list[Node]:
     return [History([Message("user", words), call, result])]
 
 
+PNG = b"\x89PNG\r\n\x1a\n"
 KINDS: dict[str, Callable[[str, str], list[Node]]] = {
     "user": lambda words, _: [User(words)],
     "picture": lambda words, _: [User(words, Image.from_url("https://e.org/a.png"), words)],
@@ -112,6 +115,11 @@ KINDS: dict[str, Callable[[str, str], list[Node]]] = {
         Assistant(ToolUse("t", {}, id=id)),
         User(ToolResult(id, words), words),
     ],
+    "photo": lambda words, id: [
+        Assistant(ToolUse("t", {}, id=id)),
+        ToolMessage(id, words, Image.from_bytes(PNG), is_error=words == "a"),
+    ],
+    "paper": lambda words, _: [User(words, Document.from_bytes(b"%PDF-1.4"))],
     "event": lambda words, _: [Event(UserAction("did", target=words), words)],
     "developer": lambda words, _: [Developer(words)],
     "recorded": _recorded,
@@ -134,6 +142,7 @@ def rendered(tree: Node, target: str, config: Any) -> Rendered:
     if kind == "template":
         return render(tree, transformation=config, chat_template=TEMPLATES[name])
     named = {"provider": target} if target in PROVIDERS else {"model": target}
+    named = {"provider": kind, "model": name} if target in ON_BEDROCK else named
     return render(tree, transformation=config, cache="auto", **named)  # type: ignore[arg-type]
 
 
@@ -197,7 +206,7 @@ def is_taken_back(steps: list[Step], later: list[Step], config: Any = None) -> b
     An event that is sent in the user's voice is a user's turn, too.
     """
     said_last = bool(steps) and steps[-1][0] in INSTRUCTIONS
-    heard = ["user", "picture", "recorded"]
+    heard = ["user", "picture", "paper", "recorded"]
     heard += ["event"] if (config or {}).get("role_mapping", {}).get("event") == "user" else []
     kinds = [kind for kind, _ in later if kind not in INSTRUCTIONS or kind in heard]
     return said_last and kinds[:1] != [] and kinds[0] in heard

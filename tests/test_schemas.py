@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from promptdsl import ContentError
-from tests.internals import check_shape, closed, is_closed, type_schema
+from tests.internals import MOST_REFERENCES, check_shape, closed, inlined, is_closed, type_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -471,3 +471,71 @@ def test_closing_twice(depth: int) -> None:
     schema = nested(depth)
     once = closed(schema)
     assert (nested(depth), once) == (schema, closed(once))
+
+
+# Definitions in the place of the references to them.
+
+NAMES = st.sampled_from(["A", "B", "C"])
+LEAVES = st.sampled_from([{"type": "string"}, {"type": "integer", "description": "n"}, {}])
+REFERENCES = NAMES.map(lambda name: {"$ref": f"#/$defs/{name}"})
+PARTS = st.recursive(
+    LEAVES | REFERENCES | REFERENCES.map(lambda part: {**part, "description": "d"}),
+    lambda parts: st.one_of(
+        st.builds(lambda part: {"type": "array", "items": part}, parts),
+        st.builds(lambda part, other: {"anyOf": [part, other]}, parts, parts),
+        st.builds(lambda part: {"type": "object", "properties": {"$ref": part, "x": {}}}, parts),
+    ),
+    max_leaves=6,
+)
+
+
+def references(schema: object) -> list[object]:
+    """Return all references in a schema, and its keys of definitions."""
+    if isinstance(schema, list):
+        return [reference for part in schema for reference in references(part)]
+    if not isinstance(schema, dict):
+        return []
+    own = [it for key, it in schema.items() if key == "$defs" or (key == "$ref" and it != {})]
+    named = schema.get("properties", {}).values()
+    return [it for it in own if isinstance(it, str)] + [
+        reference for part in [*schema.values(), *named] for reference in references(part)
+    ]
+
+
+@given(part=PARTS, definitions=st.dictionaries(NAMES, PARTS))
+def test_inlined(part: Any, definitions: dict[str, Any]) -> None:
+    """No reference is left, the schema itself is not changed, and again changes nothing."""
+    schema = {"type": "object", "properties": {"p": part}, "$defs": definitions}
+    before = repr(schema)
+    once, _ = inlined(schema)
+    assert ([], False, before) == (references(once), "$defs" in once, repr(schema))
+    assert (once, True) == inlined(once)
+
+
+@pytest.mark.parametrize(
+    ("definitions", "expected"),
+    [
+        ({"A": {"type": "string"}}, ({"type": "string", "description": "d"}, True)),
+        (
+            {"A": {"$ref": "#/$defs/B"}, "B": {"type": "null"}},
+            ({"type": "null", "description": "d"}, True),
+        ),
+        ({"A": {"items": {"$ref": "#/$defs/A"}}}, ({"items": {}, "description": "d"}, False)),
+        ({"A": {"$ref": "#/$defs/A"}}, ({"description": "d"}, False)),
+        ({}, ({"description": "d"}, False)),
+    ],
+)
+def test_definitions(definitions: Any, expected: Any) -> None:
+    """A reference keeps the keys beside it; a definition in itself takes any value."""
+    part = {"$ref": "#/$defs/A", "description": "d"}
+    schema = {"type": "object", "properties": {"p": part}, "$defs": definitions}
+    whole, is_whole = inlined(schema)
+    assert expected == (whole["properties"]["p"], is_whole)
+
+
+def test_definitions_that_explode() -> None:
+    """Definitions that name each other twice are replaced only so often."""
+    twice = {f"D{n}": {"anyOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(60)}
+    schema = {"type": "object", "properties": {"p": {"$ref": "#/$defs/D0"}}, "$defs": twice}
+    whole, is_whole = inlined(schema)
+    assert (False, True) == (is_whole, str(whole).count("anyOf") <= MOST_REFERENCES)

@@ -219,6 +219,31 @@ def test_nothing_else_is_loaded(way: Any, provider: str | None, part: Node) -> N
     assert (without.messages, without.losses) == (with_loader.messages, with_loader.losses)
 
 
+def test_an_address_in_s3_is_loaded_by_model() -> None:
+    """On Bedrock only Nova takes an address in S3."""
+    tree = User("See.", Image.from_url("s3://bucket/a.png"))
+    claude, nova = Web(), Web()
+    (_, loaded) = parts(by_render(tree, claude, provider="bedrock", model="claude-opus-5-5"))
+    (_, sent) = parts(by_render(tree, nova, model="us.amazon.nova-pro-v1:0"))
+    assert (PNG, "s3://bucket/a.png") == (
+        loaded["image"]["source"]["bytes"],
+        sent["image"]["source"]["s3Location"]["uri"],
+    )
+    assert (1, 0) == (len(claude.asked), len(nova.asked))
+
+
+@either_way
+@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5-5"])
+def test_an_address_in_a_result_is_loaded(way: Any, model: str) -> None:
+    """A file that leaves its result is loaded like one that a user sends."""
+    result = ToolMessage("a", Document.from_url(WEB + "report.pdf"), is_error=True)
+    tree = Timeline(User("Q"), Assistant(ToolUse("t", {}, id="a")), result)
+    web = Web()
+    rendered = way(tree, web, model=model, provider=None if model == "gpt-5" else "bedrock")
+    told = [loss.what for loss in rendered.losses if loss.name == "moved_file"]
+    assert (["document in a tool result"], 1) == (told, len(web.asked))
+
+
 def test_a_picture_of_a_model_is_loaded() -> None:
     """Gemini takes the pictures of an answer as bytes only."""
     answer = {"role": "assistant", "content": [{"url": WEB + "a.png"}]}

@@ -159,9 +159,7 @@ def _check_vendor(payload: Mapping[str, Any], facts: ModelFacts) -> None:
         kinds = {kind for block in message["content"] for kind in block}
         beside = kinds - marks if "toolResult" in kinds and facts.beside_results is not None else {}
         assert not beside, f"{beside} beside a result"
-        assert facts.signed_reasoning or "reasoningContent" not in kinds, (
-            "reasoning it refuses"
-        )
+        assert facts.signed_reasoning or "reasoningContent" not in kinds, "reasoning it refuses"
         for kind, value in _attached(message["content"]):
             assert facts.s3_media or "s3Location" not in value["source"], f"{kind} in S3"
         for block in message["content"]:

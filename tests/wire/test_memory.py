@@ -74,6 +74,8 @@ SAID = st.one_of(
         ]
     ),
 )
+PHOTO = ImageBlock(media("base64", PNG, "image/png"))
+PHOTOS = (say("assistant", call("a"), call("b")), answer("a", PHOTO), answer("b", "x", PHOTO))
 IDS = st.lists(st.sampled_from(["a", "b", "a_2", "c.1"]), min_size=1, max_size=3)
 UNITS = st.one_of(
     turns_of(
@@ -82,6 +84,7 @@ UNITS = st.one_of(
         st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
     ).map(joined),
     st.sampled_from([messages for messages in CONVERSATIONS.values() if messages]),
+    st.just(PHOTOS),
 )
 Change = Callable[[tuple[Message, ...]], tuple[Message, ...]]
 

@@ -116,11 +116,13 @@ def _settle_turns(request: Converse, stop: int) -> None:
     for turn in request.entries[request.settled : stop]:
         settled.append(turn)
         content: list[Param] = turn["content"]
-        results = sum("toolResult" in param for param in content)
-        refused = {kind for param in content[results:] for kind in param}.difference(allowed)
+        start = results = sum("toolResult" in param for param in content)
+        refused: set[str] = set()
+        for index, param in enumerate(content[results:], results):
+            # The message that contains it stays together.
+            start = index if id(param) in request.starts and not refused else start
+            refused |= param.keys() - {*allowed}
         if results and refused:
-            starts = (n for n, param in enumerate(content) if id(param) in request.starts)
-            start = next(starts, results)
             answer = {"role": "assistant", "content": [{"text": OPENING}]}
             beside, alone = ({**turn, "content": it} for it in (content[:start], content[start:]))
             settled[-1:] = [beside, answer, alone]
