@@ -116,13 +116,15 @@ def _settle_turns(request: Converse, stop: int) -> None:
     for turn in request.entries[request.settled : stop]:
         settled.append(turn)
         content: list[Param] = turn["content"]
+        if "toolResult" not in content[0] or "toolResult" in content[-1]:
+            continue
         start = results = sum("toolResult" in param for param in content)
         refused: set[str] = set()
         for index, param in enumerate(content[results:], results):
             # The message that contains it stays together.
             start = index if id(param) in request.starts and not refused else start
             refused |= param.keys() - {*allowed}
-        if results and refused:
+        if refused:
             answer = {"role": "assistant", "content": [{"text": OPENING}]}
             beside, alone = ({**turn, "content": it} for it in (content[:start], content[start:]))
             settled[-1:] = [beside, answer, alone]
@@ -146,9 +148,10 @@ def _message_params(request: Converse, place: Place) -> list[Param]:
         reason = f"a text is needed beside it: {OPENING!r} is sent"
         request.hint(place, "inserted_text", "a document without a text", reason)
     allowed = request.facts.beside_results
-    others = [param for param in params if "toolResult" not in param]
-    if allowed is not None and any(param.keys() - {*allowed} for param in others):
-        request.starts.add(id(others[0]))
+    if allowed is not None and place.message.role == "user":
+        others = [param for param in params if "toolResult" not in param]
+        if any(param.keys() - {*allowed} for param in others):
+            request.starts.add(id(others[0]))
     return params
 
 

@@ -172,7 +172,7 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     if block.detail is not None and "detail" not in fields:
         request.hint(place, "media_field", "detail", reason)
     if place.role == "result":
-        part = {"type": "text", "text": request.move(place, block, part)}
+        part = {"type": "text", "text": request.move(place, block.type, part)}
     return marked(request, place, block.cache, part)
 
 

@@ -1,13 +1,13 @@
 """The blocks and their keys that a provider can express; any other one is a loss."""
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import is_blank, on_one_line
 from promptdsl.messages import Block, MediaBlock, TextBlock, UnknownBlock
-from promptdsl.messages.media.source import plain_type
+from promptdsl.messages.media.source import MEDIA_KINDS, plain_type
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request
@@ -32,7 +32,7 @@ class BlockRules(NamedTuple):
     read: Callable[[JsonObject], Block]
     types: Mapping[str, Container[str]]
     writers: Mapping[str, Callable[..., Param | None]]
-    holds: Callable[[Request, Place, MediaBlock], bool]
+    holds: Callable[[Request, Place, Any], bool]  # Any: an attachment
 
 
 def holds_file(request: Request, place: Place, block: MediaBlock) -> bool:
@@ -52,20 +52,22 @@ def block_params(
     An unknown block that was not read from this provider is a loss, too.
     """
     params: list[Param] = []
+    types = rules.types[place.role]
     holds = rules.holds if place.role in ("result", "error result") else None
     request.result = outer = request.block
     for request.block, written in enumerate(blocks):
         block: Block | None = written
         inside = place
-        if holds and isinstance(written, MediaBlock) and not holds(request, place, written):
+        if holds and written.type in MEDIA_KINDS and not holds(request, place, written):
             inside = place.inside("user")
-        if written.type == "unknown" or written.type not in rules.types[inside.role]:
+        allowed = types if inside is place else rules.types["user"]
+        if written.type == "unknown" or written.type not in allowed:
             block = _known_block(request, inside, written, rules)
         if block is None:
             continue
         param = rules.writers[block.type](request, inside, block)
-        if param and inside is not place and isinstance(block, MediaBlock):
-            text = TextBlock(request.move(place, block, param))
+        if param and inside is not place:
+            text = TextBlock(request.move(place, block.type, param))
             param = rules.writers["text"](request, place, text)
         if param:
             params.append(param)

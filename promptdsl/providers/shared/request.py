@@ -171,13 +171,13 @@ class Request:
                 self.hint(place, "white_space", "trailing white space", why, at=(sent[-1],))
                 return
 
-    def move(self, place: Place, block: MediaBlock, param: Param) -> str:
+    def move(self, place: Place, kind: str, param: Param) -> str:
         """Move a file from a result to the user's turn after it; return the text in its place."""
         number = 1 + sum(call == place.call for call, _, _ in self.moved)
-        name = f"{block.type} {number} of tool result {place.call}"
+        name = f"{kind} {number} of tool result {place.call}"
         self.moved.append((place.call, name, param))
         why = "the target takes none there: sent in the user's turn after it"
-        self.hint(place, "moved_file", f"{block.type} in a tool result", why)
+        self.hint(place, "moved_file", f"{kind} in a tool result", why)
         return f"[{name}: after the tool results]"
 
     def take_moved(self, text: Mapping[str, str]) -> list[Param]:
