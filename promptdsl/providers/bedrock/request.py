@@ -23,7 +23,7 @@ class Converse(Turns):
     counted: int = 0
     """The index of the last turn with an attachment."""
     starts: set[int] = attrs.field(factory=set[int])
-    """The ids of params that begin a message with content that may not be beside a result."""
+    """The ids of the params that begin a message, where a turn of results may be divided."""
     calls_tools: bool = False
     """Whether a call or a result was written."""
 

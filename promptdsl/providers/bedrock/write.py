@@ -147,11 +147,8 @@ def _message_params(request: Converse, place: Place) -> list[Param]:
         params.append({"text": OPENING})
         reason = f"a text is needed beside it: {OPENING!r} is sent"
         request.hint(place, "inserted_text", "a document without a text", reason)
-    allowed = request.facts.beside_results
-    if allowed is not None and place.message.role == "user":
-        others = [param for param in params if "toolResult" not in param]
-        if any(param.keys() - {*allowed} for param in others):
-            request.starts.add(id(others[0]))
+    if params and request.facts.beside_results is not None:
+        request.starts.add(id(params[0]))
     return params
 
 

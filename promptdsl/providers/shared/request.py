@@ -72,6 +72,15 @@ class Mark(NamedTuple):
     at: tuple[int, ...] = ()
 
 
+class Moved(NamedTuple):
+    """A file that leaves its result: the id of the call, its number in the result, and its name."""
+
+    call: str
+    number: int
+    name: str
+    param: Param
+
+
 @attrs.define(eq=False)
 class Request:
     """The state of one request while it is written.
@@ -103,8 +112,8 @@ class Request:
     """The index of the block that is written, ``None`` outside of blocks."""
     result: int | None = None
     """The index of the result that contains this block, ``None`` outside of results."""
-    moved: list[tuple[str, str, Param]] = attrs.field(factory=new_list)
-    """The files of results that go to the user's turn after them: the call, the name, the param."""
+    moved: list[Moved] = attrs.field(factory=new_list)
+    """The files of results that wait for the user's turn after them."""
     recalled: bool = False
     """Whether the first losses are of an earlier request, with equal messages."""
 
@@ -173,9 +182,10 @@ class Request:
 
     def move(self, place: Place, kind: str, param: Param) -> str:
         """Move a file from a result to the user's turn after it; return the text in its place."""
-        number = 1 + sum(call == place.call for call, _, _ in self.moved)
+        before = self.moved[-1] if self.moved else None
+        number = before.number + 1 if before and before.call == place.call else 1
         name = f"{kind} {number} of tool result {place.call}"
-        self.moved.append((place.call, name, param))
+        self.moved.append(Moved(place.call, number, name, param))
         why = "the target takes none there: sent in the user's turn after it"
         self.hint(place, "moved_file", f"{kind} in a tool result", why)
         return f"[{name}: after the tool results]"
@@ -186,7 +196,7 @@ class Request:
         ``text`` are the keys of a text param beside ``text`` itself.
         """
         moved, self.moved = self.moved, []
-        named = (({**text, "text": f"[{name}]"}, param) for _, name, param in moved)
+        named = (({**text, "text": f"[{file.name}]"}, file.param) for file in moved)
         return [param for pair in named for param in pair]
 
     def final_losses(self) -> tuple[Loss, ...]:
