@@ -74,6 +74,14 @@ def read(*given: Any) -> list[Any]:
     return [(message.role, *message.content) for message in found]
 
 
+JSON = TextBlock('{"a":1}', extra={"json": True})
+
+
+def outcome(name: str) -> Any:
+    """Return the further keys of a result with an outcome of Pydantic AI's own."""
+    return {"item": {"outcome": name}}
+
+
 def test_a_conversation() -> None:
     """Requests and responses take turns; results and instructions are parts of requests."""
     prompt = Timeline(
@@ -147,11 +155,76 @@ def test_losses() -> None:
 
 
 def test_results() -> None:
-    """Texts of a result are one, and files stand behind them; the tool's name is the call's."""
+    """Texts of a result are one, with files they are a list; the tool's name is the call's."""
     picture = ImageBlock(media("base64", "QQ==", "image/png"))
-    made = parts(say("assistant", call("a")), answer("a", "One.", picture, "Two."))
+    result = answer("a", "One.", picture, TextBlock('{"b": 2}', extra={"json": True}))
+    made = parts(say("assistant", call("a")), result, answer("a", "One.", "Two."))
     held = BinaryContent.narrow_type(BinaryContent(b"A", media_type="image/png"))
-    assert ToolReturnPart("look_up", ["One.\n\nTwo.", held], "a", **TIME) == made[1]
+    assert [
+        ToolReturnPart("look_up", ["One.", held, {"b": 2}], "a", **TIME),
+        ToolReturnPart("look_up", "One.\n\nTwo.", "a", **TIME),
+    ] == made[1:]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"id": 1}, {"id": 2}], '[{"id":1},{"id":2}]'),
+        (["a\n\nb", "c"], '["a\\n\\nb","c"]'),
+        (["a"], '["a"]'),
+        ({"x": 1}, '{"x":1}'),
+        (2.5, "2.5"),
+        (None, "null"),
+        ("[1]", "[1]"),
+        ("", None),
+        (["a", ImageUrl("https://a.b"), {"b": [1]}], None),
+    ],
+)
+def test_values_of_results(content: Any, text: str | None) -> None:
+    """A value is one JSON text, as Pydantic AI's models see it, and the same value again."""
+    history = [
+        ModelResponse([ToolCallPart("f", "{}", "a")], **TIME),
+        ModelRequest([ToolReturnPart("f", content, "a", **TIME)]),
+    ]
+    bridged = from_pydantic_ai(history)
+    again = to_pydantic_ai(rendered(bridged.messages))
+    assert (tuple(history), (), ()) == (again.messages, again.losses, bridged.losses)
+    if text is not None:
+        tree = Timeline(User("Go."), History(bridged.messages))
+        chat = render(tree, provider="openai")
+        assert (text, ()) == (chat.payload()["messages"][2]["content"], chat.losses)
+
+
+def test_a_time_is_a_text() -> None:
+    """A value whose JSON is a string is that string, as Pydantic AI's models see it."""
+    ((_, result),) = read(ToolReturnPart("f", TIME["timestamp"], "a"))
+    assert (TextBlock("1970-01-01T00:00:00Z"),) == result.content
+
+
+@pytest.mark.parametrize("outcome", ["success", "failed", "denied", "interrupted", "retried"])
+def test_outcomes(outcome: Any) -> None:
+    """An outcome stays what it is; only what failed or has to be made again is an error."""
+    history = [
+        ModelResponse([ToolCallPart("f", "{}", "a")], **TIME),
+        ModelRequest([ToolReturnPart("f", "No.", "a", outcome=outcome, **TIME)]),
+    ]
+    bridged = from_pydantic_ai(history)
+    again = to_pydantic_ai(rendered(bridged.messages))
+    assert (tuple(history), ()) == (again.messages, again.losses)
+    tree = Timeline(User("Go."), History(bridged.messages))
+    told = render(tree, provider="anthropic").payload()["messages"][2]["content"][0]
+    assert (outcome in ("failed", "retried")) == told.get("is_error", False)
+    chat = render(tree, provider="openai").payload()["messages"][2]["content"]
+    assert ("Error: No." if outcome in ("failed", "retried") else "No.") == chat
+
+
+def test_a_changed_outcome() -> None:
+    """A result whose error flag was changed has the outcome that the flag says."""
+    item = {"item": {"outcome": "denied", "caller": "x"}}
+    result = ToolResultBlock("a", "No.", is_error=True, extra=item)
+    bridged = to_pydantic_ai(rendered([say("assistant", call("a")), say("tool", result)]))
+    assert "failed" == bridged.messages[1].parts[0].outcome
+    assert [("hint", "further keys of a block")] == named_losses(bridged.losses)
 
 
 def test_what_a_model_made() -> None:
@@ -187,11 +260,11 @@ def test_tools() -> None:
         (UserPromptPart(["a", CachePoint()]), ("user", TextBlock("a", "5m"))),
         (
             ToolReturnPart("f", {"a": 1}, "i", outcome="retried"),
-            ("tool", ToolResultBlock("i", (TextBlock('{"a":1}'),), "f", is_error=True)),
+            ("tool", ToolResultBlock("i", (JSON,), "f", is_error=True, extra=outcome("retried"))),
         ),
         (
             ToolReturnPart("f", [], "i", outcome="interrupted"),
-            ("tool", ToolResultBlock("i", (), "f", is_error=True, error_type="interrupted")),
+            ("tool", ToolResultBlock("i", (), "f", extra=outcome("interrupted"))),
         ),
         (
             UserPromptPart([DocumentUrl("https://a.b/c.pdf")]),
@@ -212,12 +285,14 @@ def test_feedback() -> None:
 
 @pytest.mark.parametrize("tool", ["find", None])
 def test_retry_prompts(tool: str | None) -> None:
-    """A deprecated part that asks for a retry is the result of its call, or a user's text."""
+    """A deprecated part that asks for a retry is the part that Pydantic AI sends for it."""
     with pytest.warns(match="`RetryPromptPart` is deprecated"):
         part: Any = RetryPromptPart("Again.", tool_name=tool, tool_call_id="a")  # pyright: ignore[reportDeprecated]
-    text = TextBlock(part.model_response())
-    result = ToolResultBlock("a", (text,), tool, is_error=True)
-    assert [("tool", result) if tool else ("user", text)] == read(part)
+    feedback = RetryFeedbackPart("Again.", retry=RetryInfo(cause="model_retry"))
+    extra = outcome("retried")
+    result = ToolResultBlock("a", "Again.", tool, is_error=True, extra=extra)
+    user = ("user", TextBlock(feedback.model_response()))
+    assert [("tool", result) if tool else user] == read(part)
     returned = ToolReturnPart("save", "done", "b")
     messages = from_pydantic_ai([ModelRequest([returned, part])]).messages
     assert (["tool"] if tool else ["tool", "user"]) == [message.role for message in messages]

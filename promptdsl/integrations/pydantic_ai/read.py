@@ -1,8 +1,8 @@
 """Read Pydantic AI's requests and responses."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import attrs
 from pydantic_ai import messages as ai
@@ -21,6 +21,8 @@ from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.pydantic_ai.media import DEVELOPER, ORIGINS, REDACTED, Media, read_media
 from promptdsl.integrations.values import (
+    ITEM,
+    JSON,
     RESPONSES,
     SIGNATURE,
     Kind,
@@ -75,13 +77,13 @@ def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[M
 
 
 def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
-    """Return a part, or the one that replaced it: ``RetryPromptPart`` is deprecated."""
+    """Return a part, or the one that Pydantic AI loads and sends for a ``RetryPromptPart``."""
     if part.part_kind != "retry-prompt":
         return part
-    text = part.model_response()
-    if part.tool_name is None:
-        return ai.UserPromptPart(text)
-    return ai.ToolReturnPart(part.tool_name, text, part.tool_call_id, outcome="retried")
+    stored = ai.ModelMessagesTypeAdapter.dump_python([ai.ModelRequest([part])])
+    (request,) = ai.ModelMessagesTypeAdapter.validate_python(stored)
+    (current,) = request.parts
+    return cast("ai.ModelRequestPart", current)
 
 
 def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
@@ -99,17 +101,38 @@ def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[B
         case ai.UserPromptPart():
             return _prompt_blocks(crossing, part)
         case ai.ToolReturnPart():
-            # A value that is not text is read as the model sees it.
-            contents = part.content_items(mode="str", wrap_if_error=False)
-            blocks = tuple(_content_block(crossing, item) for item in contents if item != "")
-            error = "interrupted" if part.outcome == "interrupted" else None
-            failed = part.outcome != "success"
-            return [ToolResultBlock(part.tool_call_id, blocks, part.tool_name, failed, error)]
+            blocks = tuple(_result_blocks(crossing, part))
+            is_known = part.outcome in ("success", "failed")
+            return [
+                ToolResultBlock(
+                    part.tool_call_id,
+                    blocks,
+                    part.tool_name,
+                    part.outcome in ai.ERROR_OUTCOMES,
+                    extra={} if is_known else {ITEM: {"outcome": part.outcome}},
+                )
+            ]
         case ai.RetryFeedbackPart():
             return [TextBlock(part.model_response())]
         case _:
             crossing.lose("content", f"a part of kind {part.part_kind!r}")
             return []
+
+
+def _result_blocks(crossing: Crossing, part: ai.ToolReturnPart) -> Iterator[Block]:
+    """Yield the blocks of a result; a value that is no text is its JSON, and marked as such.
+
+    A list without files is one value, as Pydantic AI sends it to OpenAI and Gemini.
+    """
+    texts: Sequence[str | Media] = part.content_items(mode="str", wrap_if_error=False)
+    values: Sequence[object] = part.content_items(mode="jsonable", wrap_if_error=False)
+    if texts and part.content_items(mode="raw") is part.content and not part.files:
+        texts, values = [part.model_response_str(wrap_if_error=False)], [values]
+    for text, value in zip(texts, values, strict=True):
+        if not isinstance(text, str):
+            yield read_media(crossing, text)
+        elif text:
+            yield TextBlock(text, extra={} if isinstance(value, str) else {JSON: True})
 
 
 def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Block]:

@@ -1,8 +1,8 @@
 """Write messages as Pydantic AI's requests and responses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 from pydantic_ai import messages as ai
 from pydantic_ai.tools import ToolDefinition
@@ -18,6 +18,7 @@ from promptdsl import (
     ToolUseBlock,
 )
 from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.pydantic_ai.media import (
@@ -28,6 +29,8 @@ from promptdsl.integrations.pydantic_ai.media import (
     written_media,
 )
 from promptdsl.integrations.values import (
+    ITEM,
+    JSON,
     RESPONSES,
     SIGNATURE,
     MediaBlock,
@@ -45,6 +48,8 @@ _TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _FINISH_REASONS: Mapping[str | None, ai.FinishReason] = {
     reason: reason for reason in get_args(ai.FinishReason)
 }
+
+_Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted", "retried"]
 
 
 class PydanticAIWriter(Crossing):
@@ -159,30 +164,49 @@ def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
 
 
 def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolReturnPart:
-    is_interrupted = block.is_error and block.error_type == "interrupted"
-    writer.lose_hints(block, *(("error_type",) if is_interrupted else ()))
-    texts: list[str] = []
-    files: list[Media] = []
-    for inner in block.content:
-        content = _content_of(writer, inner)
-        if isinstance(content, str):
-            texts.append(content)
-        elif content is not None:
-            files.append(content)
+    outcome, item = _outcome_of(block), entries_of(block.extra.get(ITEM))
+    known = ("error_type",) if outcome == "interrupted" else ()
+    writer.lose_hints(block, *known, *((ITEM,) if outcome == item.get("outcome") else ()))
+    contents = [(inner, _content_of(writer, inner)) for inner in block.content]
     if any(getattr(inner, "cache", None) for inner in block.content):
         writer.hint("cache_mark", "a cache mark", "a result has no cache points there", block=block)
-    text = "\n\n".join(texts)
     id = writer.clean_id(block.tool_use_id)
-    outcome: Literal["success", "failed", "interrupted"] = "success"
-    if block.is_error:
-        outcome = "interrupted" if is_interrupted else "failed"
     return ai.ToolReturnPart(
         writer.clean(block.name or writer.called.get(id) or id, "a tool's name"),
-        [*([text] if text else []), *files] if files else text,
+        _result_content(writer, contents),
         id,
         outcome=outcome,
         timestamp=_TIME,
     )
+
+
+def _outcome_of(block: ToolResultBlock) -> _Outcome:
+    """Return the outcome that a result was recorded with, unless its error flag was changed."""
+    outcome = entries_of(block.extra.get(ITEM)).get("outcome")
+    outcomes: tuple[_Outcome, ...] = get_args(_Outcome)
+    for known in outcomes:
+        if outcome == known and block.is_error == (known in ai.ERROR_OUTCOMES):
+            return known
+    if block.is_error and block.error_type == "interrupted":
+        return "interrupted"
+    return "failed" if block.is_error else "success"
+
+
+def _result_content(
+    writer: PydanticAIWriter, contents: Sequence[tuple[Block, str | Media | None]]
+) -> object:
+    """Return one text, one value of a JSON text, or a list if there are files."""
+    sent = [(block, content) for block, content in contents if content is not None]
+    texts = [content for _, content in sent if isinstance(content, str)]
+    if len(texts) == len(sent) != 1:
+        return "\n\n".join(texts)
+    values: list[object] = []
+    for block, content in sent:
+        value: object = ABSENT
+        if isinstance(block, TextBlock) and block.extra.get(JSON) is True:
+            value = read_json(writer.clean_json(block.text, "a text"))
+        values.append(content if value is ABSENT or isinstance(value, str) else value)
+    return values[0] if len(texts) == len(sent) else values
 
 
 # Responses.
