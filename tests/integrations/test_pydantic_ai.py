@@ -28,7 +28,6 @@ from pydantic_ai.messages import (
     UserPromptPart,
     VideoUrl,
 )
-from pydantic_ai.usage import RequestUsage
 
 from promptdsl import (
     Assistant,
@@ -236,13 +235,6 @@ def test_what_a_model_made() -> None:
     assert [redacted, FilePart(held)] == parts(say("assistant", thought, picture))
 
 
-def test_usage_and_finish() -> None:
-    """What a model counted, and why it stopped, crosses both ways."""
-    usage = RequestUsage(input_tokens=1, output_tokens=2)
-    reply = ModelResponse([TextPart("Hi.")], usage=usage, finish_reason="stop", **TIME)
-    assert (reply,) == to_pydantic_ai(rendered(from_pydantic_ai([reply]).messages)).messages
-
-
 def test_tools() -> None:
     """Tools are definitions of Pydantic AI's."""
     schema = {"type": "object", "properties": {}}
@@ -306,10 +298,19 @@ def test_arguments() -> None:
 
 
 def test_instructions() -> None:
-    """The last instructions are the system message, as they alone count there."""
+    """The last instructions are a system message, as they alone count there."""
     history = [ModelRequest([UserPromptPart("Hi.")], instructions=text) for text in ("a", "b")]
     first = from_pydantic_ai(history).messages[0]
     assert ("system", "b") == (first.role, first.plain)
+
+
+def test_system_prompts_before_instructions() -> None:
+    """Instructions come after the leading system prompts, as in Pydantic AI's requests."""
+    prompts = [SystemPromptPart("S"), UserPromptPart("Hi."), SystemPromptPart("Later.")]
+    messages = from_pydantic_ai([ModelRequest(prompts, instructions="I")]).messages
+    assert [("system", "S"), ("system", "I"), ("user", "Hi."), ("developer", "Later.")] == [
+        (message.role, message.text) for message in messages
+    ]
 
 
 def test_what_cannot_be_read() -> None:

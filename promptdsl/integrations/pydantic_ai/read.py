@@ -1,7 +1,7 @@
 """Read Pydantic AI's requests and responses."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TypeAlias, cast
 
 import attrs
@@ -19,6 +19,7 @@ from promptdsl import (
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.pydantic_ai.figures import read_reason, read_usage
 from promptdsl.integrations.pydantic_ai.media import DEVELOPER, ORIGINS, REDACTED, Media, read_media
 from promptdsl.integrations.values import (
     ITEM,
@@ -40,8 +41,6 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
     history = listed(given, "Pydantic AI's messages")
     requests = [item for item in history if isinstance(item, ai.ModelRequest)]
     instructions = [request.instructions for request in requests if request.instructions]
-    if instructions:
-        messages.append(Message("system", instructions[-1], kind="recorded"))
     try:
         for crossing.index, item in enumerate(history):
             match item:
@@ -55,6 +54,9 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
                     raise DataError(f"a {name} is no request and no response", fix=fix)
     except DataError as error:
         raise crossing.located(error) from None
+    if instructions:
+        leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
+        messages.insert(leading, Message("system", instructions[-1], kind="recorded"))
     return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
@@ -169,7 +171,7 @@ def _content_block(crossing: Crossing, content: str | ai.TextContent | Media) ->
 def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
     blocks: list[Block] = []
     handed_on: str | None = None
-    for part, after in zip(response.parts, [*response.parts[1:], None], strict=True):
+    for part, after in zip(response.parts, [*response.parts[1:], None], strict=False):
         received, handed_on = handed_on, None
         match part:
             case ai.ThinkingPart():
@@ -185,14 +187,16 @@ def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
                 blocks.append(_reply_block(crossing, part, extra))
             case _:
                 crossing.lose("content", f"a part of kind {part.part_kind!r}")
-    usage = response.usage
-    counts = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    # Pydantic AI keeps a refusal beside the parts, of which there are none then.
+    refusal: object = (response.provider_details or {}).get("refusal")
+    if isinstance(refusal, str) and refusal:
+        blocks.append(TextBlock(refusal, extra={"refusal": True}))
     return Message(
         "assistant",
         joined_reasoning(blocks),
         kind="recorded",
-        token_usage=counts if any(counts.values()) else None,
-        finish_reason=response.finish_reason,
+        token_usage=read_usage(response.usage),
+        finish_reason=read_reason(response),
     )
 
 

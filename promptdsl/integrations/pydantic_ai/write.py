@@ -1,12 +1,11 @@
 """Write messages as Pydantic AI's requests and responses."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias, get_args
 
 from pydantic_ai import messages as ai
 from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.usage import RequestUsage
 
 from promptdsl import (
     Block,
@@ -21,6 +20,7 @@ from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.pydantic_ai.figures import written_reason, written_usage
 from promptdsl.integrations.pydantic_ai.media import (
     DEVELOPER,
     PROVIDERS,
@@ -45,9 +45,6 @@ from promptdsl.integrations.values import (
 _ENCRYPTED = "it is encrypted beside it"
 _TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of all parts, so that the same prompt always has the same bytes."""
-_FINISH_REASONS: Mapping[str | None, ai.FinishReason] = {
-    reason: reason for reason in get_args(ai.FinishReason)
-}
 
 _Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted", "retried"]
 
@@ -74,21 +71,19 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
             request.extend(_request_parts(writer, message))
             continue
         parts = list(_reply_parts(writer, message))
-        if not parts:
+        finish_reason, details = written_reason(writer, message)
+        if not (parts or finish_reason or details or message.token_usage):
             continue
         if request:
             history.append(ai.ModelRequest(request))
             request = []
         if message.name is not None:
             writer.hint("speaker_name", "name of a speaker")
-        usage = RequestUsage(
-            input_tokens=_count(message, "input_tokens"),
-            output_tokens=_count(message, "output_tokens"),
-        )
         response = ai.ModelResponse(
             parts,
-            usage=usage,
-            finish_reason=_FINISH_REASONS.get(message.finish_reason),
+            usage=written_usage(writer, message),
+            finish_reason=finish_reason,
+            provider_details=details,
             timestamp=_TIME,
         )
         history.append(response)
@@ -103,11 +98,6 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
         for tool in writer.portable_tools(rendered)
     ]
     return Bridged(tuple(history), writer.checked(strict=strict), tuple(tools))
-
-
-def _count(message: Message, key: str) -> int:
-    count = (message.token_usage or {}).get(key)
-    return count if type(count) is int else 0
 
 
 # Requests.
