@@ -351,9 +351,10 @@ def test_reasoning(message: Any, thought: ReasoningBlock) -> None:
 
 def test_reasoning_of_responses_is_sent() -> None:
     """Reasoning of OpenAI's that went to LangChain and back is the item it was."""
-    said = reply("openai", THOUGHT, {"type": "text", "text": "Rain."})
+    said = reply("openai", THOUGHT, tool_calls=[{"name": "f", "args": {}, "id": "a"}])
     again = read(HumanMessage("Hi."), written(read(said)))
-    payload = render(Timeline(History([again])), provider="openai_responses").payload()
+    answered = Timeline(History([again]), Answer("a", "Rain."))
+    payload = render(answered, provider="openai_responses").payload()
     assert THOUGHT == payload["input"][1]  # after the turn that opens the conversation
 
 

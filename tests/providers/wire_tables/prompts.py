@@ -499,7 +499,7 @@ BLOCKS = {
             ReasoningBlock(
                 "Hm.", encrypted="c2Vj", origin="openai_responses", extra={"id": "rs_1"}
             ),
-            "Yes",
+            TextBlock("Yes", extra={"item": {"id": "msg_1", "reasoning": "rs_1"}}),
         )
     ),
     "reasoning of Gemini": Case(answered(ReasoningBlock("Hm.", "c2ln", origin="gemini"), "Yes")),
