@@ -360,7 +360,8 @@ def test_reasoning_of_responses(provider: str) -> None:
     own: Any = {"id": "rs_1", "provider_name": provider}
     details = {"raw_content": ["x"]}
     first = ThinkingPart("Hm.", signature="ZW5j", provider_details=details, **own)
-    reply = ModelResponse([first, ThinkingPart("So.", **own), TextPart("Rain.")])
+    text = TextPart("Rain.", id="msg_1", provider_name=provider)
+    reply = ModelResponse([first, ThinkingPart("So.", **own), text])
     messages = from_pydantic_ai([reply]).messages
     again = from_pydantic_ai(to_pydantic_ai(rendered(messages)).messages).messages
     payload = render(Timeline(History(again)), provider="openai_responses").payload()

@@ -20,7 +20,14 @@ from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.pydantic_ai.figures import read_reason, read_usage
-from promptdsl.integrations.pydantic_ai.media import DEVELOPER, ORIGINS, REDACTED, Media, read_media
+from promptdsl.integrations.pydantic_ai.media import (
+    DEVELOPER,
+    ITEM_DETAILS,
+    ORIGINS,
+    REDACTED,
+    Media,
+    read_media,
+)
 from promptdsl.integrations.values import (
     ITEM,
     JSON,
@@ -171,19 +178,22 @@ def _content_block(crossing: Crossing, content: str | ai.TextContent | Media) ->
 def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
     blocks: list[Block] = []
     handed_on: str | None = None
+    thought: JsonValue = None
     for part, after in zip(response.parts, [*response.parts[1:], None], strict=False):
         received, handed_on = handed_on, None
         match part:
             case ai.ThinkingPart():
                 _lose_details(crossing, part, "raw_content", SIGNATURE)
                 block = _reasoning_block(part)
+                thought = block.extra.get("id")
                 if _hands_on(part, after):
                     handed_on, block = part.signature, attrs.evolve(block, signature=None)
                 blocks.append(block)
             case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
-                _lose_details(crossing, part, SIGNATURE)
+                extra = _item_of(part, thought)
+                _lose_details(crossing, part, SIGNATURE, *(ITEM_DETAILS if extra else ()))
                 signature = _own_signature(part) if received is None else received
-                extra = {SIGNATURE: signature} if isinstance(signature, str) else {}
+                extra |= {SIGNATURE: signature} if isinstance(signature, str) else {}
                 blocks.append(_reply_block(crossing, part, extra))
             case _:
                 crossing.lose("content", f"a part of kind {part.part_kind!r}")
@@ -203,7 +213,20 @@ def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
 _ReplyPart: TypeAlias = ai.TextPart | ai.ToolCallPart | ai.FilePart
 
 
-def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, str]) -> Block:
+def _item_of(part: _ReplyPart, thought: JsonValue) -> dict[str, JsonValue]:
+    """Return the further key of a text or a call with its item of OpenAI Responses, if any.
+
+    Its id is sent only together with the reasoning before it, whose id is ``thought``.
+    """
+    if ORIGINS.get(part.provider_name or "") != RESPONSES or isinstance(part, ai.FilePart):
+        return {}
+    details = part.provider_details or {}
+    given = {"id": part.id, **{key: details.get(key) for key in ITEM_DETAILS}, "reasoning": thought}
+    item = {key: value for key, value in given.items() if isinstance(value, str)}
+    return {ITEM: item} if item.keys() - {"reasoning"} else {}
+
+
+def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, JsonValue]) -> Block:
     match part:
         case ai.TextPart():
             if part.citations:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypedDict, get_args
 
 from pydantic_ai import messages as ai
 from pydantic_ai.tools import ToolDefinition
@@ -23,6 +23,7 @@ from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.pydantic_ai.figures import written_reason, written_usage
 from promptdsl.integrations.pydantic_ai.media import (
     DEVELOPER,
+    ITEM_DETAILS,
     PROVIDERS,
     REDACTED,
     Media,
@@ -52,17 +53,19 @@ _Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted", "ret
 class PydanticAIWriter(Crossing):
     """A crossing to Pydantic AI.
 
-    ``provider`` is the target of the render, ``called`` the name of the called tool by call id.
+    ``provider`` is the target of the render, ``called`` the name of the called tool by call id,
+    ``thoughts`` are the ids of written reasoning.
     """
 
     provider: str | None
     called: dict[str, str]
+    thoughts: set[object]
 
 
 def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage, ...]]:
     """Return a message history and tools; see ``to_pydantic_ai``."""
     writer = PydanticAIWriter.of("Pydantic AI", rendered)
-    writer.provider, writer.called = rendered.facts.provider, {}
+    writer.provider, writer.called, writer.thoughts = rendered.facts.provider, {}, set()
     history: list[ai.ModelMessage] = []
     request: list[ai.ModelRequestPart] = []
     for writer.index, writer.message in enumerate(rendered.messages):
@@ -203,24 +206,20 @@ def _result_content(
 
 
 def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelResponsePart]:
-    gemini = PROVIDERS["gemini"]
-    for block in message.content:
+    for index, block in enumerate(message.content):
         match block:
             case TextBlock():
-                signed = _signature_details(writer, block)
-                text = writer.clean(block.text, "a text")
-                name = gemini if signed else None
-                if text or signed:
-                    yield ai.TextPart(text, provider_name=name, provider_details=signed)
+                text, origin = writer.clean(block.text, "a text"), _origin_of(writer, block)
+                if text or signature_of(block) is not None:
+                    yield ai.TextPart(text, **origin)
             case ToolUseBlock():
                 id, tool = writer.clean_id(block.id), writer.clean(block.name, "a tool's name")
                 writer.called[id] = tool
                 arguments = writer.clean_json(block.arguments)
-                signed = _signature_details(writer, block)
-                name = gemini if signed else None
-                yield ai.ToolCallPart(
-                    tool, arguments, id, provider_name=name, provider_details=signed
-                )
+                yield ai.ToolCallPart(tool, arguments, id, **_origin_of(writer, block))
+            case ReasoningBlock() if not _is_followed(block, message.content[index + 1 :]):
+                reason = "the item that it produced does not follow"
+                writer.hint("unsent_reasoning", "reasoning", reason, block=block)
             case ReasoningBlock():
                 yield from _thinking_parts(writer, block)
             case _ if isinstance(block, MediaBlock):
@@ -235,13 +234,50 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
                 writer.lose_block(block)
 
 
-def _signature_details(
-    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock
-) -> dict[str, str] | None:
-    """Return the details with the signature of Gemini of a block; its other hints are lost."""
-    writer.lose_hints(block, SIGNATURE)
+class _Origin(TypedDict, total=False):
+    """The keys of a part that its provider gets back."""
+
+    id: str | None
+    provider_name: str
+    provider_details: dict[str, str] | None
+
+
+def _origin_of(writer: PydanticAIWriter, block: TextBlock | ToolUseBlock) -> _Origin:
+    """Return where a block came from; what of it Pydantic AI has no place for is a hint.
+
+    The id of an item is sent only with its reasoning: the service refuses one without the other.
+    """
+    item = entries_of(block.extra.get(ITEM))
+    is_known = item.keys() <= {"id", "status", "reasoning", *ITEM_DETAILS}
+    writer.lose_hints(block, SIGNATURE, *((ITEM,) if is_known else ()))
     signature = writer.clean_optional(signature_of(block), "a signature")
-    return None if signature is None else {SIGNATURE: signature}
+    if signature is not None:
+        details = {SIGNATURE: signature}
+        return {"provider_name": PROVIDERS["gemini"], "provider_details": details}
+    id, thought = item.get("id"), item.get("reasoning")
+    is_whole = thought is None or thought in writer.thoughts
+    own_id = id if is_whole and isinstance(id, str) and "custom" not in block.extra else None
+    texts = {key: item[key] for key in ITEM_DETAILS if isinstance(item.get(key), str)}
+    details = {key: writer.clean(str(text), f"a {key}") for key, text in texts.items()}
+    if own_id is None and not details:
+        return {}
+    own_id = writer.clean_optional(own_id, "an id")
+    return {"id": own_id, "provider_name": "openai", "provider_details": details or None}
+
+
+def _is_followed(block: ReasoningBlock, after: Sequence[Block]) -> bool:
+    """Whether reasoning of OpenAI Responses comes before a call, or a text that has its id.
+
+    The service refuses it before a text without an id (mastra-ai/mastra#11103).
+    """
+    if block.origin != RESPONSES or "id" not in block.extra:
+        return True
+    for other in after:
+        if isinstance(other, ToolUseBlock):
+            return True
+        if isinstance(other, TextBlock) and other.text:
+            return "id" in entries_of(other.extra.get(ITEM))
+    return False
 
 
 def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
@@ -277,6 +313,7 @@ def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.
         writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
     id = block.extra.get("id")
     id = writer.clean(id, "an id") if isinstance(id, str) else None
+    writer.thoughts.add(id)
     first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
     # The texts of the reasoning itself, which some models show.
     contents = items_of(block.extra.get("content"))
