@@ -90,6 +90,18 @@ class Crossing:
             if value and field not in kept:
                 self.hint(name, what, block=block)
 
+    def renamed_counts(
+        self, counts: Mapping[str, object], names: Mapping[str, str]
+    ) -> dict[str, int]:
+        """Return token counts by other names, as sums; a count that has none is a hint."""
+        renamed: dict[str, int] = {}
+        for name, count in counts.items():
+            if name in names and type(count) is int:
+                renamed[names[name]] = renamed.get(names[name], 0) + count
+            elif count:
+                self.hint("unsent_key", f"the token count {name!r}")
+        return renamed
+
     def lose_settings(self, rendered: Rendered) -> None:
         """Record the settings of a prompt that belong to the call it is sent with."""
         self.index = self.message = None

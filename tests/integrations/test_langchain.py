@@ -141,7 +141,7 @@ def test_usage_without_a_name() -> None:
     bridged = from_langchain([AIMessage("Hi.", usage_metadata=usage)])
     (message,) = bridged.messages
     assert {"input": 9, "output": 8, "total": 17, "cache_write": 5} == message.token_usage
-    assert [("hint", "the token count 'flex'")] == named_losses(bridged.losses)
+    assert [("hint", "the token count 'input_token_details.flex'")] == named_losses(bridged.losses)
     odd = Message("assistant", "Hi.", token_usage={"output": 1, "images": 2})
     made = to_langchain(rendered([odd]))
     assert [("hint", "the token count 'images'")] == named_losses(made.losses)

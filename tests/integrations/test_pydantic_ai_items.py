@@ -82,10 +82,10 @@ def items(messages: Any) -> list[Any]:
     return [item for item in payload["input"] if item.get("role") != "user"]
 
 
-def captured(history: Sequence[ModelMessage]) -> dict[str, Any]:
-    """Return the request of Pydantic AI's own model of Responses."""
+def captured(history: Sequence[ModelMessage], *, chat: bool = False) -> dict[str, Any]:
+    """Return the request of Pydantic AI's own model of Responses, or of Chat."""
     from pydantic_ai.models import ModelRequestParameters
-    from pydantic_ai.models.openai import OpenAIResponsesModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     class Captured(Exception):
@@ -97,8 +97,10 @@ def captured(history: Sequence[ModelMessage]) -> dict[str, Any]:
         request.update(arguments)
         raise Captured
 
-    model = OpenAIResponsesModel("gpt-5", provider=OpenAIProvider(api_key="x"))
-    model.client.responses.create = create  # type: ignore[method-assign, assignment]
+    kind = OpenAIChatModel if chat else OpenAIResponsesModel
+    model = kind("gpt-5", provider=OpenAIProvider(api_key="x"))
+    client: Any = model.client
+    client.responses.create = client.chat.completions.create = create
     parameters = ModelRequestParameters()
     prepared = model.prepare_messages([*history], parameters)
     with pytest.raises(Captured):
@@ -180,3 +182,14 @@ def test_what_the_model_sees() -> None:
     tree = Timeline(History(from_pydantic_ai(history).messages))
     ours = render(tree, provider="openai_responses").payload()["input"]
     assert captured(history)["input"] == ours
+
+
+@pytest.mark.slow
+def test_the_order_of_instructions() -> None:
+    """Instructions follow the system prompts, as in Pydantic AI's own request of Chat."""
+    first = ModelRequest([SystemPromptPart("S"), UserPromptPart("Hi.")], instructions="I")
+    history = [first, ModelResponse([]), ModelRequest([UserPromptPart("So?")], instructions="I")]
+    messages = from_pydantic_ai(history).messages
+    assert [
+        (item["role"], item["content"]) for item in captured(history, chat=True)["messages"]
+    ] == [(message.role, message.text) for message in messages if message.content]

@@ -8,53 +8,45 @@ from pydantic_ai.usage import RequestUsage
 from promptdsl import Message
 from promptdsl.integrations.losses import Crossing
 
-_REASONS: Mapping[ai.FinishReason | None, str] = {
-    "stop": "stop",
-    "length": "length",
-    "tool_call": "tool_use",
-    "content_filter": "filtered",
-    "error": "error",
+_COUNTS = {
+    **{"input": "input_tokens", "output": "output_tokens", "total": "total_tokens"},
+    **{"cache_read": "cache_read_tokens", "cache_write": "cache_write_tokens"},
+    "reasoning": "output_reasoning_tokens",
 }
-"""Our finish reason, by Pydantic AI's; it has none for a turn that is paused."""
+"""Pydantic AI's name of a count, by ours."""
 
-_WRITTEN: Mapping[str | None, ai.FinishReason | None] = {
-    **{ours: theirs for theirs, ours in _REASONS.items()},
-    "refused": "content_filter",
+_REASONS: Mapping[str | None, ai.FinishReason] = {
+    **{"stop": "stop", "length": "length", "error": "error"},
+    **{"tool_use": "tool_call", "filtered": "content_filter"},
 }
+"""Pydantic AI's finish reason, by ours."""
 
 _RAW_REASONS = {"refusal": "refused", "refused": "refused", "pause_turn": "paused"}
 """Our reason, by a raw one, beside which Pydantic AI's says less or nothing."""
 
 
-def _key_of(name: str) -> str:
-    return "output_reasoning_tokens" if name == "reasoning" else f"{name}_tokens"
-
-
 def written_usage(writer: Crossing, message: Message) -> RequestUsage:
-    """Return the token counts of a message; one that Pydantic AI has no name for is a hint.
-
-    So is a total that is not the sum of input and output.
-    """
-    usage, counts = RequestUsage(), message.token_usage or {}
+    """Return token counts; a total is a hint where it is not the sum of input and output."""
+    counts = writer.renamed_counts(message.token_usage or {}, _COUNTS)
+    usage, total = RequestUsage(), counts.pop("total_tokens", None)
     for name, count in counts.items():
-        if name != "total" and type(count) is int and hasattr(RequestUsage, _key_of(name)):
-            setattr(usage, _key_of(name), count)
-    for name, count in counts.items():
-        if getattr(usage, _key_of(name), None) != count:
-            writer.hint("unsent_key", f"the token count {name!r}")
+        setattr(usage, name, count)
+    if total not in (None, usage.total_tokens):
+        writer.hint("unsent_key", "the token count 'total'")
     return usage
 
 
-def read_usage(usage: RequestUsage) -> Mapping[str, int] | None:
+def read_usage(crossing: Crossing, usage: RequestUsage) -> Mapping[str, int] | None:
     """Return the token counts of a response, ``None`` when it has none."""
-    counts = {"input": usage.input_tokens, "output": usage.output_tokens}
+    sides = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    given: dict[str, object] = {**sides, "total_tokens": usage.total_tokens}
+    # Older responses have the count of reasoning in the details only.
     if reasoning := usage.details.get("reasoning_tokens"):
-        counts["reasoning"] = reasoning
-    for key, count in vars(usage).items():
-        if key.endswith("_tokens") and type(count) is int and count:
-            name = key.removesuffix("_tokens")
-            counts["reasoning" if name == "output_reasoning" else name] = count
-    return {**counts, "total": usage.total_tokens} if any(counts.values()) else None
+        given["output_reasoning_tokens"] = reasoning
+    given |= {key: count for key, count in vars(usage).items() if key.endswith("_tokens") and count}
+    names = {theirs: ours for ours, theirs in _COUNTS.items()}
+    counts = crossing.renamed_counts(given, names)
+    return counts if any(counts.values()) else None
 
 
 def written_reason(
@@ -62,9 +54,9 @@ def written_reason(
 ) -> tuple[ai.FinishReason | None, dict[str, str] | None]:
     """Return the finish reason, and the details that keep ours where Pydantic AI's says less."""
     reason = writer.clean_optional(message.finish_reason, "a finish reason")
-    written = _WRITTEN.get(reason)
-    is_whole = reason is None or _REASONS.get(written) == reason
-    return written, None if is_whole else {"finish_reason": str(reason)}
+    if reason is None or reason in _REASONS:
+        return _REASONS.get(reason), None
+    return "content_filter" if reason == "refused" else None, {"finish_reason": reason}
 
 
 def read_reason(response: ai.ModelResponse) -> str | None:
@@ -75,4 +67,6 @@ def read_reason(response: ai.ModelResponse) -> str | None:
         return "refused"
     if isinstance(raw, str) and (raw in _RAW_REASONS or response.finish_reason is None):
         return _RAW_REASONS.get(raw, raw)
-    return _REASONS.get(response.finish_reason, "paused" if response.state == "suspended" else None)
+    names = {theirs: ours for ours, theirs in _REASONS.items()}
+    paused = "paused" if response.state == "suspended" else None
+    return names[response.finish_reason] if response.finish_reason else paused

@@ -205,7 +205,7 @@ def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
         "assistant",
         joined_reasoning(blocks),
         kind="recorded",
-        token_usage=read_usage(response.usage),
+        token_usage=read_usage(crossing, response.usage),
         finish_reason=read_reason(response),
     )
 

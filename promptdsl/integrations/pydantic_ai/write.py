@@ -1,8 +1,8 @@
 """Write messages as Pydantic AI's requests and responses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias, TypedDict, get_args
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic_ai import messages as ai
 from pydantic_ai.tools import ToolDefinition
@@ -47,7 +47,15 @@ _ENCRYPTED = "it is encrypted beside it"
 _TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of all parts, so that the same prompt always has the same bytes."""
 
+_SentPart = TypeVar("_SentPart", ai.TextPart, ai.ToolCallPart)
 _Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted", "retried"]
+_OUTCOMES: Mapping[tuple[bool, str], _Outcome] = {
+    (False, "denied"): "denied",
+    (False, "interrupted"): "interrupted",
+    (True, "interrupted"): "interrupted",
+    (True, "retried"): "retried",
+}
+"""The outcomes beside success and failure, by the error flag and what was recorded."""
 
 
 class PydanticAIWriter(Crossing):
@@ -175,14 +183,9 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
 
 def _outcome_of(block: ToolResultBlock) -> _Outcome:
     """Return the outcome that a result was recorded with, unless its error flag was changed."""
-    outcome = entries_of(block.extra.get(ITEM)).get("outcome")
-    outcomes: tuple[_Outcome, ...] = get_args(_Outcome)
-    for known in outcomes:
-        if outcome == known and block.is_error == (known in ai.ERROR_OUTCOMES):
-            return known
-    if block.is_error and block.error_type == "interrupted":
-        return "interrupted"
-    return "failed" if block.is_error else "success"
+    recorded = block.error_type or entries_of(block.extra.get(ITEM)).get("outcome")
+    default: _Outcome = "failed" if block.is_error else "success"
+    return _OUTCOMES.get((block.is_error, str(recorded)), default)
 
 
 def _result_content(
@@ -209,14 +212,15 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
     for index, block in enumerate(message.content):
         match block:
             case TextBlock():
-                text, origin = writer.clean(block.text, "a text"), _origin_of(writer, block)
-                if text or signature_of(block) is not None:
-                    yield ai.TextPart(text, **origin)
+                part = ai.TextPart(writer.clean(block.text, "a text"))
+                part = _with_origin(writer, block, part)
+                if block.text or signature_of(block) is not None:
+                    yield part
             case ToolUseBlock():
                 id, tool = writer.clean_id(block.id), writer.clean(block.name, "a tool's name")
                 writer.called[id] = tool
                 arguments = writer.clean_json(block.arguments)
-                yield ai.ToolCallPart(tool, arguments, id, **_origin_of(writer, block))
+                yield _with_origin(writer, block, ai.ToolCallPart(tool, arguments, id))
             case ReasoningBlock() if not _is_followed(block, message.content[index + 1 :]):
                 reason = "the item that it produced does not follow"
                 writer.hint("unsent_reasoning", "reasoning", reason, block=block)
@@ -234,16 +238,10 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
                 writer.lose_block(block)
 
 
-class _Origin(TypedDict, total=False):
-    """The keys of a part that its provider gets back."""
-
-    id: str | None
-    provider_name: str
-    provider_details: dict[str, str] | None
-
-
-def _origin_of(writer: PydanticAIWriter, block: TextBlock | ToolUseBlock) -> _Origin:
-    """Return where a block came from; what of it Pydantic AI has no place for is a hint.
+def _with_origin(
+    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock, part: _SentPart
+) -> _SentPart:
+    """Return a part with what its provider gets back; what has no place there is a hint.
 
     The id of an item is sent only with its reasoning: the service refuses one without the other.
     """
@@ -252,17 +250,16 @@ def _origin_of(writer: PydanticAIWriter, block: TextBlock | ToolUseBlock) -> _Or
     writer.lose_hints(block, SIGNATURE, *((ITEM,) if is_known else ()))
     signature = writer.clean_optional(signature_of(block), "a signature")
     if signature is not None:
-        details = {SIGNATURE: signature}
-        return {"provider_name": PROVIDERS["gemini"], "provider_details": details}
-    id, thought = item.get("id"), item.get("reasoning")
-    is_whole = thought is None or thought in writer.thoughts
-    own_id = id if is_whole and isinstance(id, str) and "custom" not in block.extra else None
-    texts = {key: item[key] for key in ITEM_DETAILS if isinstance(item.get(key), str)}
+        part.provider_name, part.provider_details = PROVIDERS["gemini"], {SIGNATURE: signature}
+        return part
+    texts = {key: item[key] for key in ("id", *ITEM_DETAILS) if isinstance(item.get(key), str)}
     details = {key: writer.clean(str(text), f"a {key}") for key, text in texts.items()}
-    if own_id is None and not details:
-        return {}
-    own_id = writer.clean_optional(own_id, "an id")
-    return {"id": own_id, "provider_name": "openai", "provider_details": details or None}
+    id = details.pop("id", None)
+    if item.get("reasoning") in (None, *writer.thoughts) and "custom" not in block.extra:
+        part.id = id
+    part.provider_name = "openai" if part.id or details else None
+    part.provider_details = details or None
+    return part
 
 
 def _is_followed(block: ReasoningBlock, after: Sequence[Block]) -> bool:
