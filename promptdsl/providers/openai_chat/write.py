@@ -13,6 +13,7 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.parts import (
     AUDIO,
@@ -24,11 +25,15 @@ from promptdsl.providers.openai_chat.parts import (
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
 from promptdsl.providers.shared.clean import (
+    TEXT_TYPE,
     are_arguments,
+    fenced,
     json_copy,
     lose_title,
     mended,
     text_of_arguments,
+    text_of_file,
+    with_bytes,
 )
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -176,12 +181,40 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     return marked(request, place, block.cache, part)
 
 
+def _document_part(request: ChatRequest, place: Place, block: b.DocumentBlock) -> Param | None:
+    """Return a document as a file or, where files of its type are not taken, as text.
+
+    Chat takes PDF files alone (documentation of file inputs, trpc-group/trpc-agent-go#1816). A
+    text goes to models without documents, too.
+    """
+    facts, source = request.facts, with_bytes(block.source)
+    types, media_type = facts.document_types, plain_type(source.media_type)
+    text = text_of_file(source)
+    is_file = types is None or media_type in (None, *types) or source.kind == "file_id"
+    is_lost = text is None and block.type not in facts.media
+    if is_file or is_lost or place.role not in ("user", "result"):
+        return _media_part(request, place, block)
+    why = f"the target takes no file of type {media_type!r}"
+    if text is None:
+        advice = "write its text in UTF-8, send a PDF, or render for openai_responses"
+        is_far = is_address(source) and TEXT_TYPE.fullmatch(str(media_type))
+        lose_block(request, place, block, f"{why}; {LOADER if is_far else advice}")
+        return None
+    lose_keys(request, place, block)
+    request.hint(place, "document_as_text", "document block", f"{why}: it is sent as text")
+    if block.detail is not None:
+        request.hint(place, "media_field", "detail", "a text has none")
+    text = fenced("document", text, name=(block.title or "").strip(), type=media_type)
+    return marked(request, place, block.cache, {"type": "text", "text": text})
+
+
 _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  # Any: its block
     "text": _text_part,
     "tool_use": _call_part,
     "tool_result": _write_result,
     "unknown": _unknown_part,
-    **dict.fromkeys(("image", "audio", "document"), _media_part),
+    **dict.fromkeys(("image", "audio"), _media_part),
+    "document": _document_part,
 }
 """The functions that write blocks, by type of block; any other type is a loss."""
 
