@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import attrs
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     )
     from openai.types.shared_params import ResponseFormatJSONSchema
 
-_LONGEST_ID = 40
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 """The name of a speaker that a message may carry."""
 
@@ -136,7 +136,8 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: text_of_arguments(request, place, block, key)}
     lose_keys(request, place, block, known=("custom",))
-    call = {"id": fitting_id(block.id, _LONGEST_ID), "type": kind, kind: function}
+    id = fitting_id(block.id, request.facts.longest_id or maxsize)
+    call = {"id": id, "type": kind, kind: function}
     return marked(request, place, block.cache, call)
 
 
@@ -144,8 +145,8 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     if place.role not in ("tool", "user"):
         _lose_type(request, place, block)
         return
-    id = fitting_id(block.tool_use_id, _LONGEST_ID)
-    parts = _parts(request, place.inside("result", mended(id, _LONGEST_ID)), block.content)
+    id = fitting_id(block.tool_use_id, request.facts.longest_id or maxsize)
+    parts = _parts(request, place.inside("result", mended(id, LONGEST_NAME)), block.content)
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
@@ -176,7 +177,7 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
         request.hint(place, "media_field", "title", reason)
     if block.detail is not None and "detail" not in fields:
         request.hint(place, "media_field", "detail", reason)
-    if place.role == "result":
+    if place.role == "result" and block.type not in request.facts.result_media:
         part = {"type": "text", "text": request.move(place, block.type, part)}
     return marked(request, place, block.cache, part)
 
@@ -184,8 +185,7 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
 def _document_part(request: ChatRequest, place: Place, block: b.DocumentBlock) -> Param | None:
     """Return a document as a file or, where files of its type are not taken, as text.
 
-    Chat takes PDF files alone (documentation of file inputs, trpc-group/trpc-agent-go#1816). A
-    text goes to models without documents, too.
+    Chat takes PDF files alone (documentation of file inputs, trpc-group/trpc-agent-go#1816).
     """
     facts, source = request.facts, with_bytes(block.source)
     types, media_type = facts.document_types, plain_type(source.media_type)
@@ -267,6 +267,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
     entries, legal_names = request.entries, request.legal_names
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
+    longest = request.facts.longest_id or maxsize
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":
@@ -279,7 +280,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id
-            short = len(id) <= _LONGEST_ID and id.isascii() and not block.is_error
+            short = len(id) <= longest and id.isascii() and not block.is_error
             plain = short and block.extra is EMPTY and block.cache is None
             if type(inner) is TextBlock and inner.cache is None and inner.extra is EMPTY:
                 text = inner.text
@@ -288,7 +289,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments
-            short = len(id) <= _LONGEST_ID and id.isascii() and is_whole(arguments)
+            short = len(id) <= longest and id.isascii() and is_whole(arguments)
             plain = short and block.cache is None and block.extra is EMPTY
             if plain and are_arguments(arguments):
                 function = {"name": block.name, "arguments": arguments}
