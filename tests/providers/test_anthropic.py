@@ -556,7 +556,7 @@ LONE = ("hint", "a lone surrogate in arguments of f")
         ('{"a": "\\ud800"}', {"a": "\ufffd"}, [LONE]),
         ('{"a": "\ud800"}', {"a": "\ufffd"}, [LONE]),
         ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
-        ("", {}, []),
+        ("", {}, [("hint", "arguments of a call")]),
         ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of a call")]),
         ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of a call")]),
         ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of a call")]),

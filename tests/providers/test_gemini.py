@@ -565,6 +565,7 @@ def test_mended_name_is_a_hint() -> None:
             [("hint", "a lone surrogate in arguments of f")],
         ),
         ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
+        ("", {}, [("hint", "arguments of a call")]),
     ],
 )
 def test_arguments(arguments: str, args: object, losses: list[Any]) -> None:
