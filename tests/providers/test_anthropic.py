@@ -763,7 +763,7 @@ def test_reasoning_without_a_question() -> None:
         (["5m", None, "default", "5m", "5m", "5m"], [None, None, "default", "5m", "5m", "5m"], 1),
         (["1h", "5m", "5m", "5m", "5m"], ["1h", None, "5m", "5m", "5m"], 1),
         (["1h", "1h", "1h", "1h", "1h", "5m"], [None, "1h", "1h", "1h", "1h", None], 2),
-        (["5m", "1h", "5m"], [None, "1h", "5m"], 1),
+        (["5m", "1h", "5m"], ["1h", "1h", "5m"], 1),
     ],
 )
 def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:

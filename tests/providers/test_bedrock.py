@@ -1037,7 +1037,7 @@ def test_bound_reasoning() -> None:
         (["default", "5m"], ["default", "5m"], 0),
         (["5m", "default", "5m", "5m", "5m"], ["default", "5m", "5m", "5m"], 1),
         (["1h", "5m", "5m", "5m", "5m"], ["1h", "5m", "5m", "5m"], 1),
-        (["5m", "1h", "5m"], ["1h", "5m"], 1),
+        (["5m", "1h", "5m"], ["1h", "1h", "5m"], 1),
     ],
 )
 def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
