@@ -1658,7 +1658,8 @@ def test_a_malformed_call(given: dict[str, Any], arguments: str) -> None:
         ("model_context_window_exceeded", "length"),
         ("guardrail_intervened", "filtered"),
         ("content_filtered", "filtered"),
-        ("malformed_tool_use", "malformed_tool_use"),
+        ("malformed_tool_use", "error"),
+        ("malformed_model_output", "error"),
     ],
 )
 def test_finish_reason(reason: str, word: str) -> None:

@@ -1122,7 +1122,9 @@ USAGE = {
         ({"content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
         (
             {"choices": [{"text": "Hi.", "finish_reason": "eos_token"}]},
-            say("assistant", "Hi.", kind="recorded").replace(finish_reason="stop"),
+            say("assistant", "Hi.", kind="recorded").replace(
+                finish_reason="stop", raw_finish_reason="eos_token"
+            ),
         ),
         (
             {"choices": [{"message": says(None, function("a", "{}"), reasoning_content="Hm.")}]},
@@ -1132,6 +1134,7 @@ USAGE = {
             {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
             say("assistant", "Hi.", kind="recorded").replace(
                 finish_reason="tool_use",
+                raw_finish_reason="tool_calls",
                 token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2, "total": 13},
             ),
         ),

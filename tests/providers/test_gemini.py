@@ -1913,8 +1913,10 @@ def test_response_comes_back() -> None:
         ("MAX_TOKENS", "length"),
         ("SAFETY", "filtered"),
         ("RECITATION", "filtered"),
-        ("CONTINUATION", "paused"),
-        ("MALFORMED_FUNCTION_CALL", "MALFORMED_FUNCTION_CALL"),
+        ("CONTINUATION", "length"),
+        ("MALFORMED_FUNCTION_CALL", "error"),
+        ("FINISH_REASON_UNSPECIFIED", None),
+        ("BORED", "BORED"),
         (None, None),
     ],
 )
