@@ -17,11 +17,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import (
+    Assistant,
     ChatTemplate,
     ContentError,
     ModelFacts,
     OptionError,
     TargetError,
+    Timeline,
+    ToolMessage,
+    ToolUse,
     User,
     arender,
     register_model,
@@ -1054,6 +1058,17 @@ def test_facts_of_vendors_on_bedrock(model: str | None, expected: tuple[object, 
     assert expected == tuple(getattr(facts, name) for name in names)
 
 
+@pytest.mark.parametrize(("longest", "sent"), [(None, 60), (48, 48), (9, 9)])
+def test_the_longest_id(longest: int | None, sent: int) -> None:
+    """An id of a call is as long as the model takes it, and the same in its result."""
+    with register_model("house-1", provider="openai_compatible", longest_id=longest):
+        prompt = User("q"), Assistant(ToolUse("f", {}, id="a" * 60)), ToolMessage("a" * 60, "x")
+        rendered = render(Timeline(*prompt), model="house-1")
+    _, asked, answered = rendered.to_openai()["messages"]
+    ids = {asked["tool_calls"][0]["id"], answered["tool_call_id"]}
+    assert [sent] == [len(id) for id in ids]
+
+
 def test_lists_of_types() -> None:
     """A list of types has types of blocks, or media types where it may name these."""
     lists = {"document_types": ["text/csv"], "result_media": ["image", "text/csv"]}
@@ -1201,7 +1216,7 @@ def test_cache_marks_elsewhere(model: str, provider: str | None, marks: bool) ->
 
 # What users add.
 
-TOKENS = "write how many tokens, a whole number above 0, or None"
+TOKENS = "write how many, a whole number above 0, or None"
 FACTORS = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
 KINDS = "write a tuple of these: image, audio, document, video"
 LLAMA = "meta-llama/Llama-3.3-70B-Instruct"

@@ -4,6 +4,7 @@ The payload is read back, and its blocks are found again in order; each list is 
 block is looked for in a window of the next ones.
 """
 
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -29,6 +30,9 @@ INSTRUCTIONS = ("system", "developer")
 MEDIA = (ImageBlock, AudioBlock, DocumentBlock, VideoBlock)
 WINDOW = 8
 """How many blocks ahead a block is looked for; those of neighbours may change places."""
+
+_FENCE = re.compile(r"^<document[^>]*>\n.*?\n</document>$", re.DOTALL | re.MULTILINE)
+"""A document of text that is sent as text."""
 
 
 @attrs.define
@@ -184,6 +188,8 @@ class WireReader:
                 if isinstance(block, ToolUseBlock) and isinstance(wire.block, ToolUseBlock):
                     self.ids[block.id] = sent.id = wire.block.id
                 return sent
+        if isinstance(block, DocumentBlock) and (fence := _FENCE.search(self.rest.ahead())):
+            return self.rest.find(fence[0]) or SentBlock()
         return SentBlock()
 
     def _is_same(self, block: Block, wire: Block) -> bool:
@@ -228,6 +234,11 @@ class WireTexts:
                 self.last.is_joined = block.text.startswith("\n\n", self.offset)
                 return self.last
         return None
+
+    def ahead(self) -> str:
+        """Return the next texts, from the place after the last one that was found."""
+        near = self.texts[self.next : self.next + WINDOW]
+        return "\n".join(block.text for _, _, block in near)[self.offset :]
 
     def skip_to(self, index: int) -> list[tuple[int, str, str]]:
         """Go on to a block; return the texts before it that the adapter added.

@@ -76,6 +76,7 @@ class Facts(TypedDict, total=False):
     result_media: Sequence[str]
     beside_results: Sequence[str] | None
     s3_media: bool
+    longest_id: int | None
     signed_reasoning: bool
     schema_refs: bool
     image_tokens: ImageFormula | None
@@ -146,6 +147,8 @@ class ModelFacts:
     """The types of blocks that may be in one turn with results; ``None`` for all."""
     s3_media: bool = True
     """Whether the address of an attachment may be in S3, where the request has such addresses."""
+    longest_id: int | None = 40
+    """The characters that the id of a call may have in Chat; ``None`` for no limit."""
     signed_reasoning: bool = True
     """Whether the model takes signed reasoning again, where the request can carry it."""
     schema_refs: bool = True
@@ -201,7 +204,7 @@ class ModelFacts:
 
 FACT_NAMES = tuple(Facts.__annotations__)
 _FLAGS = frozenset(name for name, kind in Facts.__annotations__.items() if kind is bool)
-_COUNTS = ("cache_minimum", "window", "output")
+_COUNTS = ("cache_minimum", "longest_id", "window", "output")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "event_role": get_args(MappedRole),
     "ephemeral_role": get_args(MappedRole),
@@ -254,7 +257,7 @@ def _fix(name: str, value: object) -> str | None:
         is_right, fix = isinstance(value, bool), "write True or False"
     elif name in _COUNTS:
         is_right = type(value) is int and 0 < value <= maxsize
-        fix = "write how many tokens, a whole number above 0, or None"
+        fix = "write how many, a whole number above 0, or None"
     elif name == "encoding":
         is_right = isinstance(value, str) and value != ""
         fix = "write its name, a string, or None"

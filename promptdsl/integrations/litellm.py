@@ -52,6 +52,9 @@ def to_litellm(
     """
     is_target = rendered.facts.provider == _TARGET
     target = rendered if is_target else rendered.for_target(_TARGET)
+    # It forwards pictures in results, and has Gemini's signatures in ids (BerriAI/litellm#37849).
+    longest_id = 40 if rendered.facts.provider in ("openai", "openai_responses") else None
+    target = target.with_facts(result_media=("image",), longest_id=longest_id)
     # The schema of the answer belongs to the call, which is a hint of its own.
     losses = tuple(loss for loss in target.losses if loss.path != "output")
     payload, crossing = target.payload(), Crossing("LiteLLM", losses)

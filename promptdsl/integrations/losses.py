@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
 from promptdsl.foundation.unicode import is_whole, whole
-from promptdsl.integrations.values import SIGNATURE, entries_of, signature_of
+from promptdsl.integrations.values import JSON, SIGNATURE, entries_of, signature_of
 
 LossKind: TypeAlias = Literal["content", "role"]
 CacheMark: TypeAlias = Literal["default", "5m", "1h"]
@@ -80,15 +80,27 @@ class Crossing:
     def lose_hints(self, block: Block, *kept: str) -> None:
         """Record the fields of a block beside its content, except the fields ``kept``.
 
-        ``SIGNATURE`` keeps a signature of Gemini, which is one of the further keys.
+        ``kept`` may name further keys too; ``SIGNATURE`` is kept where it is one of Gemini.
         """
         for field, (name, what) in _HINTS.items():
             value: object = getattr(block, field, None)
-            if not value or field in kept:
-                continue
-            is_signed = SIGNATURE in kept and signature_of(block) is not None
-            if field != "extra" or not is_signed or len(entries_of(value)) > 1:
+            if field == "extra":
+                unsigned = {SIGNATURE} if signature_of(block) is None else set[str]()
+                value = set(entries_of(value)) - ({JSON, *kept} - unsigned)
+            if value and field not in kept:
                 self.hint(name, what, block=block)
+
+    def renamed_counts(
+        self, counts: Mapping[str, object], names: Mapping[str, str]
+    ) -> dict[str, int]:
+        """Return token counts by other names, as sums; a count that has none is a hint."""
+        renamed: dict[str, int] = {}
+        for name, count in counts.items():
+            if name in names and type(count) is int:
+                renamed[names[name]] = renamed.get(names[name], 0) + count
+            elif count:
+                self.hint("unsent_key", f"the token count {name!r}")
+        return renamed
 
     def lose_settings(self, rendered: Rendered) -> None:
         """Record the settings of a prompt that belong to the call it is sent with."""
@@ -110,9 +122,9 @@ class Crossing:
         """Return :meth:`clean` of a text, and ``None`` for ``None``."""
         return None if text is None else self.clean(text, name)
 
-    def clean_json(self, text: str) -> str:
-        """Return :meth:`clean` of the JSON text of arguments, where surrogates may be escaped."""
-        return self.clean(_ESCAPE.sub(_unescaped, text), "arguments")
+    def clean_json(self, text: str, name: str = "arguments") -> str:
+        """Return :meth:`clean` of a JSON text, where surrogates may be escaped."""
+        return self.clean(_ESCAPE.sub(_unescaped, text), name)
 
     def clean_id(self, id: str) -> str:
         """Return an id; one with lone surrogates gets a digest instead, which keeps it unique."""

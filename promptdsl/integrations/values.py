@@ -36,6 +36,12 @@ MarkedBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 SIGNATURE = "thought_signature"
 """The further key of a block with a signature of Gemini."""
 
+JSON = "json"
+"""The further key of a text that is the JSON of a value."""
+
+ITEM = "item"
+"""The further key of a block with what it was recorded with, which no provider sees as content."""
+
 RESPONSES = "openai_responses"
 """The provider whose reasoning has an id and summaries."""
 

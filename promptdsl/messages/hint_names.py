@@ -45,6 +45,7 @@ HINTS: Mapping[str, str] = {
     "unsigned_call": "A call lacks the signature that this model needs: a substitute is sent.",
     "error_flag": "The target has no field for the error of a result.",
     "result_as_text": "A result that was recorded as an object is sent as text.",
+    "document_as_text": "A document of text is sent as text: the target takes no such file.",
     "moved_file": "A file in a tool result is sent in the user's turn after it.",
     "beside_tool_result": "The model refuses content beside a tool result: it has its own turn.",
     "strict_schema": "A schema is sent with another value of strict, or without one.",

@@ -334,6 +334,15 @@ class Rendered:
         """
         return self._again(provider)
 
+    def with_facts(self, **facts: Any) -> "Rendered":  # Any: values of facts
+        """Return the same messages for a target with other facts, for another library."""
+        from promptdsl.providers.written import WrittenPayload
+
+        new = WrittenPayload(self._marked, attrs.evolve(self.facts, **facts))
+        before = {id(loss) for loss in (self._written.losses if self._written else ())}
+        kept = tuple(loss for loss in self._losses if id(loss) not in before)
+        return attrs.evolve(self, facts=new.facts, written=new, losses=kept + new.losses)
+
     def _to(self, target: str) -> dict[str, Any]:
         provider = self.facts.provider
         if provider is None:

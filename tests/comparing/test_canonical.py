@@ -14,6 +14,7 @@ from promptdsl import (
     Block,
     CacheBreakpoint,
     Developer,
+    Document,
     Ephemeral,
     Event,
     Grounding,
@@ -510,6 +511,22 @@ def test_what_is_not_sent() -> None:
     assert ["─⚑ cache, not sent", "─■ video 3 B sha256:709e80c88487, not sent"] == [
         entry.parts[-1].mark for entry in entries
     ]
+
+
+def test_a_document_that_is_sent_as_text() -> None:
+    """A document of text is shown as one also where its text is sent, in a fence."""
+    csv = Document.from_bytes(b"a,<document>", "text/csv", title="T")
+    call = Assistant(ToolUse("f", {}, id="1"))
+    tree = Timeline(
+        User("See.", csv, "Sum up."), call, ToolMessage("1", "Here:", csv), User(csv, "So?")
+    )
+    mark = "─■ document text/csv 12 B sha256:bd267cf33224 titled T"
+    first, _, result, last = prompt_file(render(tree, model="gpt-5")).entries
+    assert [
+        (("", "See."), (mark, ""), ("─■ text", "Sum up.")),
+        (("", "Here:"), (mark, "")),
+        ((mark, ""), ("─■ text", "So?")),
+    ] == [tuple((part.mark, part.text) for part in it.parts) for it in (first, result, last)]
 
 
 def test_names_that_are_not_sent() -> None:

@@ -354,8 +354,12 @@ def test_kinds_nobody_takes_are_told() -> None:
     ("provider", "content"),
     [
         (
-            "openai",
-            {"type": "file", "file": {"file_data": "data:text/csv;base64,YSxi", "filename": "T"}},
+            "openai_responses",
+            {
+                "type": "input_file",
+                "file_data": "data:text/csv;base64,YSxi",
+                "filename": "T",
+            },
         ),
         (
             "anthropic",
@@ -371,7 +375,9 @@ def test_documents_of_text_reach_providers(provider: str, content: Any) -> None:
     """A text with a title is in the payload of each provider, whole."""
     tree = User(Document.from_bytes(b"a,b", "text/csv", title="T"))
     rendered = render(tree, provider=provider)
-    assert ([content], ()) == (rendered.payload()["messages"][0]["content"], rendered.losses)
+    payload = rendered.payload()
+    entries = payload.get("messages") or payload["input"]
+    assert ([content], ()) == (entries[0]["content"], rendered.losses)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,12 @@ _sources = st.builds(
     _media_types,
 )
 _titles = st.none() | _wild | st.sampled_from(["a://b", "attachment:///a b", "100%.pdf"])
-_extras = st.sampled_from([{}, {"refusal": True}, {"x": 1}, {"thought_signature": "c2ln"}])
+_extras = st.sampled_from(
+    [
+        *({}, {"refusal": True}, {"x": 1}, {"thought_signature": "c2ln"}, {"json": True}),
+        *({"item": {"id": "msg_1"}}, {"item": {"id": "fc_1", "reasoning": "rs_1", "x": 1}}),
+    ]
+)
 _texts = st.builds(TextBlock, _wild, _caches, _extras)
 _attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
     lambda kind: st.builds(kind, _sources, _titles, st.sampled_from([None, "low"]), _caches)
@@ -127,9 +132,9 @@ any_message = st.builds(
     _said | _told,
     name=st.none() | _wild,
     kind=st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
-    finish_reason=st.sampled_from([None, "stop", "elsewhere"]),
+    finish_reason=st.sampled_from([None, "stop", "refused", "elsewhere"]),
     token_usage=st.sampled_from(
-        [None, {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}, {"input_tokens": "x"}]
+        [None, {"input": 1, "output": 2, "total": 3}, {"input": "x", "cache_read": 1, "y": 2}]
     ),
 )
 any_messages = st.lists(any_message, max_size=6)

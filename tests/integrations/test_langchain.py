@@ -118,14 +118,35 @@ def test_refusals() -> None:
 
 def test_usage_and_finish() -> None:
     """What a model counted, and why it stopped, crosses both ways."""
-    counts = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
-    reply = AIMessage("Hi.", usage_metadata=counts, response_metadata={"finish_reason": "stop"})
+    counts = {"input": 9, "output": 8, "total": 17, "cache_read": 3, "reasoning": 5}
+    usage: Any = {
+        **{"input_tokens": 9, "output_tokens": 8, "total_tokens": 17},
+        **{"input_token_details": {"cache_read": 3}, "output_token_details": {"reasoning": 5}},
+    }
+    reply = AIMessage("Hi.", usage_metadata=usage, response_metadata={"finish_reason": "stop"})
     message = read(reply)
     assert (counts, "stop", reply) == (
         message.token_usage,
         message.finish_reason,
         written(message),
     )
+
+
+def test_usage_without_a_name() -> None:
+    """A count that the other side has no name for is a hint; those by time to live are one."""
+    details: Any = {"cache_creation": 0, "ephemeral_5m_input_tokens": 2, "flex": 1}
+    details["ephemeral_1h_input_tokens"] = 3
+    usage: Any = {"input_tokens": 9, "output_tokens": 8, "total_tokens": 17}
+    usage["input_token_details"] = details
+    bridged = from_langchain([AIMessage("Hi.", usage_metadata=usage)])
+    (message,) = bridged.messages
+    assert {"input": 9, "output": 8, "total": 17, "cache_write": 5} == message.token_usage
+    assert [("hint", "the token count 'input_token_details.flex'")] == named_losses(bridged.losses)
+    odd = Message("assistant", "Hi.", token_usage={"output": 1, "images": 2})
+    made = to_langchain(rendered([odd]))
+    assert [("hint", "the token count 'images'")] == named_losses(made.losses)
+    counted = {"input_tokens": 0, "output_tokens": 1, "total_tokens": 1}
+    assert counted == made.messages[0].usage_metadata
 
 
 def test_results_of_users() -> None:
@@ -330,9 +351,10 @@ def test_reasoning(message: Any, thought: ReasoningBlock) -> None:
 
 def test_reasoning_of_responses_is_sent() -> None:
     """Reasoning of OpenAI's that went to LangChain and back is the item it was."""
-    said = reply("openai", THOUGHT, {"type": "text", "text": "Rain."})
+    said = reply("openai", THOUGHT, tool_calls=[{"name": "f", "args": {}, "id": "a"}])
     again = read(HumanMessage("Hi."), written(read(said)))
-    payload = render(Timeline(History([again])), provider="openai_responses").payload()
+    answered = Timeline(History([again]), Answer("a", "Rain."))
+    payload = render(answered, provider="openai_responses").payload()
     assert THOUGHT == payload["input"][1]  # after the turn that opens the conversation
 
 

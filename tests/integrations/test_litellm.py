@@ -10,7 +10,10 @@ from promptdsl import (
     Assistant,
     DataError,
     Developer,
+    Document,
     DocumentBlock,
+    History,
+    Image,
     ImageBlock,
     MediaSource,
     Output,
@@ -20,6 +23,7 @@ from promptdsl import (
     TextBlock,
     Timeline,
     Tool,
+    ToolMessage,
     ToolResultBlock,
     ToolUse,
     ToolUseBlock,
@@ -57,6 +61,54 @@ def test_another_target() -> None:
     assert ["user", "system", "user"] == [
         message["role"] for message in to_litellm(rendered).messages
     ]
+
+
+SIGNED = "call_1__thought__" + "c2ln" * 60
+"""An id of a call of Gemini, with its signature, as LiteLLM makes it."""
+PHOTO = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+
+
+def shot(id: str = "a") -> list[dict[str, Any]]:
+    """Return a conversation in which a tool gives a picture, in LiteLLM's form."""
+    call = {"id": id, "type": "function", "function": {"name": "shoot", "arguments": "{}"}}
+    said = {"type": "text", "text": "Here."}
+    return [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id, "content": [said, PHOTO]},
+    ]
+
+
+@pytest.mark.parametrize("id", ["a", SIGNED])
+@pytest.mark.parametrize("provider", [None, "anthropic", "gemini", "openai_compatible"])
+def test_what_came_in_goes_out(id: str, provider: str | None) -> None:
+    """A picture stays in its result, and an id with a signature is whole (litellm#37849)."""
+    history = History(from_litellm(shot(id)).messages)
+    bridged = to_litellm(render(Timeline(history), provider=provider, hints=False), strict=True)
+    assert (shot(id), ()) == (list(bridged.messages), bridged.losses)
+
+
+@pytest.mark.parametrize("target", [{"model": "gpt-5"}, {"provider": "openai_responses"}])
+def test_the_limit_of_ids_is_that_of_openai(target: Any) -> None:
+    """A model of OpenAI's gets ids of 40 characters, alike in call and result."""
+    history = History(from_litellm(shot(SIGNED)).messages)
+    _, asked, answered = to_litellm(render(Timeline(history), **target)).messages
+    ids = {asked["tool_calls"][0]["id"], answered["tool_call_id"]}
+    assert [40] == [len(id) for id in ids]
+
+
+def test_other_files_leave_a_result() -> None:
+    """A PDF of a tool is sent after its result; a picture of a failed call stays in it."""
+    image = Image.from_url("https://example.org/a.png")
+    pdf = Document.from_bytes(b"%PDF-1.7")
+    calls = Assistant(ToolUse("f", {}, id="a"), ToolUse("f", {}, id="b"))
+    results = ToolMessage("a", pdf), ToolMessage("b", image, is_error=True)
+    messages = to_litellm(render(Timeline(User("Q"), calls, *results))).messages
+    assert [
+        "[document 1 of tool result a: after the tool results]",
+        [{"type": "text", "text": "Error: unknown"}, PHOTO],
+    ] == [message["content"] for message in messages[2:4]]
+    assert ["text", "file"] == [part["type"] for part in messages[4]["content"]]
 
 
 def test_tools() -> None:

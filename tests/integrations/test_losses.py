@@ -263,7 +263,8 @@ def test_portable_tools() -> None:
 def test_reasoning_of_responses(signature: str | None, extra: dict[str, Any], lost: str) -> None:
     """Pydantic AI has no word for what an item of Responses says beside its texts."""
     block = ReasoningBlock("Hm.", signature, "c2Vj", "openai_responses", {"id": "rs_1", **extra})
-    assert [("hint", lost)] == written("pydantic_ai", block, TextBlock("Yes"))
+    item = {"item": {"id": "msg_1", "reasoning": "rs_1"}}
+    assert [("hint", lost)] == written("pydantic_ai", block, TextBlock("Yes", extra=item))
 
 
 def test_fields_of_a_call() -> None:

@@ -28,7 +28,6 @@ from pydantic_ai.messages import (
     UserPromptPart,
     VideoUrl,
 )
-from pydantic_ai.usage import RequestUsage
 
 from promptdsl import (
     Assistant,
@@ -72,6 +71,14 @@ def read(*given: Any) -> list[Any]:
     """Return role and content of every message of one request."""
     found = from_pydantic_ai([ModelRequest(list(given))]).messages
     return [(message.role, *message.content) for message in found]
+
+
+JSON = TextBlock('{"a":1}', extra={"json": True})
+
+
+def outcome(name: str) -> Any:
+    """Return the further keys of a result with an outcome of Pydantic AI's own."""
+    return {"item": {"outcome": name}}
 
 
 def test_a_conversation() -> None:
@@ -147,11 +154,76 @@ def test_losses() -> None:
 
 
 def test_results() -> None:
-    """Texts of a result are one, and files stand behind them; the tool's name is the call's."""
+    """Texts of a result are one, with files they are a list; the tool's name is the call's."""
     picture = ImageBlock(media("base64", "QQ==", "image/png"))
-    made = parts(say("assistant", call("a")), answer("a", "One.", picture, "Two."))
+    result = answer("a", "One.", picture, TextBlock('{"b": 2}', extra={"json": True}))
+    made = parts(say("assistant", call("a")), result, answer("a", "One.", "Two."))
     held = BinaryContent.narrow_type(BinaryContent(b"A", media_type="image/png"))
-    assert ToolReturnPart("look_up", ["One.\n\nTwo.", held], "a", **TIME) == made[1]
+    assert [
+        ToolReturnPart("look_up", ["One.", held, {"b": 2}], "a", **TIME),
+        ToolReturnPart("look_up", "One.\n\nTwo.", "a", **TIME),
+    ] == made[1:]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"id": 1}, {"id": 2}], '[{"id":1},{"id":2}]'),
+        (["a\n\nb", "c"], '["a\\n\\nb","c"]'),
+        (["a"], '["a"]'),
+        ({"x": 1}, '{"x":1}'),
+        (2.5, "2.5"),
+        (None, "null"),
+        ("[1]", "[1]"),
+        ("", None),
+        (["a", ImageUrl("https://a.b"), {"b": [1]}], None),
+    ],
+)
+def test_values_of_results(content: Any, text: str | None) -> None:
+    """A value is one JSON text, as Pydantic AI's models see it, and the same value again."""
+    history = [
+        ModelResponse([ToolCallPart("f", "{}", "a")], **TIME),
+        ModelRequest([ToolReturnPart("f", content, "a", **TIME)]),
+    ]
+    bridged = from_pydantic_ai(history)
+    again = to_pydantic_ai(rendered(bridged.messages))
+    assert (tuple(history), (), ()) == (again.messages, again.losses, bridged.losses)
+    if text is not None:
+        tree = Timeline(User("Go."), History(bridged.messages))
+        chat = render(tree, provider="openai")
+        assert (text, ()) == (chat.payload()["messages"][2]["content"], chat.losses)
+
+
+def test_a_time_is_a_text() -> None:
+    """A value whose JSON is a string is that string, as Pydantic AI's models see it."""
+    ((_, result),) = read(ToolReturnPart("f", TIME["timestamp"], "a"))
+    assert (TextBlock("1970-01-01T00:00:00Z"),) == result.content
+
+
+@pytest.mark.parametrize("outcome", ["success", "failed", "denied", "interrupted", "retried"])
+def test_outcomes(outcome: Any) -> None:
+    """An outcome stays what it is; only what failed or has to be made again is an error."""
+    history = [
+        ModelResponse([ToolCallPart("f", "{}", "a")], **TIME),
+        ModelRequest([ToolReturnPart("f", "No.", "a", outcome=outcome, **TIME)]),
+    ]
+    bridged = from_pydantic_ai(history)
+    again = to_pydantic_ai(rendered(bridged.messages))
+    assert (tuple(history), ()) == (again.messages, again.losses)
+    tree = Timeline(User("Go."), History(bridged.messages))
+    told = render(tree, provider="anthropic").payload()["messages"][2]["content"][0]
+    assert (outcome in ("failed", "retried")) == told.get("is_error", False)
+    chat = render(tree, provider="openai").payload()["messages"][2]["content"]
+    assert ("Error: No." if outcome in ("failed", "retried") else "No.") == chat
+
+
+def test_a_changed_outcome() -> None:
+    """A result whose error flag was changed has the outcome that the flag says."""
+    item = {"item": {"outcome": "denied", "caller": "x"}}
+    result = ToolResultBlock("a", "No.", is_error=True, extra=item)
+    bridged = to_pydantic_ai(rendered([say("assistant", call("a")), say("tool", result)]))
+    assert "failed" == bridged.messages[1].parts[0].outcome
+    assert [("hint", "further keys of a block")] == named_losses(bridged.losses)
 
 
 def test_what_a_model_made() -> None:
@@ -161,13 +233,6 @@ def test_what_a_model_made() -> None:
     held = BinaryContent.narrow_type(BinaryContent(b"A", media_type="image/png"))
     redacted = ThinkingPart("", id="redacted_thinking", signature="ZW5j", provider_name="anthropic")
     assert [redacted, FilePart(held)] == parts(say("assistant", thought, picture))
-
-
-def test_usage_and_finish() -> None:
-    """What a model counted, and why it stopped, crosses both ways."""
-    usage = RequestUsage(input_tokens=1, output_tokens=2)
-    reply = ModelResponse([TextPart("Hi.")], usage=usage, finish_reason="stop", **TIME)
-    assert (reply,) == to_pydantic_ai(rendered(from_pydantic_ai([reply]).messages)).messages
 
 
 def test_tools() -> None:
@@ -187,11 +252,11 @@ def test_tools() -> None:
         (UserPromptPart(["a", CachePoint()]), ("user", TextBlock("a", "5m"))),
         (
             ToolReturnPart("f", {"a": 1}, "i", outcome="retried"),
-            ("tool", ToolResultBlock("i", (TextBlock('{"a":1}'),), "f", is_error=True)),
+            ("tool", ToolResultBlock("i", (JSON,), "f", is_error=True, extra=outcome("retried"))),
         ),
         (
             ToolReturnPart("f", [], "i", outcome="interrupted"),
-            ("tool", ToolResultBlock("i", (), "f", is_error=True, error_type="interrupted")),
+            ("tool", ToolResultBlock("i", (), "f", extra=outcome("interrupted"))),
         ),
         (
             UserPromptPart([DocumentUrl("https://a.b/c.pdf")]),
@@ -212,12 +277,14 @@ def test_feedback() -> None:
 
 @pytest.mark.parametrize("tool", ["find", None])
 def test_retry_prompts(tool: str | None) -> None:
-    """A deprecated part that asks for a retry is the result of its call, or a user's text."""
+    """A deprecated part that asks for a retry is the part that Pydantic AI sends for it."""
     with pytest.warns(match="`RetryPromptPart` is deprecated"):
         part: Any = RetryPromptPart("Again.", tool_name=tool, tool_call_id="a")  # pyright: ignore[reportDeprecated]
-    text = TextBlock(part.model_response())
-    result = ToolResultBlock("a", (text,), tool, is_error=True)
-    assert [("tool", result) if tool else ("user", text)] == read(part)
+    feedback = RetryFeedbackPart("Again.", retry=RetryInfo(cause="model_retry"))
+    extra = outcome("retried")
+    result = ToolResultBlock("a", "Again.", tool, is_error=True, extra=extra)
+    user = ("user", TextBlock(feedback.model_response()))
+    assert [("tool", result) if tool else user] == read(part)
     returned = ToolReturnPart("save", "done", "b")
     messages = from_pydantic_ai([ModelRequest([returned, part])]).messages
     assert (["tool"] if tool else ["tool", "user"]) == [message.role for message in messages]
@@ -231,10 +298,19 @@ def test_arguments() -> None:
 
 
 def test_instructions() -> None:
-    """The last instructions are the system message, as they alone count there."""
+    """The last instructions are a system message, as they alone count there."""
     history = [ModelRequest([UserPromptPart("Hi.")], instructions=text) for text in ("a", "b")]
     first = from_pydantic_ai(history).messages[0]
     assert ("system", "b") == (first.role, first.plain)
+
+
+def test_system_prompts_before_instructions() -> None:
+    """Instructions come after the leading system prompts, as in Pydantic AI's requests."""
+    prompts = [SystemPromptPart("S"), UserPromptPart("Hi."), SystemPromptPart("Later.")]
+    messages = from_pydantic_ai([ModelRequest(prompts, instructions="I")]).messages
+    assert [("system", "S"), ("system", "I"), ("user", "Hi."), ("developer", "Later.")] == [
+        (message.role, message.text) for message in messages
+    ]
 
 
 def test_what_cannot_be_read() -> None:
@@ -284,7 +360,8 @@ def test_reasoning_of_responses(provider: str) -> None:
     own: Any = {"id": "rs_1", "provider_name": provider}
     details = {"raw_content": ["x"]}
     first = ThinkingPart("Hm.", signature="ZW5j", provider_details=details, **own)
-    reply = ModelResponse([first, ThinkingPart("So.", **own), TextPart("Rain.")])
+    text = TextPart("Rain.", id="msg_1", provider_name=provider)
+    reply = ModelResponse([first, ThinkingPart("So.", **own), text])
     messages = from_pydantic_ai([reply]).messages
     again = from_pydantic_ai(to_pydantic_ai(rendered(messages)).messages).messages
     payload = render(Timeline(History(again)), provider="openai_responses").payload()

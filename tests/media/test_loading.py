@@ -126,14 +126,6 @@ def parts(rendered: Rendered, index: int = -1) -> list[Any]:
         ),
         (
             "openai",
-            Document.from_url(WEB + "a.md", title="T"),
-            {
-                "type": "file",
-                "file": {"file_data": "data:text/markdown;base64,IyBBCg==", "filename": "T"},
-            },
-        ),
-        (
-            "openai",
             Audio.from_url(WEB + "a.wav"),
             {
                 "type": "input_audio",
@@ -242,6 +234,20 @@ def test_an_address_in_a_result_is_loaded(way: Any, model: str) -> None:
     rendered = way(tree, web, model=model, provider=None if model == "gpt-5" else "bedrock")
     told = [loss.what for loss in rendered.losses if loss.name == "moved_file"]
     assert (["document in a tool result"], 1) == (told, len(web.asked))
+
+
+@either_way
+def test_a_text_at_an_address_is_sent_as_text(way: Any) -> None:
+    """Chat gets the text of a file that it does not take, in a user's turn and in a result."""
+    texts = [Document.from_url(WEB + name, title="T") for name in ("a.md", "a.csv")]
+    turns = User("Q", texts[0]), Assistant(ToolUse("t", {}, id="a")), ToolMessage("a", texts[1])
+    web = Web()
+    rendered = way(Timeline(*turns), web, provider="openai")
+    assert [
+        'Q\n\n<document name="T" type="text/markdown">\n# A\n\n</document>',
+        '<document name="T" type="text/csv">\na,b\n\n</document>',
+    ] == [rendered.payload()["messages"][index]["content"] for index in (0, -1)]
+    assert (2, {"hint"}) == (len(web.asked), {loss.kind for loss in rendered.losses})
 
 
 def test_a_picture_of_a_model_is_loaded() -> None:

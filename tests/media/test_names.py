@@ -260,7 +260,7 @@ def test_the_extension_of_a_text_is_its_type(
     tree = User("See.", document)
     assert media_type == attachment(document).source.media_type
     assert form == parts(tree, "bedrock")[1]["document"]["format"]
-    data = parts(tree, "openai")[1]["file"]["file_data"]
+    data = parts(tree, "openai_responses")[1]["file_data"]
     assert data == f"data:{media_type};base64,YSxiCg=="
 
 

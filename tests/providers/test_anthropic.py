@@ -1934,7 +1934,7 @@ def test_a_model_without_pictures() -> None:
 
 @pytest.mark.parametrize(
     "media_type",
-    ["application/json", "application/xml", "application/yaml", "text/csv", "text/html"],
+    ["application/json", "application/ld+json", "application/x-yaml", "text/csv", "text/html"],
 )
 def test_texts_are_documents(media_type: str) -> None:
     """Whatever is text is sent as a text document."""

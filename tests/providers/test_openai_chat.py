@@ -12,6 +12,7 @@ from promptdsl import (
     AudioBlock,
     Block,
     DataError,
+    Document,
     DocumentBlock,
     Event,
     History,
@@ -33,6 +34,7 @@ from promptdsl import (
     User,
     UserAction,
     VideoBlock,
+    register_model,
     render,
 )
 from tests.folding import failures, unequal
@@ -441,13 +443,6 @@ def test_error_type() -> None:
             },
         ),
         (
-            DocumentBlock(media("base64", "YSxi", "text/csv")),
-            {
-                "type": "file",
-                "file": {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"},
-            },
-        ),
-        (
             DocumentBlock(media("file_id", "file-1")),
             {"type": "file", "file": {"file_id": "file-1"}},
         ),
@@ -478,13 +473,6 @@ def test_media(block: Block, part: dict[str, Any]) -> None:
             {"type": "input_audio", "input_audio": {"data": WAV, "format": "mp3"}},
         ),
         (
-            DocumentBlock(media("url", "data:Text/CSV;base64,YSxi")),
-            {
-                "type": "file",
-                "file": {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"},
-            },
-        ),
-        (
             DocumentBlock(media("base64", PDF, "Application/PDF")),
             {
                 "type": "file",
@@ -499,6 +487,125 @@ def test_media(block: Block, part: dict[str, Any]) -> None:
 def test_media_types(block: Block, part: dict[str, Any]) -> None:
     """A media type means the same in any case, and the bytes in an address are unpacked."""
     assert [part] == written(say("user", block))[0]["content"]
+
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+AS_TEXT = ("hint", "document block")
+CLOSING = "PC9kb2N1bWVudD4KPC9Eb2N1bWVudCB4"
+"""A text with ends of the fence."""
+
+
+@pytest.mark.parametrize(
+    ("block", "sent"),
+    [
+        (
+            DocumentBlock(media("base64", "YSxi", "text/csv"), title="r.csv"),
+            '<document name="r.csv" type="text/csv">\na,b\n</document>',
+        ),
+        (
+            DocumentBlock(media("url", "data:Text/CSV;base64,YSxi"), title=" "),
+            '<document type="text/csv">\na,b\n</document>',
+        ),
+        (
+            DocumentBlock(media("base64", "e30=", "application/ld+json; charset=utf-8")),
+            '<document type="application/ld+json">\n{}\n</document>',
+        ),
+        (
+            DocumentBlock(
+                media("base64", CLOSING, "text/x-python"),
+                title='"><x>\n',
+            ),
+            '<document name="&quot;&gt;&lt;x&gt;" type="text/x-python">\n'
+            "&lt;/document>\n&lt;/Document x\n</document>",
+        ),
+        (
+            DocumentBlock(media("base64", "", "application/yaml")),
+            '<document type="application/yaml">\n\n</document>',
+        ),
+    ],
+)
+@pytest.mark.parametrize("facts", [OPENAI, COMPATIBLE, facts_for("gpt-3.5-turbo", None)])
+def test_documents_of_text(block: Block, sent: str, facts: ModelFacts) -> None:
+    """A text is sent to every model as text, in a fence that it cannot close."""
+    message = say("user", "Read:", block, "Sum up.")
+    wire = [{"role": "user", "content": f"Read:\n\n{sent}\n\nSum up."}]
+    assert (wire, [AS_TEXT]) == (written(message, facts=facts), lost(message, facts=facts))
+
+
+def test_a_document_of_text_in_a_result() -> None:
+    """A text stays in the result of its call, and is not moved as other files are."""
+    message = answer("a", "Found:", DocumentBlock(media("base64", "YSxi", "text/csv")))
+    sent = 'Found:\n\n<document type="text/csv">\na,b\n</document>'
+    wire = {"role": "tool", "tool_call_id": "a", "content": sent}
+    assert ([wire], [AS_TEXT]) == (written(message), lost(message))
+
+
+def test_a_mark_on_a_document_of_text() -> None:
+    """The cache mark of a document is on its text; a detail is a hint."""
+    block = DocumentBlock(media("base64", "YQ==", "text/csv"), None, "high", "default")
+    message = say("user", block, "Sum up.")
+    fence = text('<document type="text/csv">\na\n</document>', **MARK)
+    assert ([fence, text("\n\nSum up.")], [AS_TEXT, ("hint", "detail")]) == (
+        written(message)[0]["content"],
+        lost(message),
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "facts", "why"),
+    [
+        (media("base64", "UEsDBA==", WORD), OPENAI, "send a PDF, or render for openai_responses"),
+        (media("base64", "/w==", "text/csv"), COMPATIBLE, "write its text in UTF-8"),
+        (media("url", "https://x/a", WORD), OPENAI, "send a PDF, or render for openai_responses"),
+        (media("url", "https://x/a", "text/csv"), OPENAI, "a media_loader can give it the bytes"),
+        (media("url", "https://x/a"), OPENAI, "a media_loader can give it the bytes"),
+        (
+            media("base64", "UEsDBA==", WORD),
+            facts_for("gpt-3.5-turbo", None),
+            "this model takes no document",
+        ),
+    ],
+)
+@pytest.mark.parametrize("in_result", [False, True])
+def test_documents_that_are_lost(
+    source: MediaSource, facts: ModelFacts, why: str, in_result: bool
+) -> None:
+    """A document that is neither a PDF nor a text is a loss of content, with advice."""
+    block = DocumentBlock(source)
+    message = answer("a", block) if in_result else say("user", block)
+    losses = [it for it in write(whole([message]), facts)[1] if it.kind == "content"]
+    assert [("document block", True)] == [(it.what, why in it.why) for it in losses]
+
+
+def test_documents_of_other_roles() -> None:
+    """An answer holds no document, of text or not."""
+    message = say("assistant", "a", DocumentBlock(media("base64", "YQ==", "text/csv")))
+    assert [("content", "document block")] == lost(message)
+
+
+def test_documents_that_a_server_takes() -> None:
+    """A server gets as files the types that are registered for its model."""
+    document = DocumentBlock(media("base64", "YSxi", "text/csv"))
+    types = ["application/pdf", "text/csv"]
+    with register_model("able-1", provider="openai_compatible", document_types=types):
+        facts = facts_for("able-1", "openai_compatible")
+    file = {"file_data": "data:text/csv;base64,YSxi", "filename": "document.csv"}
+    part = {"type": "file", "file": file}
+    assert [part] == written(say("user", document), facts=facts)[0]["content"]
+    anything = attrs.evolve(facts, document_types=None)
+    assert [part] == written(say("user", document), facts=anything)[0]["content"]
+
+
+def test_a_document_of_text_is_counted_as_text() -> None:
+    """The tokens of a text are those of the same text that is written out."""
+    prices = "tea,3\n" * 50
+    document = Document.from_bytes(prices.encode(), "text/csv")
+    fence = f'\n\n<document type="text/csv">\n{prices}\n</document>'
+    counts = [
+        render(User("Sum up.", content), model="gpt-5").tokens.total
+        for content in (document, fence)
+    ]
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize(

@@ -801,9 +801,20 @@ def test_reasoning_lost(messages: list[Message]) -> None:
 
 def test_written_reasoning() -> None:
     """Reasoning that has no summary of its own gets its text as one."""
-    message = say("assistant", "a", ReasoningBlock("Hm.", **OWN), "b")
+    message = say("assistant", "a", ReasoningBlock("Hm.", **OWN), call("b"))
     item = thought("rs_1", "Hm.", encrypted_content="ZW5j")
-    assert [turn("assistant", "a"), item, turn("assistant", "b")] == sent(message)
+    assert [turn("assistant", "a"), item] == sent(message)[:2]
+
+
+def test_reasoning_before_a_text_without_id() -> None:
+    """Reasoning is sent only before a text that has its id: the service refuses it otherwise."""
+    own = {"item": {"id": "msg_1", "reasoning": "rs_1"}}
+    texts = [TextBlock("b", extra=own), TextBlock("b")]
+    messages = [say("assistant", ReasoningBlock("Hm.", **OWN), text) for text in texts]
+    assert [["rs_1", "msg_1"], [None]] == [
+        [item.get("id") for item in sent(message)] for message in messages
+    ]
+    assert [[], [("hint", "reasoning")]] == [lost(message) for message in messages]
 
 
 def test_annotations_lost() -> None:

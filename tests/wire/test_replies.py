@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from promptdsl import DocumentBlock, ImageBlock, read_response
-from tests.providers.conversations import PNG, media, say
+from tests.providers.conversations import PDF, PNG, media, say
 from tests.wire.sent import sent
 
 # What a response counts.
@@ -77,8 +77,13 @@ def file_of(target: str, block: DocumentBlock) -> Any:
     return held["filename"], held["file_data"]
 
 
-@pytest.mark.parametrize("target", ["openai", "openai_responses"])
-@pytest.mark.parametrize(("type", "name"), NAMES.items())
+@pytest.mark.parametrize(
+    ("target", "type", "name"),
+    [
+        ("openai", "application/pdf", "document.pdf"),
+        *(("openai_responses", *row) for row in NAMES.items()),
+    ],
+)
 def test_the_name_of_a_file(target: str, type: str, name: str) -> None:
     """A document without a title has a name with the ending of its type."""
     held, data = media("base64", "SGVsbG8=", type), f"data:{type};base64,SGVsbG8="
@@ -90,8 +95,8 @@ def test_the_name_of_a_file(target: str, type: str, name: str) -> None:
 @pytest.mark.parametrize("target", ["openai", "openai_responses"])
 def test_bytes_in_an_address(target: str) -> None:
     """The bytes in an address are sent as such."""
-    written = DocumentBlock(media("url", "data:text/csv;base64,SGVsbG8="))
-    assert ("document.csv", "data:text/csv;base64,SGVsbG8=") == file_of(target, written)
+    data = f"data:application/pdf;base64,{PDF}"
+    assert ("document.pdf", data) == file_of(target, DocumentBlock(media("url", data)))
     image = ImageBlock(media("url", f"data:image/png;base64,{PNG}"))
     held = ImageBlock(media("base64", PNG, "image/png"))
     assert sent(target, say("user", held)) == sent(target, say("user", image))

@@ -24,6 +24,7 @@ from promptdsl.integrations.langchain.reasoning import (
     SIGNATURES,
     read_reasoning,
 )
+from promptdsl.integrations.langchain.usage import read_usage
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
     SIGNATURE,
@@ -132,7 +133,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         tuple(blocks),
         kind="recorded",
         name=given.name,
-        token_usage=given.usage_metadata,
+        token_usage=read_usage(reader, given.usage_metadata),
         finish_reason=next(filter(None, reasons), None),
     )
 

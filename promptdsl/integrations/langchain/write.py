@@ -25,6 +25,7 @@ from promptdsl.integrations.langchain.reasoning import (
     SIGNATURES,
     reasoning_parts,
 )
+from promptdsl.integrations.langchain.usage import written_usage
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
     SIGNATURE,
@@ -139,15 +140,12 @@ def _ai_message(
         # LangChain reads a provider's own blocks only in this form, which has the calls too.
         metadata["output_version"] = "v1"
         content = [*content, *(dict(entries_of(call)) for call in (*calls, *invalid))]
-    usage = message.token_usage or {}
-    counts = {key: usage.get(key) for key in ("input_tokens", "output_tokens", "total_tokens")}
-    is_counted = all(type(count) is int for count in counts.values())
     yield lc.AIMessage(
         content,
         name=crossing.clean_optional(message.name),
         additional_kwargs=beside,
         response_metadata=metadata,
-        usage_metadata=counts if is_counted else None,
+        usage_metadata=written_usage(crossing, message),
         tool_calls=calls,
         invalid_tool_calls=invalid,
     )

@@ -47,9 +47,12 @@ def from_pydantic_ai(messages: "Iterable[ModelMessage]") -> Bridged[tuple[Messag
     'Hi.'
 
     A system prompt after the leading ones becomes a developer's message that remembers its role.
-    The last ``instructions`` of a request, the only ones that count there, come first. Losses are
-    in ``losses``. Raises :class:`DataError` for anything but requests and responses, and for data
-    that is not JSON, and :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
+    The last ``instructions`` of a request, the only ones that count there, come after the leading
+    system prompts, as in Pydantic AI's own requests; only to OpenAI Responses does it send them
+    before these, in a field of their own. A response without parts is a message, too.
+
+    Losses are in ``losses``. Raises :class:`DataError` for anything but requests and responses, and
+    for data that is not JSON, and :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
     """
     require("pydantic_ai.messages", "pydantic-ai")
     from promptdsl.integrations.pydantic_ai.read import read

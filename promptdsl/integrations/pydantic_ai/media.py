@@ -35,6 +35,9 @@ ORIGINS = {
 }
 """Our name of the provider of reasoning, by Pydantic AI's name where it differs."""
 
+ITEM_DETAILS = ("phase", "namespace")
+"""The provider's details of a text or a call that Pydantic AI sends to OpenAI Responses again."""
+
 REDACTED = ("redacted_thinking", "redacted_content")
 """The ids of Claude's encrypted reasoning."""
 

@@ -1,8 +1,8 @@
 """Read Pydantic AI's requests and responses."""
 
-from collections.abc import Sequence
-from itertools import groupby
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from itertools import groupby, takewhile
+from typing import TypeAlias, cast
 
 import attrs
 from pydantic_ai import messages as ai
@@ -19,8 +19,18 @@ from promptdsl import (
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.pydantic_ai.media import DEVELOPER, ORIGINS, REDACTED, Media, read_media
+from promptdsl.integrations.pydantic_ai.figures import read_reason, read_usage
+from promptdsl.integrations.pydantic_ai.media import (
+    DEVELOPER,
+    ITEM_DETAILS,
+    ORIGINS,
+    REDACTED,
+    Media,
+    read_media,
+)
 from promptdsl.integrations.values import (
+    ITEM,
+    JSON,
     RESPONSES,
     SIGNATURE,
     Kind,
@@ -38,8 +48,6 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
     history = listed(given, "Pydantic AI's messages")
     requests = [item for item in history if isinstance(item, ai.ModelRequest)]
     instructions = [request.instructions for request in requests if request.instructions]
-    if instructions:
-        messages.append(Message("system", instructions[-1], kind="recorded"))
     try:
         for crossing.index, item in enumerate(history):
             match item:
@@ -53,6 +61,9 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
                     raise DataError(f"a {name} is no request and no response", fix=fix)
     except DataError as error:
         raise crossing.located(error) from None
+    if instructions:
+        leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
+        messages.insert(leading, Message("system", instructions[-1], kind="recorded"))
     return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
@@ -75,13 +86,13 @@ def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[M
 
 
 def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
-    """Return a part, or the one that replaced it: ``RetryPromptPart`` is deprecated."""
+    """Return a part, or the one that Pydantic AI loads and sends for a ``RetryPromptPart``."""
     if part.part_kind != "retry-prompt":
         return part
-    text = part.model_response()
-    if part.tool_name is None:
-        return ai.UserPromptPart(text)
-    return ai.ToolReturnPart(part.tool_name, text, part.tool_call_id, outcome="retried")
+    stored = ai.ModelMessagesTypeAdapter.dump_python([ai.ModelRequest([part])])
+    (request,) = ai.ModelMessagesTypeAdapter.validate_python(stored)
+    (current,) = request.parts
+    return cast("ai.ModelRequestPart", current)
 
 
 def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
@@ -99,17 +110,38 @@ def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[B
         case ai.UserPromptPart():
             return _prompt_blocks(crossing, part)
         case ai.ToolReturnPart():
-            # A value that is not text is read as the model sees it.
-            contents = part.content_items(mode="str", wrap_if_error=False)
-            blocks = tuple(_content_block(crossing, item) for item in contents if item != "")
-            error = "interrupted" if part.outcome == "interrupted" else None
-            failed = part.outcome != "success"
-            return [ToolResultBlock(part.tool_call_id, blocks, part.tool_name, failed, error)]
+            blocks = tuple(_result_blocks(crossing, part))
+            is_known = part.outcome in ("success", "failed")
+            return [
+                ToolResultBlock(
+                    part.tool_call_id,
+                    blocks,
+                    part.tool_name,
+                    part.outcome in ai.ERROR_OUTCOMES,
+                    extra={} if is_known else {ITEM: {"outcome": part.outcome}},
+                )
+            ]
         case ai.RetryFeedbackPart():
             return [TextBlock(part.model_response())]
         case _:
             crossing.lose("content", f"a part of kind {part.part_kind!r}")
             return []
+
+
+def _result_blocks(crossing: Crossing, part: ai.ToolReturnPart) -> Iterator[Block]:
+    """Yield the blocks of a result; a value that is no text is its JSON, and marked as such.
+
+    A list without files is one value, as Pydantic AI sends it to OpenAI and Gemini.
+    """
+    texts: Sequence[str | Media] = part.content_items(mode="str", wrap_if_error=False)
+    values: Sequence[object] = part.content_items(mode="jsonable", wrap_if_error=False)
+    if texts and part.content_items(mode="raw") is part.content and not part.files:
+        texts, values = [part.model_response_str(wrap_if_error=False)], [values]
+    for text, value in zip(texts, values, strict=True):
+        if not isinstance(text, str):
+            yield read_media(crossing, text)
+        elif text:
+            yield TextBlock(text, extra={} if isinstance(value, str) else {JSON: True})
 
 
 def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Block]:
@@ -146,37 +178,55 @@ def _content_block(crossing: Crossing, content: str | ai.TextContent | Media) ->
 def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
     blocks: list[Block] = []
     handed_on: str | None = None
-    for part, after in zip(response.parts, [*response.parts[1:], None], strict=True):
+    thought: JsonValue = None
+    for part, after in zip(response.parts, [*response.parts[1:], None], strict=False):
         received, handed_on = handed_on, None
         match part:
             case ai.ThinkingPart():
                 _lose_details(crossing, part, "raw_content", SIGNATURE)
                 block = _reasoning_block(part)
+                thought = block.extra.get("id")
                 if _hands_on(part, after):
                     handed_on, block = part.signature, attrs.evolve(block, signature=None)
                 blocks.append(block)
             case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
-                _lose_details(crossing, part, SIGNATURE)
+                extra = _item_of(part, thought)
+                _lose_details(crossing, part, SIGNATURE, *(ITEM_DETAILS if extra else ()))
                 signature = _own_signature(part) if received is None else received
-                extra = {SIGNATURE: signature} if isinstance(signature, str) else {}
+                extra |= {SIGNATURE: signature} if isinstance(signature, str) else {}
                 blocks.append(_reply_block(crossing, part, extra))
             case _:
                 crossing.lose("content", f"a part of kind {part.part_kind!r}")
-    usage = response.usage
-    counts = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    # Pydantic AI keeps a refusal beside the parts, of which there are none then.
+    refusal: object = (response.provider_details or {}).get("refusal")
+    if isinstance(refusal, str) and refusal:
+        blocks.append(TextBlock(refusal, extra={"refusal": True}))
     return Message(
         "assistant",
         joined_reasoning(blocks),
         kind="recorded",
-        token_usage=counts if any(counts.values()) else None,
-        finish_reason=response.finish_reason,
+        token_usage=read_usage(crossing, response.usage),
+        finish_reason=read_reason(response),
     )
 
 
 _ReplyPart: TypeAlias = ai.TextPart | ai.ToolCallPart | ai.FilePart
 
 
-def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, str]) -> Block:
+def _item_of(part: _ReplyPart, thought: JsonValue) -> dict[str, JsonValue]:
+    """Return the further key of a text or a call with its item of OpenAI Responses, if any.
+
+    Its id is sent only together with the reasoning before it, whose id is ``thought``.
+    """
+    if ORIGINS.get(part.provider_name or "") != RESPONSES or isinstance(part, ai.FilePart):
+        return {}
+    details = part.provider_details or {}
+    given = {"id": part.id, **{key: details.get(key) for key in ITEM_DETAILS}, "reasoning": thought}
+    item = {key: value for key, value in given.items() if isinstance(value, str)}
+    return {ITEM: item} if item.keys() - {"reasoning"} else {}
+
+
+def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, JsonValue]) -> Block:
     match part:
         case ai.TextPart():
             if part.citations:

@@ -1,12 +1,11 @@
 """Write messages as Pydantic AI's requests and responses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic_ai import messages as ai
 from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.usage import RequestUsage
 
 from promptdsl import (
     Block,
@@ -18,16 +17,21 @@ from promptdsl import (
     ToolUseBlock,
 )
 from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.pydantic_ai.figures import written_reason, written_usage
 from promptdsl.integrations.pydantic_ai.media import (
     DEVELOPER,
+    ITEM_DETAILS,
     PROVIDERS,
     REDACTED,
     Media,
     written_media,
 )
 from promptdsl.integrations.values import (
+    ITEM,
+    JSON,
     RESPONSES,
     SIGNATURE,
     MediaBlock,
@@ -42,25 +46,34 @@ from promptdsl.integrations.values import (
 _ENCRYPTED = "it is encrypted beside it"
 _TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of all parts, so that the same prompt always has the same bytes."""
-_FINISH_REASONS: Mapping[str | None, ai.FinishReason] = {
-    reason: reason for reason in get_args(ai.FinishReason)
+
+_SentPart = TypeVar("_SentPart", ai.TextPart, ai.ToolCallPart)
+_Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted", "retried"]
+_OUTCOMES: Mapping[tuple[bool, str], _Outcome] = {
+    (False, "denied"): "denied",
+    (False, "interrupted"): "interrupted",
+    (True, "interrupted"): "interrupted",
+    (True, "retried"): "retried",
 }
+"""The outcomes beside success and failure, by the error flag and what was recorded."""
 
 
 class PydanticAIWriter(Crossing):
     """A crossing to Pydantic AI.
 
-    ``provider`` is the target of the render, ``called`` the name of the called tool by call id.
+    ``provider`` is the target of the render, ``called`` the name of the called tool by call id,
+    ``thoughts`` are the ids of written reasoning.
     """
 
     provider: str | None
     called: dict[str, str]
+    thoughts: set[object]
 
 
 def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage, ...]]:
     """Return a message history and tools; see ``to_pydantic_ai``."""
     writer = PydanticAIWriter.of("Pydantic AI", rendered)
-    writer.provider, writer.called = rendered.facts.provider, {}
+    writer.provider, writer.called, writer.thoughts = rendered.facts.provider, {}, set()
     history: list[ai.ModelMessage] = []
     request: list[ai.ModelRequestPart] = []
     for writer.index, writer.message in enumerate(rendered.messages):
@@ -69,21 +82,19 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
             request.extend(_request_parts(writer, message))
             continue
         parts = list(_reply_parts(writer, message))
-        if not parts:
+        finish_reason, details = written_reason(writer, message)
+        if not (parts or finish_reason or details or message.token_usage):
             continue
         if request:
             history.append(ai.ModelRequest(request))
             request = []
         if message.name is not None:
             writer.hint("speaker_name", "name of a speaker")
-        usage = RequestUsage(
-            input_tokens=_count(message, "input_tokens"),
-            output_tokens=_count(message, "output_tokens"),
-        )
         response = ai.ModelResponse(
             parts,
-            usage=usage,
-            finish_reason=_FINISH_REASONS.get(message.finish_reason),
+            usage=written_usage(writer, message),
+            finish_reason=finish_reason,
+            provider_details=details,
             timestamp=_TIME,
         )
         history.append(response)
@@ -98,11 +109,6 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
         for tool in writer.portable_tools(rendered)
     ]
     return Bridged(tuple(history), writer.checked(strict=strict), tuple(tools))
-
-
-def _count(message: Message, key: str) -> int:
-    count = (message.token_usage or {}).get(key)
-    return count if type(count) is int else 0
 
 
 # Requests.
@@ -159,54 +165,65 @@ def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
 
 
 def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolReturnPart:
-    is_interrupted = block.is_error and block.error_type == "interrupted"
-    writer.lose_hints(block, *(("error_type",) if is_interrupted else ()))
-    texts: list[str] = []
-    files: list[Media] = []
-    for inner in block.content:
-        content = _content_of(writer, inner)
-        if isinstance(content, str):
-            texts.append(content)
-        elif content is not None:
-            files.append(content)
+    outcome, item = _outcome_of(block), entries_of(block.extra.get(ITEM))
+    known = ("error_type",) if outcome == "interrupted" else ()
+    writer.lose_hints(block, *known, *((ITEM,) if outcome == item.get("outcome") else ()))
+    contents = [(inner, _content_of(writer, inner)) for inner in block.content]
     if any(getattr(inner, "cache", None) for inner in block.content):
         writer.hint("cache_mark", "a cache mark", "a result has no cache points there", block=block)
-    text = "\n\n".join(texts)
     id = writer.clean_id(block.tool_use_id)
-    outcome: Literal["success", "failed", "interrupted"] = "success"
-    if block.is_error:
-        outcome = "interrupted" if is_interrupted else "failed"
     return ai.ToolReturnPart(
         writer.clean(block.name or writer.called.get(id) or id, "a tool's name"),
-        [*([text] if text else []), *files] if files else text,
+        _result_content(writer, contents),
         id,
         outcome=outcome,
         timestamp=_TIME,
     )
 
 
+def _outcome_of(block: ToolResultBlock) -> _Outcome:
+    """Return the outcome that a result was recorded with, unless its error flag was changed."""
+    recorded = block.error_type or entries_of(block.extra.get(ITEM)).get("outcome")
+    default: _Outcome = "failed" if block.is_error else "success"
+    return _OUTCOMES.get((block.is_error, str(recorded)), default)
+
+
+def _result_content(
+    writer: PydanticAIWriter, contents: Sequence[tuple[Block, str | Media | None]]
+) -> object:
+    """Return one text, one value of a JSON text, or a list if there are files."""
+    sent = [(block, content) for block, content in contents if content is not None]
+    texts = [content for _, content in sent if isinstance(content, str)]
+    if len(texts) == len(sent) != 1:
+        return "\n\n".join(texts)
+    values: list[object] = []
+    for block, content in sent:
+        value: object = ABSENT
+        if isinstance(block, TextBlock) and block.extra.get(JSON) is True:
+            value = read_json(writer.clean_json(block.text, "a text"))
+        values.append(content if value is ABSENT or isinstance(value, str) else value)
+    return values[0] if len(texts) == len(sent) else values
+
+
 # Responses.
 
 
 def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelResponsePart]:
-    gemini = PROVIDERS["gemini"]
-    for block in message.content:
+    for index, block in enumerate(message.content):
         match block:
             case TextBlock():
-                signed = _signature_details(writer, block)
-                text = writer.clean(block.text, "a text")
-                name = gemini if signed else None
-                if text or signed:
-                    yield ai.TextPart(text, provider_name=name, provider_details=signed)
+                part = ai.TextPart(writer.clean(block.text, "a text"))
+                part = _with_origin(writer, block, part)
+                if block.text or signature_of(block) is not None:
+                    yield part
             case ToolUseBlock():
                 id, tool = writer.clean_id(block.id), writer.clean(block.name, "a tool's name")
                 writer.called[id] = tool
                 arguments = writer.clean_json(block.arguments)
-                signed = _signature_details(writer, block)
-                name = gemini if signed else None
-                yield ai.ToolCallPart(
-                    tool, arguments, id, provider_name=name, provider_details=signed
-                )
+                yield _with_origin(writer, block, ai.ToolCallPart(tool, arguments, id))
+            case ReasoningBlock() if not _is_followed(block, message.content[index + 1 :]):
+                reason = "the item that it produced does not follow"
+                writer.hint("unsent_reasoning", "reasoning", reason, block=block)
             case ReasoningBlock():
                 yield from _thinking_parts(writer, block)
             case _ if isinstance(block, MediaBlock):
@@ -221,13 +238,43 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
                 writer.lose_block(block)
 
 
-def _signature_details(
-    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock
-) -> dict[str, str] | None:
-    """Return the details with the signature of Gemini of a block; its other hints are lost."""
-    writer.lose_hints(block, SIGNATURE)
+def _with_origin(
+    writer: PydanticAIWriter, block: TextBlock | ToolUseBlock, part: _SentPart
+) -> _SentPart:
+    """Return a part with what its provider gets back; what has no place there is a hint.
+
+    The id of an item is sent only with its reasoning: the service refuses one without the other.
+    """
+    item = entries_of(block.extra.get(ITEM))
+    is_known = item.keys() <= {"id", "status", "reasoning", *ITEM_DETAILS}
+    writer.lose_hints(block, SIGNATURE, *((ITEM,) if is_known else ()))
     signature = writer.clean_optional(signature_of(block), "a signature")
-    return None if signature is None else {SIGNATURE: signature}
+    if signature is not None:
+        part.provider_name, part.provider_details = PROVIDERS["gemini"], {SIGNATURE: signature}
+        return part
+    texts = {key: item[key] for key in ("id", *ITEM_DETAILS) if isinstance(item.get(key), str)}
+    details = {key: writer.clean(str(text), f"a {key}") for key, text in texts.items()}
+    id = details.pop("id", None)
+    if item.get("reasoning") in (None, *writer.thoughts) and "custom" not in block.extra:
+        part.id = id
+    part.provider_name = "openai" if part.id or details else None
+    part.provider_details = details or None
+    return part
+
+
+def _is_followed(block: ReasoningBlock, after: Sequence[Block]) -> bool:
+    """Whether reasoning of OpenAI Responses comes before a call, or a text that has its id.
+
+    The service refuses it before a text without an id (mastra-ai/mastra#11103).
+    """
+    if block.origin != RESPONSES or "id" not in block.extra:
+        return True
+    for other in after:
+        if isinstance(other, ToolUseBlock):
+            return True
+        if isinstance(other, TextBlock) and other.text:
+            return "id" in entries_of(other.extra.get(ITEM))
+    return False
 
 
 def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.ThinkingPart]:
@@ -263,6 +310,7 @@ def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.
         writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
     id = block.extra.get("id")
     id = writer.clean(id, "an id") if isinstance(id, str) else None
+    writer.thoughts.add(id)
     first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
     # The texts of the reasoning itself, which some models show.
     contents = items_of(block.extra.get("content"))

@@ -4,8 +4,8 @@ import base64
 from collections.abc import Mapping
 
 from promptdsl.messages import MediaBlock
-from promptdsl.messages.media.source import MediaSource, is_address
-from promptdsl.providers.shared.clean import utf8, with_bytes
+from promptdsl.messages.media.source import MediaSource, is_address, plain_type
+from promptdsl.providers.shared.clean import TEXT_TYPE, text_of_file, utf8, with_bytes
 from promptdsl.providers.shared.request import Param
 
 BASE64: Mapping[str, tuple[str, ...]] = {
@@ -13,7 +13,6 @@ BASE64: Mapping[str, tuple[str, ...]] = {
     "document": ("application/pdf",),
 }
 """The media types that are taken as base64, by block type."""
-_TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
 
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
@@ -28,13 +27,8 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
     if source.kind == "base64" and media_type in BASE64[kind]:
         return {"type": "base64", "media_type": media_type, "data": value}
     # The only media type of a text is text/plain, and every text fits it.
-    if source.kind == "base64" and kind == "document" and (media_type or "").startswith(_TEXTS):
-        try:
-            text = base64.b64decode(value).decode()
-        except ValueError:
-            return None
-        return {"type": "text", "media_type": "text/plain", "data": text}
-    return None
+    text = text_of_file(source) if kind == "document" else None
+    return None if text is None else {"type": "text", "media_type": "text/plain", "data": text}
 
 
 def needs_bytes(block: MediaBlock, role: str) -> bool:
@@ -44,8 +38,8 @@ def needs_bytes(block: MediaBlock, role: str) -> bool:
     """
     if role == "assistant" or not is_address(block.source):
         return False
-    is_text = block.is_document and (block.media_type or "").startswith(_TEXTS)
-    return is_text or source_param(block.type, block.source) is None
+    is_text = block.is_document and TEXT_TYPE.fullmatch(plain_type(block.media_type) or "")
+    return bool(is_text) or source_param(block.type, block.source) is None
 
 
 def read_source(source: object) -> Param | None:

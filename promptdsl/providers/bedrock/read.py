@@ -16,6 +16,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import FORMATS, base64_text, read_source
 from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
+from promptdsl.providers.shared.blocks import JSON
 from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
 from promptdsl.providers.shared.request import Carrier, Param
@@ -165,7 +166,7 @@ def _read_block_in_result(data: object) -> b.Block:
         raise DataError("a 'toolResult' block contains no 'toolResult' block")
     if kind == "json":
         # As text other providers take it, too.
-        return b.TextBlock(write_json(value), extra={"json": True})
+        return b.TextBlock(write_json(value), extra={JSON: True})
     return _read_flat_block(kind, value)
 
 

@@ -21,6 +21,7 @@ from promptdsl.providers.bedrock.request import (
 )
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    JSON,
     BlockRules,
     block_params,
     further_keys,
@@ -177,10 +178,10 @@ def _with_extra(
 
 def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | None:
     in_result = place.role in ("result", "error result")
-    if in_result and block.extra.get("json") is True:
+    if in_result and block.extra.get(JSON) is True:
         value = read_json(block.text)
         if isinstance(value, dict):
-            return _with_extra(request, place, {"json": json_copy(value)}, block, used=("json",))
+            return _with_extra(request, place, {"json": json_copy(value)}, block, used=(JSON,))
     texts = [] if lose_blank(request, place, block) else [{"text": block.text}]
     # An answer is sent with its citations, which Nova's searches have without a text.
     answer = place.message.role == "assistant"

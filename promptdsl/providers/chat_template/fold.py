@@ -4,22 +4,15 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from promptdsl.foundation.escaping import attribute
-from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import write_json
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.chat_template.run import call_entry
+from promptdsl.providers.shared.clean import fenced
 from promptdsl.providers.shared.request import OPENING, Param, Place, about
 
 NO_FORM = "the template has no form for it here, so it is sent as text"
-
-
-def fenced(tag: str, name: str, text: str) -> Param:
-    """Return a text part: the text in a fence named ``tag``, which the text cannot close."""
-    named = f' name="{attribute(name)}"' if name else ""
-    return {"type": "text", "text": f"<{tag}{named}>\n{guard(text, (tag,))}\n</{tag}>"}
 
 
 class _Round(NamedTuple):
@@ -86,7 +79,7 @@ def _with_answered_calls(
             request.losses.append(about(param["place"], lost, at=param["at"]))
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
-            content[index] = fenced("tool_use", param["name"], text)
+            content[index] = {"type": "text", "text": fenced("tool_use", text, name=param["name"])}
     return content
 
 

@@ -10,7 +10,7 @@ from promptdsl.foundation.escaping import title
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.control_tokens import control_tokens
-from promptdsl.providers.chat_template.fold import NO_FORM, fenced, folded
+from promptdsl.providers.chat_template.fold import NO_FORM, folded
 from promptdsl.providers.chat_template.media import CLASSES, OWN, media_part
 from promptdsl.providers.chat_template.names import mended_keys, mended_name
 from promptdsl.providers.chat_template.neutralise import break_tokens
@@ -19,7 +19,7 @@ from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templat
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
 from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys
-from promptdsl.providers.shared.clean import arguments_of, utf8
+from promptdsl.providers.shared.clean import arguments_of, fenced, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.other_providers import why_unknown
@@ -179,7 +179,7 @@ def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Para
     name = mended_name(request, place, utf8(block.name))
     if not request.abilities.calls:
         request.lose(place, "role", "tool_use block", NO_FORM)
-        return fenced("tool_use", name, utf8(block.arguments))
+        return {"type": "text", "text": fenced("tool_use", utf8(block.arguments), name=name)}
     arguments: Param | str = utf8(block.arguments)
     if request.abilities.mapping:
         arguments = arguments_of(request, place, block)
@@ -210,6 +210,6 @@ def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) ->
         text = text if text.lower().startswith("error:") else f"Error: {text}"
     if not request.abilities.calls or block.tool_use_id not in request.calls:
         request.lose(place, "role", "tool_result block", NO_FORM)
-        return fenced("tool_result", utf8(block.name or ""), text)
+        return {"type": "text", "text": fenced("tool_result", text, name=utf8(block.name or ""))}
     id = result_id(request, block.tool_use_id)
     return {"type": "result", "id": id, "name": request.called[id], "text": text}

@@ -8,6 +8,7 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, items_or_one
+from promptdsl.providers.shared.blocks import JSON
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 
 SIGNATURE = "thought_signature"
@@ -21,9 +22,6 @@ SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
 """All documented substitutes for a signature, as text and as bytes."""
 
 UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
-
-MARK = "json"
-"""The further key of a text block that is the JSON of a recorded response."""
 
 _DATA = ("text", "function_call", "function_response", "inline_data", "file_data")
 
@@ -105,7 +103,7 @@ def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
     elif response:
         is_value = not isinstance(alone, dict) and (is_error or keys == ["output"])
         text = write_json(alone if is_value else response)
-        content = (b.TextBlock(text, extra={MARK: True}),)
+        content = (b.TextBlock(text, extra={JSON: True}),)
     content += tuple(located_items("parts", _read_result_part, result.pop("parts", ())))
     extra = {**result, **part}
     return b.ToolResultBlock(id or UNNAMED, content, name=name, is_error=is_error, extra=extra)

@@ -12,7 +12,6 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
 from promptdsl.providers.gemini.read_parts import (
-    MARK,
     OPAQUE,
     SIGNATURE,
     SUBSTITUTES,
@@ -22,6 +21,7 @@ from promptdsl.providers.gemini.read_parts import (
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    JSON,
     BlockRules,
     block_params,
     further_keys,
@@ -81,7 +81,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "unknown": (),
         **dict.fromkeys(_MEDIA[:2], (*_MEDIAL, SIGNATURE, "thought")),
     },
-    "result": {**_PLAIN, "text": (MARK,), **dict.fromkeys(_MEDIA, ())},
+    "result": {**_PLAIN, "text": (JSON,), **dict.fromkeys(_MEDIA, ())},
 }
 """By place, the types of blocks that are sent there, each with its further keys that are sent."""
 
@@ -257,7 +257,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
 
 def _recorded_response(texts: list[Param], *, is_error: bool) -> dict[str, JsonValue] | None:
     """Return the response that is recorded in the only text of a result, ``None`` for none."""
-    if len(texts) != 1 or texts[0].get(MARK) is not True:
+    if len(texts) != 1 or texts[0].get(JSON) is not True:
         return None
     data = read_json(texts[0]["text"])
     if data is ABSENT or isinstance(data, str) or (is_error and not data):

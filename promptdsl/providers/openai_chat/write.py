@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import attrs
@@ -13,6 +14,7 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.parts import (
     AUDIO,
@@ -24,11 +26,15 @@ from promptdsl.providers.openai_chat.parts import (
 from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
 from promptdsl.providers.shared.clean import (
+    TEXT_TYPE,
     are_arguments,
+    fenced,
     json_copy,
     lose_title,
     mended,
     text_of_arguments,
+    text_of_file,
+    with_bytes,
 )
 from promptdsl.providers.shared.ids import fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
@@ -54,7 +60,6 @@ if TYPE_CHECKING:
     )
     from openai.types.shared_params import ResponseFormatJSONSchema
 
-_LONGEST_ID = 40
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 """The name of a speaker that a message may carry."""
 
@@ -131,7 +136,8 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: text_of_arguments(request, place, block, key)}
     lose_keys(request, place, block, known=("custom",))
-    call = {"id": fitting_id(block.id, _LONGEST_ID), "type": kind, kind: function}
+    id = fitting_id(block.id, request.facts.longest_id or maxsize)
+    call = {"id": id, "type": kind, kind: function}
     return marked(request, place, block.cache, call)
 
 
@@ -139,8 +145,8 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     if place.role not in ("tool", "user"):
         _lose_type(request, place, block)
         return
-    id = fitting_id(block.tool_use_id, _LONGEST_ID)
-    parts = _parts(request, place.inside("result", mended(id, _LONGEST_ID)), block.content)
+    id = fitting_id(block.tool_use_id, request.facts.longest_id or maxsize)
+    parts = _parts(request, place.inside("result", mended(id, LONGEST_NAME)), block.content)
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
@@ -171,9 +177,35 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
         request.hint(place, "media_field", "title", reason)
     if block.detail is not None and "detail" not in fields:
         request.hint(place, "media_field", "detail", reason)
-    if place.role == "result":
+    if place.role == "result" and block.type not in request.facts.result_media:
         part = {"type": "text", "text": request.move(place, block.type, part)}
     return marked(request, place, block.cache, part)
+
+
+def _document_part(request: ChatRequest, place: Place, block: b.DocumentBlock) -> Param | None:
+    """Return a document as a file or, where files of its type are not taken, as text.
+
+    Chat takes PDF files alone (documentation of file inputs, trpc-group/trpc-agent-go#1816).
+    """
+    facts, source = request.facts, with_bytes(block.source)
+    types, media_type = facts.document_types, plain_type(source.media_type)
+    text = text_of_file(source)
+    is_file = types is None or media_type in (None, *types) or source.kind == "file_id"
+    is_lost = text is None and block.type not in facts.media
+    if is_file or is_lost or place.role not in ("user", "result"):
+        return _media_part(request, place, block)
+    why = f"the target takes no file of type {media_type!r}"
+    if text is None:
+        advice = "write its text in UTF-8, send a PDF, or render for openai_responses"
+        is_far = is_address(source) and TEXT_TYPE.fullmatch(str(media_type))
+        lose_block(request, place, block, f"{why}; {LOADER if is_far else advice}")
+        return None
+    lose_keys(request, place, block)
+    request.hint(place, "document_as_text", "document block", f"{why}: it is sent as text")
+    if block.detail is not None:
+        request.hint(place, "media_field", "detail", "a text has none")
+    text = fenced("document", text, name=(block.title or "").strip(), type=media_type)
+    return marked(request, place, block.cache, {"type": "text", "text": text})
 
 
 _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  # Any: its block
@@ -181,7 +213,8 @@ _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  #
     "tool_use": _call_part,
     "tool_result": _write_result,
     "unknown": _unknown_part,
-    **dict.fromkeys(("image", "audio", "document"), _media_part),
+    **dict.fromkeys(("image", "audio"), _media_part),
+    "document": _document_part,
 }
 """The functions that write blocks, by type of block; any other type is a loss."""
 
@@ -234,6 +267,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
     entries, legal_names = request.entries, request.legal_names
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
+    longest = request.facts.longest_id or maxsize
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":
@@ -246,7 +280,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id
-            short = len(id) <= _LONGEST_ID and id.isascii() and not block.is_error
+            short = len(id) <= longest and id.isascii() and not block.is_error
             plain = short and block.extra is EMPTY and block.cache is None
             if type(inner) is TextBlock and inner.cache is None and inner.extra is EMPTY:
                 text = inner.text
@@ -255,7 +289,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments
-            short = len(id) <= _LONGEST_ID and id.isascii() and is_whole(arguments)
+            short = len(id) <= longest and id.isascii() and is_whole(arguments)
             plain = short and block.cache is None and block.extra is EMPTY
             if plain and are_arguments(arguments):
                 function = {"name": block.name, "arguments": arguments}

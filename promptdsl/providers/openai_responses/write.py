@@ -129,10 +129,17 @@ def _write_message(request: Items, place: Place) -> None:
     draft = ContentDraft(place)
     _write_blocks(request, draft, message.content)
     _send_parts(request, draft)
-    # The service refuses reasoning without the item it produced.
+    _drop_reasoning(request, draft, "nothing that it produced follows")
+
+
+def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
+    """Lose the reasoning that waits: the service refuses it without the item it produced.
+
+    A text without the id it came with is no such item (mastra-ai/mastra#11103).
+    """
     for _, block in draft.thoughts:
-        why = "nothing that it produced follows"
-        request.hint(place, "unsent_reasoning", "reasoning", why, at=block)
+        request.hint(draft.place, "unsent_reasoning", "reasoning", why, at=block)
+    draft.thoughts = []
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
@@ -167,6 +174,9 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         return
     draft.parts = []
     if place.message.role == "assistant":
+        waiting = [thought["id"] for thought, _ in draft.thoughts]
+        if not keeps_id(request, "message", draft.origin, waiting):
+            _drop_reasoning(request, draft, "the text after it has no id of the service")
         _send_reasoning(request, draft)
         annotated, draft.annotated = draft.annotated, None
         own = identity(request, "message", draft.origin)

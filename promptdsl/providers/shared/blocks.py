@@ -18,6 +18,11 @@ LOADER = "a media_loader can give it the bytes: render(..., media_loader=...)"
 ITEM = "item"
 """The key of a block's extra with the ids it was recorded with, which are no loss."""
 
+JSON = "json"
+"""The key of a text's extra that says it is the JSON of a value: no loss where it stays a text."""
+
+_SILENT = (ITEM, JSON)
+
 
 class BlockRules(NamedTuple):
     """The rules by which a provider takes blocks.
@@ -148,7 +153,7 @@ def lose_source(
 def lose_keys(request: Request, place: Place, block: Block, known: Container[str] = ()) -> None:
     """Lose the further keys of a block that are not sent; an empty value is no loss."""
     for key, value in getattr(block, "extra", {}).items():
-        if value and key != ITEM and key not in known:
+        if value and key not in _SILENT and key not in known:
             reason = f"the target takes no such key on a block of type {block.type}"
             request.hint(place, "unsent_key", f"key {key!r}", reason)
 
@@ -169,7 +174,7 @@ def further_keys(
     for key, value in block.extra.items():
         if value is not None and key in known:
             keys[key] = json_copy(value)
-        elif value is not None and key not in (*used, ITEM):
+        elif value is not None and key not in (*used, *_SILENT):
             reason = f"the target takes no such key on a block of type {block.type}"
             request.hint(place, "unsent_key", f"key {key!r}", reason)
     return keys

@@ -1,13 +1,16 @@
 """Texts, JSON and attachments as they can be sent: U+FFFD for lone surrogates, fitting names."""
 
+import base64
 import json
 import re
 from typing import TypeVar, cast
 
+from promptdsl.foundation.escaping import attribute
+from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import read_json, write_json
 from promptdsl.foundation.unicode import is_blank, is_whole, whole
 from promptdsl.messages import ToolUseBlock
-from promptdsl.messages.media.source import MediaSource, data_url
+from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.request import Param, Place, Request
 
 V = TypeVar("V")
@@ -41,6 +44,12 @@ _SUFFIXES = {
     _OFFICE + "spreadsheetml.sheet": "xlsx",
     _OFFICE + "presentationml.presentation": "pptx",
 }
+
+TEXT_TYPE = re.compile(
+    r"text/.*|application/(.*\+(json|xml|yaml)|(x-)?(json[a-z0-9]*|ndjson|xml|yaml|toml|sql|sh"
+    r"|javascript|typescript|python))"
+)
+"""The media types of texts, code among them (OpenAI's documentation of file inputs)."""
 
 
 def utf8(text: str) -> str:
@@ -107,6 +116,22 @@ def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
 def with_bytes(source: MediaSource) -> MediaSource:
     """Return a source; for a ``data:`` address, the source with its bytes."""
     return (data_url(source.value) if source.kind == "url" else None) or source
+
+
+def text_of_file(source: MediaSource) -> str | None:
+    """Return the text of a file, ``None`` without its bytes or where these are no text."""
+    if source.kind != "base64" or not TEXT_TYPE.fullmatch(plain_type(source.media_type) or ""):
+        return None
+    try:
+        return base64.b64decode(source.value).decode()
+    except ValueError:
+        return None
+
+
+def fenced(tag: str, text: str, **attributes: str | None) -> str:
+    """Return a text in a fence that it cannot close; attributes without a value are left out."""
+    named = [f' {key}="{attribute(value)}"' for key, value in attributes.items() if value]
+    return f"<{tag}{''.join(named)}>\n{guard(text, (tag,))}\n</{tag}>"
 
 
 def file_name(title: str | None, media_type: str) -> str:

@@ -66,7 +66,7 @@ def fitting_id(id: str, longest: int, shortest: int = 0) -> str:
     from hashlib import sha256
 
     digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return f"{utf8(id)[: longest - 33]}_{digest}"
+    return f"{utf8(id)[: max(longest - 33, 0)]}_{digest}"[-longest:]
 
 
 def tool_name(

@@ -14,7 +14,6 @@ from typing import TypeVar
 
 import attrs
 
-from promptdsl.foundation.guards import guard
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
@@ -22,7 +21,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES
 from promptdsl.providers.shared.blocks import BlockRules, block_params
 from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.clean import MISFIT
+from promptdsl.providers.shared.clean import MISFIT, fenced
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import (
     MODEL_FIRST,
@@ -313,13 +312,13 @@ def _settle_instructions(request: Turns, following: str) -> None:
     if legal and has_text and not request.facts.result_instructions:
         legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and waiting[0][0].number >= request.head
-    fenced: dict[int, Param] = {}
+    changed: dict[int, Param] = {}
     for place, params in waiting:
-        sent = params if native or not params else _fenced(request, place, params, fenced)
+        sent = params if native or not params else _fenced(request, place, params, changed)
         for param in sent:
             _add(request, "system" if native else "user", param, is_result=False)
-    if fenced:
-        _move_marks(request, waiting[0][0].number, fenced)
+    if changed:
+        _move_marks(request, waiting[0][0].number, changed)
 
 
 _MISPLACED = (
@@ -329,11 +328,11 @@ _MISPLACED = (
 
 
 def _fenced(
-    request: Turns, place: Place, params: list[Param], fenced: dict[int, Param]
+    request: Turns, place: Place, params: list[Param], changed: dict[int, Param]
 ) -> list[Param]:
     """Return an instruction as text of a user turn, inside a fence where it has none yet.
 
-    What is no text, such as a change of the tools, is lost. ``fenced`` gets each param that
+    What is no text, such as a change of the tools, is lost. ``changed`` gets each param that
     replaces another one, by the id of this one.
     """
     message = place.message
@@ -351,9 +350,8 @@ def _fenced(
         return params
     request.lose(place, "role", f"{message.role} message", reason)
     for param in params:
-        text = guard(param["text"], ("developer",))
-        fenced[id(param)] = {**param, "text": f"<developer>\n{text}\n</developer>"}
-    return [fenced[id(param)] for param in params]
+        changed[id(param)] = {**param, "text": fenced("developer", param["text"])}
+    return [changed[id(param)] for param in params]
 
 
 def _move_marks(request: Turns, first: int, changed: Mapping[int, Param]) -> None:

@@ -197,6 +197,7 @@ SERVER = ToolDefinition(
 PNG, GIF, PDF = "iVBORw0KGgo=", "R0lGODlhAQABAAAAACw=", "JVBERi0xLjQ="
 WAV, MP4, TEXT = "UklGRgAAAABXQVZF", "AAAAGGZ0eXBtcDQy", "Q2F0cyBwdXJyLg=="
 DOT = media(ImageBlock, "base64", PNG, "image/png")
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 DOCUMENT = media(DocumentBlock, "base64", PDF, "application/pdf")
 
 TOOLS = {
@@ -347,6 +348,9 @@ MEDIA = {
         lambda: Timeline(User("Read", Document.from_base64(PDF, title="all_cats.pdf")))
     ),
     "a document of text": Case(asked("Read", media(DocumentBlock, "base64", TEXT, "text/plain"))),
+    "a document of a word processor": Case(
+        asked("Read", media(DocumentBlock, "base64", "UEsDBA==", DOCX))
+    ),
     "a document at an address": Case(
         asked("Read", media(DocumentBlock, "url", "https://example.com/a.pdf"))
     ),
@@ -470,6 +474,9 @@ BLOCKS = {
         ),
         targets=(*MAIN, "bedrock, amazon.nova-lite", "bedrock, pixtral"),
     ),
+    "a document of text in a result": Case(
+        called(ToolResultBlock("call_1", (media(DocumentBlock, "base64", TEXT, "text/csv"),)))
+    ),
     "a film in a result": Case(
         called(ToolResultBlock("call_1", (media(VideoBlock, "base64", MP4, "video/mp4"),))),
     ),
@@ -499,7 +506,7 @@ BLOCKS = {
             ReasoningBlock(
                 "Hm.", encrypted="c2Vj", origin="openai_responses", extra={"id": "rs_1"}
             ),
-            "Yes",
+            TextBlock("Yes", extra={"item": {"id": "msg_1", "reasoning": "rs_1"}}),
         )
     ),
     "reasoning of Gemini": Case(answered(ReasoningBlock("Hm.", "c2ln", origin="gemini"), "Yes")),

@@ -1,0 +1,72 @@
+"""Token counts and finish reasons, both ways."""
+
+from collections.abc import Mapping
+
+from pydantic_ai import messages as ai
+from pydantic_ai.usage import RequestUsage
+
+from promptdsl import Message
+from promptdsl.integrations.losses import Crossing
+
+_COUNTS = {
+    **{"input": "input_tokens", "output": "output_tokens", "total": "total_tokens"},
+    **{"cache_read": "cache_read_tokens", "cache_write": "cache_write_tokens"},
+    "reasoning": "output_reasoning_tokens",
+}
+"""Pydantic AI's name of a count, by ours."""
+
+_REASONS: Mapping[str | None, ai.FinishReason] = {
+    **{"stop": "stop", "length": "length", "error": "error"},
+    **{"tool_use": "tool_call", "filtered": "content_filter"},
+}
+"""Pydantic AI's finish reason, by ours."""
+
+_RAW_REASONS = {"refusal": "refused", "refused": "refused", "pause_turn": "paused"}
+"""Our reason, by a raw one, beside which Pydantic AI's says less or nothing."""
+
+
+def written_usage(writer: Crossing, message: Message) -> RequestUsage:
+    """Return token counts; a total is a hint where it is not the sum of input and output."""
+    counts = writer.renamed_counts(message.token_usage or {}, _COUNTS)
+    usage, total = RequestUsage(), counts.pop("total_tokens", None)
+    for name, count in counts.items():
+        setattr(usage, name, count)
+    if total not in (None, usage.total_tokens):
+        writer.hint("unsent_key", "the token count 'total'")
+    return usage
+
+
+def read_usage(crossing: Crossing, usage: RequestUsage) -> Mapping[str, int] | None:
+    """Return the token counts of a response, ``None`` when it has none."""
+    sides = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    given: dict[str, object] = {**sides, "total_tokens": usage.total_tokens}
+    # Older responses have the count of reasoning in the details only.
+    if reasoning := usage.details.get("reasoning_tokens"):
+        given["output_reasoning_tokens"] = reasoning
+    given |= {key: count for key, count in vars(usage).items() if key.endswith("_tokens") and count}
+    names = {theirs: ours for ours, theirs in _COUNTS.items()}
+    counts = crossing.renamed_counts(given, names)
+    return counts if any(counts.values()) else None
+
+
+def written_reason(
+    writer: Crossing, message: Message
+) -> tuple[ai.FinishReason | None, dict[str, str] | None]:
+    """Return the finish reason, and the details that keep ours where Pydantic AI's says less."""
+    reason = writer.clean_optional(message.finish_reason, "a finish reason")
+    if reason is None or reason in _REASONS:
+        return _REASONS.get(reason), None
+    return "content_filter" if reason == "refused" else None, {"finish_reason": reason}
+
+
+def read_reason(response: ai.ModelResponse) -> str | None:
+    """Return the finish reason of a response, a raw one where Pydantic AI has no word for it."""
+    details = response.provider_details or {}
+    raw: object = details.get("finish_reason")
+    if details.get("refusal"):
+        return "refused"
+    if isinstance(raw, str) and (raw in _RAW_REASONS or response.finish_reason is None):
+        return _RAW_REASONS.get(raw, raw)
+    names = {theirs: ours for ours, theirs in _REASONS.items()}
+    paused = "paused" if response.state == "suspended" else None
+    return names[response.finish_reason] if response.finish_reason else paused
