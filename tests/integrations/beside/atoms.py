@@ -112,7 +112,8 @@ def _values(role: str, kind: str, value: Any) -> Iterator[Atom]:
         texts = data.split("\n\n") if isinstance(data, str) else [dumped(data)]
         yield from (Atom(role, kind.replace("schema", "text"), text) for text in texts)
     elif kind == "schema":
-        yield from _leaves(value)
+        lines = json.dumps(value, sort_keys=True, indent=1).splitlines()
+        yield from (Atom(role, kind, line.strip()) for line in lines)
     elif kind == "file":
         yield from _file(role, value)
     elif kind == "cache":
@@ -131,15 +132,6 @@ def _result(content: Any) -> Iterator[Atom]:
         value = content[key] if is_value else content or ""
         content = value if isinstance(value, str) else dumped(value)
     yield from _turn("tool", content, "part")
-
-
-def _leaves(schema: Any, path: str = "") -> Iterator[Atom]:
-    """Yield what a schema says, each with the keys that lead to it."""
-    if not isinstance(schema, Mapping):
-        yield Atom("tools", "schema", f"{path} {dumped(schema)}")
-        return
-    for key in sorted(schema):
-        yield from _leaves(schema[key], f"{path}/{key}")
 
 
 def _file(role: str, data: str | bytes) -> Iterator[Atom]:
