@@ -146,6 +146,7 @@ from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
+from promptdsl.providers.shared.replies import FINISH_REASONS
 from promptdsl.providers.shared.request import OPENING, Request
 from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
@@ -230,6 +231,7 @@ __all__ = [
     "ERROR_TYPES",
     "EVENT_DELIMITER",
     "FILTERS",
+    "FINISH_REASONS",
     "FORCED",
     "FORMATS",
     "HEADER",

@@ -64,6 +64,7 @@ class Word(str, Enum):  # noqa: UP042 (StrEnum formats as its value)
         ("tags", ["vip", 5], "'tags[1]' is a string, not int"),
         ("token_usage", [1], "'token_usage' is a mapping, not list"),
         ("finish_reason", 5, "'finish_reason' is a string, not int"),
+        ("raw_finish_reason", 5, "'raw_finish_reason' is a string, not int"),
     ],
 )
 def test_the_wrong_key_is_named(key: str, value: Any, what: str) -> None:
@@ -141,6 +142,7 @@ messages = st.sampled_from(ROLES).flatmap(
         token_usage=st.none() | mappings,
         structured_output=json_values,
         finish_reason=some,
+        raw_finish_reason=some,
     )
 )
 

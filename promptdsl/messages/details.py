@@ -20,6 +20,7 @@ class Details:
     token_usage: Mapping[str, object] | None = attrs.field(default=None, converter=frozen)
     structured_output: object = attrs.field(default=None, converter=frozen)
     finish_reason: str | None = None
+    raw_finish_reason: str | None = None
 
 
 NO_DETAILS = Details()
@@ -34,9 +35,9 @@ number in brackets (-1 for none)."""
 class Origin:
     """One of the turns that a message was made of: its address in the tree, and its line.
 
-    ``id``, ``metadata``, ``tags``, ``token_usage``, ``structured_output`` and ``finish_reason`` are
-    those of the turn; a message made of several turns has them only here. ``components`` are the
-    names of the components around it, the outermost first.
+    ``id``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason`` and
+    ``raw_finish_reason`` are those of the turn; a message made of several turns has them only here.
+    ``components`` are the names of the components around it, the outermost first.
 
     >>> from promptdsl import Timeline, User, render
     >>> (origin,) = render(Timeline(User("Hi.", id="first"))).messages[0].sources
@@ -53,6 +54,7 @@ class Origin:
     token_usage: Mapping[str, object] | None = None
     structured_output: object = None
     finish_reason: str | None = None
+    raw_finish_reason: str | None = None
 
 
 def origin_of(raw: RawOrigin) -> Origin:
@@ -68,4 +70,5 @@ def origin_of(raw: RawOrigin) -> Origin:
         token_usage=details.token_usage,
         structured_output=details.structured_output,
         finish_reason=details.finish_reason,
+        raw_finish_reason=details.raw_finish_reason,
     )

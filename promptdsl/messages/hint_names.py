@@ -40,7 +40,7 @@ HINTS: Mapping[str, str] = {
     "unsent_setting": "Another library takes the tools, the tool_choice or the output elsewhere.",
     "no_tools": "The conversation contains calls, and no tool is sent.",
     "tool_choice": "The choice of a tool cannot be sent.",
-    "mended_arguments": "The arguments of a call are no JSON object: they are sent as text.",
+    "mended_arguments": "The arguments of a call are no JSON object: sent as text, if blank as {}.",
     "parallel_calls": "The template shows one call in a turn: each has a turn of its own.",
     "unsigned_call": "A call lacks the signature that this model needs: a substitute is sent.",
     "error_flag": "The target has no field for the error of a result.",

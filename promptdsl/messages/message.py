@@ -49,8 +49,9 @@ class Message:
     ``files`` are attachments after it: paths, addresses, or their dictionaries.
     ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
     equality ignores. ``text`` is its text, however many blocks it has. Other keywords are ``id``,
-    ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output`` and ``finish_reason``;
-    a message made of several turns has of these only the name, the others are in its ``sources``.
+    ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason`` and
+    ``raw_finish_reason``; a message made of several turns has of these only the name, the others
+    are in its ``sources``.
     Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
@@ -171,8 +172,13 @@ class Message:
 
     @property
     def finish_reason(self) -> str | None:
-        """The reason why the model stopped."""
+        """The reason why the model stopped, in the words of :func:`read_response`."""
         return self.details.finish_reason
+
+    @property
+    def raw_finish_reason(self) -> str | None:
+        """The provider's own word for the reason, where it is another one."""
+        return self.details.raw_finish_reason
 
     @property
     def origins(self) -> tuple[RawOrigin, ...]:

@@ -23,6 +23,7 @@ def checked_details(details: Mapping[str, object]) -> Details:
         token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
         structured_output=details.get("structured_output"),
         finish_reason=optional(details.get("finish_reason"), "finish_reason"),
+        raw_finish_reason=optional(details.get("raw_finish_reason"), "raw_finish_reason"),
     )
 
 

@@ -23,11 +23,12 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 
     The message has the model's content, the reason why it stopped (``finish_reason``: ``stop``,
-    ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, or the provider's own word),
-    the token counts (``token_usage``: ``input`` with the part from a cache, ``output``,
-    ``cache_read``, ``cache_write``, ``reasoning``, ``total``), and ``structured_output`` where the
-    SDK parsed the answer. With ``structured=True`` the text of the answer is read as JSON instead;
-    it is ``None`` in a message that only calls tools. A stream is read with :func:`read_stream`.
+    ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, ``error``, or an unknown word
+    as it came), the provider's word where it is another one (``raw_finish_reason``), the token
+    counts (``token_usage``: ``input`` with the part from a cache, ``output``, ``cache_read``,
+    ``cache_write``, ``reasoning``, ``total``), and ``structured_output`` where the SDK parsed the
+    answer. With ``structured=True`` the text of the answer is read as JSON instead; it is ``None``
+    in a message that only calls tools. A stream is read with :func:`read_stream`.
 
     >>> from promptdsl import read_response
     >>> content = [{"type": "text", "text": "Rain."}]

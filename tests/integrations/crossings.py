@@ -133,6 +133,7 @@ any_message = st.builds(
     name=st.none() | _wild,
     kind=st.sampled_from(["written", "recorded", "recorded_system", "event", "request"]),
     finish_reason=st.sampled_from([None, "stop", "refused", "elsewhere"]),
+    raw_finish_reason=st.sampled_from([None, "end_turn", "refusal"]),
     token_usage=st.sampled_from(
         [None, {"input": 1, "output": 2, "total": 3}, {"input": "x", "cache_read": 1, "y": 2}]
     ),

@@ -19,16 +19,6 @@ pytestmark = pytest.mark.sdk("pydantic_ai", "anthropic", "boto3", "google.genai"
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 
-PENDING = {
-    "blank arguments": r"openai.*: assistant arguments  >> assistant arguments \{\}",
-    "short cache marks before long ones": r"(anthropic|bedrock).*:  >> user cache 1h",
-    "Claude's reasoning on another platform": (
-        r"bedrock us\.anthropic.*:  >> assistant (thinking|signature) .*"
-    ),
-}
-"""Defects that are being mended: no kinds, and gone soon."""
-
-
 def compared(histories: dict[str, Sent]) -> tuple[Counter[str], list[str]]:
     """Return how many differences there are of each kind, and a line for each of no kind."""
     found, lines = Counter[str](), list[str]()
@@ -36,7 +26,7 @@ def compared(histories: dict[str, Sent]) -> tuple[Counter[str], list[str]]:
         for name, history in histories.items():
             for target in TARGETS:
                 both = runner.run(both_requests(history, target))
-                kinds, rest = classified(*both, target, KINDS | PENDING)
+                kinds, rest = classified(*both, target, KINDS)
                 found += kinds
                 lines += [f"conversation {name}: {line}" for line in rest]
     return found, lines

@@ -123,7 +123,8 @@ def test_usage_and_finish() -> None:
         **{"input_tokens": 9, "output_tokens": 8, "total_tokens": 17},
         **{"input_token_details": {"cache_read": 3}, "output_token_details": {"reasoning": 5}},
     }
-    reply = AIMessage("Hi.", usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+    reasons = {"finish_reason": "stop", "raw_finish_reason": "end_turn"}
+    reply = AIMessage("Hi.", usage_metadata=usage, response_metadata=reasons)
     message = read(reply)
     assert (counts, "stop", reply) == (
         message.token_usage,

@@ -103,6 +103,30 @@ def test_raw_finish_reasons(response: Any, reason: str) -> None:
     assert reason == from_pydantic_ai([response]).messages[0].finish_reason
 
 
+@pytest.mark.parametrize(
+    ("reasons", "detail", "hints"),
+    [
+        (("stop", "end_turn"), "end_turn", 0),
+        (("error", "OTHER"), "OTHER", 0),
+        (("refused", "refusal"), "refusal", 0),
+        (("paused", "pause_turn"), "pause_turn", 0),
+        (("paused", "compaction"), "paused", 1),
+        (("refused", "stop"), "refused", 1),
+        ((None, "queued"), None, 1),
+    ],
+)
+def test_finish_reasons_of_providers(reasons: Any, detail: object, hints: int) -> None:
+    """The provider's own word stands where Pydantic AI has it; where ours stands, it is a hint."""
+    message = Message("assistant", "Hi.", finish_reason=reasons[0], raw_finish_reason=reasons[1])
+    there = to_pydantic_ai(rendered([message]))
+    (back,) = from_pydantic_ai(there.messages).messages
+    assert (detail, reasons[0], None if hints else reasons[1], hints) == (
+        (there.messages[0].provider_details or {}).get("finish_reason"),
+        *(back.finish_reason, back.raw_finish_reason),
+        len([loss for loss in there.losses if loss.name == "unsent_key"]),
+    )
+
+
 def test_finish_reasons_of_pydantic_ai() -> None:
     """Each finish reason of Pydantic AI has one of ours."""
     replies = [ModelResponse([], finish_reason=name) for name in get_args(FinishReason)]

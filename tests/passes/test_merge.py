@@ -286,6 +286,7 @@ WHOLE: dict[str, Any] = {
     "token_usage": {"output": 5},
     "structured_output": {"a": 1},
     "finish_reason": "stop",
+    "raw_finish_reason": "end_turn",
 }
 """All that a message says of itself, its name aside."""
 

@@ -556,7 +556,7 @@ LONE = ("hint", "a lone surrogate in arguments of f")
         ('{"a": "\\ud800"}', {"a": "\ufffd"}, [LONE]),
         ('{"a": "\ud800"}', {"a": "\ufffd"}, [LONE]),
         ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
-        ("", {}, []),
+        ("", {}, [("hint", "arguments of a call")]),
         ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of a call")]),
         ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of a call")]),
         ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of a call")]),
@@ -763,7 +763,7 @@ def test_reasoning_without_a_question() -> None:
         (["5m", None, "default", "5m", "5m", "5m"], [None, None, "default", "5m", "5m", "5m"], 1),
         (["1h", "5m", "5m", "5m", "5m"], ["1h", None, "5m", "5m", "5m"], 1),
         (["1h", "1h", "1h", "1h", "1h", "5m"], [None, "1h", "1h", "1h", "1h", None], 2),
-        (["5m", "1h", "5m"], [None, "1h", "5m"], 1),
+        (["5m", "1h", "5m"], ["1h", "1h", "5m"], 1),
     ],
 )
 def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:

@@ -1037,7 +1037,7 @@ def test_bound_reasoning() -> None:
         (["default", "5m"], ["default", "5m"], 0),
         (["5m", "default", "5m", "5m", "5m"], ["default", "5m", "5m", "5m"], 1),
         (["1h", "5m", "5m", "5m", "5m"], ["1h", "5m", "5m", "5m"], 1),
-        (["5m", "1h", "5m"], ["1h", "5m"], 1),
+        (["5m", "1h", "5m"], ["1h", "1h", "5m"], 1),
     ],
 )
 def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
@@ -1658,7 +1658,8 @@ def test_a_malformed_call(given: dict[str, Any], arguments: str) -> None:
         ("model_context_window_exceeded", "length"),
         ("guardrail_intervened", "filtered"),
         ("content_filtered", "filtered"),
-        ("malformed_tool_use", "malformed_tool_use"),
+        ("malformed_tool_use", "error"),
+        ("malformed_model_output", "error"),
     ],
 )
 def test_finish_reason(reason: str, word: str) -> None:

@@ -430,12 +430,21 @@ def test_ids_of_one_turn() -> None:
         ("chatml", "[1]", {"arguments": "[1]"}),
         ("functionary", '{ "b":1,"a" : "\\u00e9" }', '{ "b":1,"a" : "\\u00e9" }'),
         ("functionary", "[1]", "[1]"),
+        *(("chatml", text, {}) for text in ("", " ")),
+        *(("functionary", text, "{}") for text in ("", " ")),
     ],
 )
 def test_arguments(target: str, arguments: str, expected: object) -> None:
     """Arguments are a mapping, or text to the byte where a template prints text."""
     turns = (ASK, say("assistant", call("a", arguments=arguments)), answer("a", "rain"))
     assert expected == written(target, *turns)[1]["tool_calls"][0]["function"]["arguments"]
+
+
+@pytest.mark.parametrize("target", ["chatml", "functionary"])
+def test_no_arguments(target: str) -> None:
+    """A blank text of arguments is a hint, also where a template prints text."""
+    turns = (ASK, say("assistant", call("a", arguments="")), answer("a", "rain"))
+    assert ("hint", "arguments of a call") in lost(target, *turns)
 
 
 def test_text_beside_a_call() -> None:
@@ -1113,7 +1122,9 @@ USAGE = {
         ({"content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
         (
             {"choices": [{"text": "Hi.", "finish_reason": "eos_token"}]},
-            say("assistant", "Hi.", kind="recorded").replace(finish_reason="stop"),
+            say("assistant", "Hi.", kind="recorded").replace(
+                finish_reason="stop", raw_finish_reason="eos_token"
+            ),
         ),
         (
             {"choices": [{"message": says(None, function("a", "{}"), reasoning_content="Hm.")}]},
@@ -1123,6 +1134,7 @@ USAGE = {
             {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
             say("assistant", "Hi.", kind="recorded").replace(
                 finish_reason="tool_use",
+                raw_finish_reason="tool_calls",
                 token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2, "total": 13},
             ),
         ),

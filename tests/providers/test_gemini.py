@@ -565,6 +565,7 @@ def test_mended_name_is_a_hint() -> None:
             [("hint", "a lone surrogate in arguments of f")],
         ),
         ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
+        ("", {}, [("hint", "arguments of a call")]),
     ],
 )
 def test_arguments(arguments: str, args: object, losses: list[Any]) -> None:
@@ -1912,8 +1913,10 @@ def test_response_comes_back() -> None:
         ("MAX_TOKENS", "length"),
         ("SAFETY", "filtered"),
         ("RECITATION", "filtered"),
-        ("CONTINUATION", "paused"),
-        ("MALFORMED_FUNCTION_CALL", "MALFORMED_FUNCTION_CALL"),
+        ("CONTINUATION", "length"),
+        ("MALFORMED_FUNCTION_CALL", "error"),
+        ("FINISH_REASON_UNSPECIFIED", None),
+        ("BORED", "BORED"),
         (None, None),
     ],
 )

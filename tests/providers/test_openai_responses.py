@@ -1351,12 +1351,14 @@ ENDED: list[tuple[dict[str, Any], str | None]] = [
         response(status="incomplete", incomplete_details={"reason": "content_filter"}),
         "filtered",
     ),
-    (response(status="incomplete"), "incomplete"),
-    (response(status="failed"), "failed"),
+    (response(status="incomplete"), "length"),
+    (response(status="failed"), "error"),
     (
         response(*ANSWERED, status="failed", error={"code": "server_error", "message": "-"}),
-        "failed",
+        "error",
     ),
+    (response(use("a"), status="cancelled"), "error"),
+    (response(status="in_progress"), None),
     (response(status=None), None),
 ]
 

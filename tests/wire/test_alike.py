@@ -169,7 +169,9 @@ def test_the_item_of_a_response(texts: list[str], thought: list[Any]) -> None:
 )
 def test_what_the_model_begins_with(item: Any, opening: list[Any]) -> None:
     """At Responses a call of the service's own tools is a turn of the model, too."""
-    recorded = [item, {"role": "assistant", "content": "a"}, {"role": "user", "content": "u"}]
+    said = {"type": "output_text", "text": "a", "annotations": []}
+    answer = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    recorded = [item, {**answer, "content": [said]}, {"role": "user", "content": "u"}]
     messages = read_payload(recorded, "openai_responses").messages
     assert [*opening, *recorded] == sent("openai_responses", *messages)["input"]
 

@@ -23,7 +23,7 @@ PLAIN = ToolDefinition("t", input_schema={"type": "object"})
 ANSWER = say("assistant", "ok")
 FLEETING = say("user", "now", kind="request")
 PASSING = "after request-only content, which is gone in the next request"
-EARLY = "five minutes may not come before an hour"
+EARLY = "sent for an hour: five minutes may not come before an hour"
 MANY = "a request carries 4"
 UNSENT = "the block before it is not sent"
 
@@ -84,19 +84,24 @@ def _text(message: Message | None) -> str:
         ),
         (
             each("5m", "default", "1h", "5m"),
-            [("c", "1h"), ("d", "5m")],
+            [("a", "1h"), ("b", "1h"), ("c", "1h"), ("d", "5m")],
             [("a", EARLY), ("b", EARLY)],
         ),
         (
             each("5m", "1h", "1h", "1h", "1h", "1h"),
             [(said, "1h") for said in "cdef"],
-            [("a", EARLY), ("b", MANY)],
+            [("a", MANY), ("b", MANY)],
         ),
-        (each("1h", "5m", "1h"), [("a", "1h"), ("c", "1h")], [("b", EARLY)]),
+        (each("1h", "5m", "1h"), [(said, "1h") for said in "abc"], [("b", EARLY)]),
+        (
+            each("5m", "5m", "1h", "5m", "5m"),
+            [("b", "1h"), ("c", "1h"), ("d", "5m"), ("e", "5m")],
+            [("a", MANY), ("b", EARLY)],
+        ),
     ],
 )
 def test_how_many(messages: Any, kept: object, gone: object) -> None:
-    """Of more than four those that live longest are kept, and of these the last."""
+    """Those that live longest are kept, then the last; what is before an hour lives as long."""
     assert (kept, gone) == (marks(*messages), losses(*messages))
 
 
@@ -135,7 +140,7 @@ def test_tools_and_system_text() -> None:
     assert [("t", "1h"), ("s", "1h"), ("t", None)] == marks(*said, tools=(TOOL,))
     assert [("a", PASSING)] == losses(*said, tools=(TOOL,))
     late = say("system", TextBlock("s", "5m"))
-    assert [("t", "1h"), ("a", "1h")] == marks(late, text("a", "1h"), tools=(TOOL,))
+    assert [("t", "1h"), ("s", "1h"), ("a", "1h")] == marks(late, text("a", "1h"), tools=(TOOL,))
     assert [("s", EARLY)] == losses(late, text("a", "1h"), tools=(TOOL,))
 
 

@@ -1,10 +1,12 @@
-"""What a response counts, and how the files of a request are named."""
+"""What a response counts and why it ended, and how the files of a request are named."""
 
-from typing import Any
+from itertools import chain
+from typing import Any, get_args
 
 import pytest
 
-from promptdsl import DocumentBlock, ImageBlock, read_response
+from promptdsl import DocumentBlock, ImageBlock, read_response, read_stream
+from tests.internals import FINISH_REASONS
 from tests.providers.conversations import PDF, PNG, media, say
 from tests.wire.sent import sent
 
@@ -47,6 +49,90 @@ def counted(usage: Any) -> Any:
 def test_counts(usage: Any, expected: object) -> None:
     """What was read is counted with what came from a cache and what went into one."""
     assert expected == counted(usage)
+
+
+# Why it ended.
+
+WORDS = {None, "stop", "length", "tool_use", "filtered", "refused", "paused", "error"}
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+MADE = {"tool_calls": [CALL]}
+
+
+def chat(reason: str | None, **said: Any) -> dict[str, Any]:
+    """Return a response of Chat that ended for a reason."""
+    message = {"role": "assistant", "content": "Hi.", **said}
+    return {"choices": [{"message": message, "finish_reason": reason}]}
+
+
+def ended(reply: object) -> tuple[str | None, str | None]:
+    """Return why a reply ended, in our word and in the provider's."""
+    message = read_response(reply)
+    return message.finish_reason, message.raw_finish_reason
+
+
+def test_words() -> None:
+    """The words of all providers are told in eight."""
+    assert WORDS == {*FINISH_REASONS.values()}
+
+
+@pytest.mark.sdk("anthropic", "boto3", "google.genai", "openai")
+def test_words_of_the_sdks() -> None:
+    """Each word that the types of an SDK list has one of ours."""
+    chat = pytest.importorskip("openai.types.chat.chat_completion")
+    responses = pytest.importorskip("openai.types.responses.response")
+    beta = pytest.importorskip("anthropic.types.beta")
+    gemini = pytest.importorskip("google.genai.types")
+    bedrock = pytest.importorskip("botocore.session").get_session()
+    types = (
+        chat.Choice.model_fields["finish_reason"].annotation,
+        responses.IncompleteDetails.model_fields["reason"].annotation,
+        responses.ResponseStatus,
+        beta.BetaStopReason,
+    )
+    words = {word for kind in types for word in listed(kind)}
+    words |= {reason.value for reason in gemini.FinishReason}
+    words |= {*bedrock.get_service_model("bedrock-runtime").shape_for("StopReason").enum}
+    assert set() == words - {*FINISH_REASONS}
+    assert {"length", "content_filter", "failed", "refusal", "SAFETY", "tool_use"} <= words
+
+
+def listed(kind: Any) -> list[str]:
+    """Return the strings that a type allows."""
+    return [kind] if isinstance(kind, str) else [*chain(*map(listed, get_args(kind)))]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (chat("stop"), ("stop", None)),
+        (chat("length"), ("length", None)),
+        (chat("tool_calls", **MADE), ("tool_use", "tool_calls")),
+        (chat("stop", **MADE), ("tool_use", "stop")),
+        (chat("length", **MADE), ("length", None)),
+        (chat("stop", refusal="No."), ("refused", "stop")),
+        (chat("length", refusal="No"), ("refused", "length")),
+        (chat("bored"), ("bored", None)),
+        (chat(None, **MADE), (None, None)),
+        ({"type": "message", "content": [], "stop_reason": "compaction"}, ("paused", "compaction")),
+        ({"candidates": [{"finishReason": "OTHER"}]}, ("error", "OTHER")),
+        ({"promptFeedback": {"blockReason": "OTHER"}}, ("filtered", "OTHER")),
+        ({"object": "response", "output": [], "status": "queued"}, (None, "queued")),
+    ],
+)
+def test_why_it_ended(reply: object, expected: object) -> None:
+    """Why it ended is told in one word for all providers, and beside it in the provider's own."""
+    assert expected == ended(reply)
+
+
+def test_why_a_stream_ended() -> None:
+    """So is why a stream ended."""
+    end = {"messageStop": {"stopReason": "malformed_tool_use"}}
+    reading = read_stream([{"messageStart": {"role": "assistant"}}, end])
+    assert 2 == len([*reading])
+    assert ("error", "malformed_tool_use") == (
+        reading.message.finish_reason,
+        reading.message.raw_finish_reason,
+    )
 
 
 # Files.

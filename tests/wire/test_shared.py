@@ -149,7 +149,10 @@ HOUR, FIVE = "1h", "5m"
     [
         ([text(n) for n in "abcd"], []),
         ([text(n) for n in "abcde"], ["a request carries 4"]),
-        ([text("a", FIVE), text("b", HOUR)], ["five minutes may not come before an hour"]),
+        (
+            [text("a", FIVE), text("b", HOUR)],
+            ["sent for an hour: five minutes may not come before an hour"],
+        ),
         ([text("a", HOUR), text("b", FIVE)], []),
         (
             [Message("user", "x", kind="request"), text("a")],

@@ -320,13 +320,14 @@ def test_signs() -> None:
 
 # Arguments.
 
+NO_TEXT = "no text: sent as {}"
+
 
 @pytest.mark.parametrize(
     ("arguments", "expected", "losses"),
     [
         ('{"a": 1}', {"a": 1}, []),
-        ("", {}, []),
-        (" \n", {}, []),
+        *((text, {}, [("arguments of a call", "no text")]) for text in ("", " \n")),
         ('{"a": "\\u00e9 é \\ud83d\\ude00"}', {"a": "é é \U0001f600"}, []),
         *(
             (text, {"arguments": text}, [("arguments of a call", "not a JSON object")])
@@ -347,6 +348,7 @@ def test_signs() -> None:
 def test_arguments(target: str, arguments: str, expected: object, losses: Any) -> None:
     """Arguments are sent as an object; what is none stands in one as text, which is a hint."""
     why = {
+        "no text": NO_TEXT,
         "not a JSON object": "not a JSON object that can be sent: sent as text in one",
         "it has no UTF-8": "it has no UTF-8 form: U+FFFD is sent",
     }
@@ -372,7 +374,7 @@ def test_arguments_as_text() -> None:
 @pytest.mark.parametrize(
     ("arguments", "is_told"),
     [
-        *((text, False) for text in ("{}", '{"a": [1]}', ' {"a": 1}\n', "", " ")),
+        *((text, False) for text in ("{}", '{"a": [1]}', ' {"a": 1}\n')),
         *((text, True) for text in ("[1, 2]", "null", '"x"', '{"a":', "{'a': 1}", '{"a": NaN}')),
     ],
 )
@@ -391,9 +393,24 @@ def test_arguments_that_are_no_object(
     )
 
 
-def test_the_arguments_of_a_free_tool() -> None:
+@pytest.mark.parametrize("name", ["t", "other"])
+@pytest.mark.parametrize("arguments", ["", " \n"])
+@pytest.mark.parametrize("target", [OPENAI, "openai_compatible", RESPONSES])
+def test_no_arguments(target: str, arguments: str, name: str) -> None:
+    """Where arguments are text, a blank one is sent as an empty object, which is a hint."""
+    said = (ASK, say("assistant", call("c", name, arguments)), answer("c", "x"))
+    payload = sent(target, *said, tools=(tool("t"),))
+    calls = payload["input"][1:2] if target == RESPONSES else payload["messages"][1]["tool_calls"]
+    assert (["{}"], [("hint", "arguments of a call", NO_TEXT)]) == (
+        [made.get("function", made)["arguments"] for made in calls],
+        lost(target, *said, tools=(tool("t"),)),
+    )
+
+
+@pytest.mark.parametrize("text", ["ls -l", ""])
+def test_the_arguments_of_a_free_tool(text: str) -> None:
     """The text for a tool that takes free text is not JSON."""
-    free = ToolUseBlock("c", "t", "ls -l", extra={"custom": True})
+    free = ToolUseBlock("c", "t", text, extra={"custom": True})
     said = (ASK, say("assistant", free), answer("c", "x"))
     assert [[], []] == [lost(target, *said) for target in (OPENAI, RESPONSES)]
 

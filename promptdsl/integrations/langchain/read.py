@@ -135,6 +135,7 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         name=given.name,
         token_usage=read_usage(reader, given.usage_metadata),
         finish_reason=next(filter(None, reasons), None),
+        raw_finish_reason=given.response_metadata.get("raw_finish_reason"),
     )
 
 

@@ -134,8 +134,9 @@ def _ai_message(
     if not (content or uses or beside):
         return
     metadata = _metadata(origin)
-    if message.finish_reason is not None:
-        metadata["finish_reason"] = message.finish_reason
+    for key in ("finish_reason", "raw_finish_reason"):
+        if (reason := getattr(message, key)) is not None:
+            metadata[key] = reason
     if origin is not None and not isinstance(content, str):
         # LangChain reads a provider's own blocks only in this form, which has the calls too.
         metadata["output_version"] = "v1"

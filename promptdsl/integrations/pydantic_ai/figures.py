@@ -52,14 +52,27 @@ def read_usage(crossing: Crossing, usage: RequestUsage) -> Mapping[str, int] | N
 def written_reason(
     writer: Crossing, message: Message
 ) -> tuple[ai.FinishReason | None, dict[str, str] | None]:
-    """Return the finish reason, and the details that keep ours where Pydantic AI's says less."""
+    """Return the finish reason, and the details with the raw one, or ours where theirs says less.
+
+    A raw one beside which ours would be forgotten is a hint.
+    """
     reason = writer.clean_optional(message.finish_reason, "a finish reason")
-    if reason is None or reason in _REASONS:
-        return _REASONS.get(reason), None
-    return "content_filter" if reason == "refused" else None, {"finish_reason": reason}
+    detail = writer.clean_optional(message.raw_finish_reason, "a finish reason")
+    if reason not in _REASONS and (not reason or _RAW_REASONS.get(detail or "") != reason):
+        if detail is not None:
+            writer.hint("unsent_key", f"the finish reason {detail!r} of the provider")
+        detail = reason
+    name = "content_filter" if reason == "refused" else _REASONS.get(reason)
+    return name, None if detail is None else {"finish_reason": detail}
 
 
-def read_reason(response: ai.ModelResponse) -> str | None:
+def read_reasons(response: ai.ModelResponse) -> tuple[str | None, str | None]:
+    """Return the finish reason of a response, and the raw one where it is another."""
+    reason, raw = _read_reason(response), (response.provider_details or {}).get("finish_reason")
+    return reason, raw if isinstance(raw, str) and raw != reason else None
+
+
+def _read_reason(response: ai.ModelResponse) -> str | None:
     """Return the finish reason of a response, a raw one where Pydantic AI has no word for it."""
     details = response.provider_details or {}
     raw: object = details.get("finish_reason")

@@ -19,7 +19,7 @@ from promptdsl import (
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.pydantic_ai.figures import read_reason, read_usage
+from promptdsl.integrations.pydantic_ai.figures import read_reasons, read_usage
 from promptdsl.integrations.pydantic_ai.media import (
     DEVELOPER,
     ITEM_DETAILS,
@@ -201,12 +201,14 @@ def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
     refusal: object = (response.provider_details or {}).get("refusal")
     if isinstance(refusal, str) and refusal:
         blocks.append(TextBlock(refusal, extra={"refusal": True}))
+    finish_reason, raw_finish_reason = read_reasons(response)
     return Message(
         "assistant",
         joined_reasoning(blocks),
         kind="recorded",
         token_usage=read_usage(crossing, response.usage),
-        finish_reason=read_reason(response),
+        finish_reason=finish_reason,
+        raw_finish_reason=raw_finish_reason,
     )
 
 

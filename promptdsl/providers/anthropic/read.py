@@ -7,9 +7,8 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
-from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.message import Message, message
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.anthropic.media import BASE64, read_source
@@ -25,6 +24,7 @@ from promptdsl.providers.shared.checks import (
 )
 from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
+from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
 
@@ -39,12 +39,6 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
 
 _FOREIGN = {**OPENAI, **RESPONSES}
 _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
-_REASONS = {
-    **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
-    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
-    **{"tool_use": "tool_use", "refusal": "refused", "pause_turn": "paused"},
-}
-"""The reason why the model stopped, by ``stop_reason``."""
 
 
 def read_block(data: object) -> b.Block:
@@ -111,17 +105,14 @@ def read_response(data: object) -> Message:
     counts = mapping(entries.get("usage") or {})
     read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
     fresh = counts.get("input_tokens")
-    details = Details(
-        finish_reason=_REASONS.get(str(reason), reason),
-        token_usage=usage(
-            input=None if fresh is None else total(fresh, read, written),
-            output=counts.get("output_tokens"),
-            cache_read=read,
-            cache_write=written,
-            reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
-        ),
+    token_usage = usage(
+        input=None if fresh is None else total(fresh, read, written),
+        output=counts.get("output_tokens"),
+        cache_read=read,
+        cache_write=written,
+        reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
     )
-    return message("assistant", content, kind="recorded", details=details)
+    return reply_message(content, reason, token_usage)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:

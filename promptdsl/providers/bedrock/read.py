@@ -9,9 +9,8 @@ from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
-from promptdsl.messages.details import Details
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.message import Message, message
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import FORMATS, base64_text, read_source
 from promptdsl.providers.bedrock.request import POINT, marked_items
@@ -19,6 +18,7 @@ from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.blocks import JSON
 from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
+from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Carrier, Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
 
@@ -59,25 +59,14 @@ def read_response(data: object) -> Message:
     cached = [count for count in (read, written) if type(count) is int]
     fresh = counts.get("inputTokens")
     reason = optional(response.get("stopReason"), "stopReason")
-    details = Details(
-        finish_reason=_FINISH_REASONS.get(reason or "", reason),
-        token_usage=usage(
-            total=counts.get("totalTokens"),
-            input=fresh + sum(cached) if type(fresh) is int else None,
-            output=counts.get("outputTokens"),
-            cache_read=read,
-            cache_write=written,
-        ),
+    token_usage = usage(
+        total=counts.get("totalTokens"),
+        input=fresh + sum(cached) if type(fresh) is int else None,
+        output=counts.get("outputTokens"),
+        cache_read=read,
+        cache_write=written,
     )
-    content = read_content(entry(answer, "content"))
-    return message("assistant", content, kind="recorded", details=details)
-
-
-_FINISH_REASONS = {
-    **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
-    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
-    **dict.fromkeys(("guardrail_intervened", "content_filtered"), "filtered"),
-}
+    return reply_message(read_content(entry(answer, "content")), reason, token_usage)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:

@@ -16,6 +16,7 @@ from promptdsl.providers.chat_template.media import read_media
 from promptdsl.providers.chat_template.request import ORIGIN
 from promptdsl.providers.chat_template.tools import read_tool
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping, openai_usage
+from promptdsl.providers.shared.replies import reply_message
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 """The keys of reasoning, in templates and servers; most of them use the first."""
@@ -23,14 +24,6 @@ _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _OTHER_ROLES = {"ipython": "tool", "tool_results": "tool", "model": "assistant"}
 """The role, by the other names that some templates have for it."""
-
-_FINISH_REASONS = {
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "filtered",
-    "eos_token": "stop",
-    "stop_sequence": "stop",
-}
 
 
 def read(data: object) -> Prompt:
@@ -146,11 +139,9 @@ def read_response(data: object) -> Message:
     choice = mapping(choices[0] if choices else None)
     text = {} if "message" in choice else {"content": entry(choice, "text", str)}
     answer = _read_answer("choices[0]", mapping(choice.get("message", text)))
-    reason = choice.get("finish_reason")
-    return answer.replace(
-        finish_reason=_FINISH_REASONS.get(str(reason), reason),
-        token_usage=openai_usage(response.get("usage")),
-    )
+    reason = optional(choice.get("finish_reason"), "finish_reason")
+    token_usage = openai_usage(response.get("usage"))
+    return reply_message(answer.content, reason, token_usage, name=answer.name)
 
 
 def _read_answer(place: str, entries: JsonObject) -> Message:

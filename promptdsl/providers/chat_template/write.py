@@ -19,7 +19,7 @@ from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templat
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
 from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys
-from promptdsl.providers.shared.clean import arguments_of, fenced, utf8
+from promptdsl.providers.shared.clean import arguments_of, fenced, has_arguments, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.other_providers import why_unknown
@@ -180,11 +180,13 @@ def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Para
     if not request.abilities.calls:
         request.lose(place, "role", "tool_use block", NO_FORM)
         return {"type": "text", "text": fenced("tool_use", utf8(block.arguments), name=name)}
-    arguments: Param | str = utf8(block.arguments)
+    arguments: Param | str = "{}"
     if request.abilities.mapping:
         arguments = arguments_of(request, place, block)
         if request.abilities.tag_keys:
             arguments = mended_keys(request, place, arguments)
+    elif has_arguments(request, place, block):
+        arguments = utf8(block.arguments)
     id = call_id(request, block.id, name)
     request.prompt_ids[id] = utf8(block.id)
     call = {"type": "call", "id": id, "name": name, "arguments": arguments}

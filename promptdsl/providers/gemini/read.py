@@ -9,8 +9,6 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.foundation.unicode import exact
-from promptdsl.messages.details import Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
@@ -19,6 +17,7 @@ from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
 from promptdsl.providers.shared.read_turns import user_messages
+from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge
 
@@ -52,14 +51,8 @@ def read_response(data: object) -> Message:
     blocks = _with_ids(_read_blocks(candidate.get("content")))
     # Without a candidate the prompt may have been blocked; some chunks of a stream only count.
     blocked = entries_of(response.get("prompt_feedback") or {}).get("block_reason")
-    word = candidate.get("finish_reason")
-    reason = exact(word) if isinstance(word, str) else None
-    if blocked and not candidates:
-        finish_reason: str | None = "filtered"
-    elif reason == "STOP" and any(block.type == "tool_use" for block in blocks):
-        finish_reason = "tool_use"
-    else:
-        finish_reason = _FINISH_REASONS.get(reason or "", reason)
+    is_blocked = bool(blocked) and not candidates
+    word = blocked if is_blocked else candidate.get("finish_reason")
     counts = entries_of(response.get("usage_metadata") or {})
     token_usage = usage(
         total=counts.get("total_token_count"),
@@ -68,23 +61,12 @@ def read_response(data: object) -> Message:
         cache_read=counts.get("cached_content_token_count"),
         reasoning=counts.get("thoughts_token_count"),
     )
-    details = Details(finish_reason=finish_reason, token_usage=token_usage)
-    return message("assistant", blocks, kind="recorded", details=details)
+    raw = word if isinstance(word, str) else None
+    return reply_message(blocks, raw, token_usage, finish_reason="filtered" if is_blocked else None)
 
 
 _RESPONSE_KEYS = {
     *("candidates", "prompt_feedback", "usage_metadata", "model_version", "response_id"),
-}
-_FINISH_REASONS = {
-    **{"STOP": "stop", "MAX_TOKENS": "length", "CONTINUATION": "paused"},
-    **dict.fromkeys(
-        (
-            *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
-            *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"),
-            *("ESCALATION", "JAILBREAK"),
-        ),
-        "filtered",
-    ),
 }
 
 

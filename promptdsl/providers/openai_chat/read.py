@@ -30,18 +30,13 @@ from promptdsl.providers.shared.checks import (
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_turns import payload_of
+from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, number_of
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_responses"}
 """The keys of payloads that other providers have."""
-_REASONS = {
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "filtered",
-}
-"""The reason why the model stopped, by ``finish_reason``; other ones are the same word."""
 
 
 def read_content(entries: Param) -> tuple[Block, ...]:
@@ -156,12 +151,9 @@ def read_response(data: object) -> Message:
         raise DataError("a response without choices", fix="read its error, if it has one")
     choice = mapping(choices[0])
     answer = located("choices[0]", partial(_read_message, []), choice.get("message"))
-    reason = choice.get("finish_reason")
-    refused = mapping(choice["message"]).get("refusal")
-    return answer.replace(
-        finish_reason="refused" if refused else _REASONS.get(str(reason), reason),
-        token_usage=openai_usage(response.get("usage")),
-    )
+    reason = optional(choice.get("finish_reason"), "finish_reason")
+    token_usage = openai_usage(response.get("usage"))
+    return reply_message(answer.content, reason, token_usage, name=answer.name)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:

@@ -16,7 +16,6 @@ from promptdsl.messages import (
     ToolUseBlock,
     UnknownBlock,
 )
-from promptdsl.messages.details import Details
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
@@ -34,6 +33,7 @@ from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, openai_usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
+from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge
 
@@ -83,22 +83,10 @@ def read_response(data: object) -> Message:
         raise DataError(f"a response is by the model, not a {other} message")
     blocks = _with_reasoning_ids([block for item in output for block in item.content])
     status = response.get("status")
-    finish_reason: str | None = "stop"
     if status == "incomplete":
-        reason = mapping(response.get("incomplete_details") or {}).get("reason")
-        finish_reason = _FINISH_REASONS.get(str(reason), str(reason or status))
-    elif status != "completed":
-        finish_reason = None if status is None else str(status)
-    elif any(isinstance(block, ToolUseBlock) for block in blocks):
-        finish_reason = "tool_use"
-    elif any(isinstance(block, TextBlock) and block.extra.get("refusal") for block in blocks):
-        finish_reason = "refused"
+        status = mapping(response.get("incomplete_details") or {}).get("reason") or status
     token_usage = openai_usage(response.get("usage"), "input", "output")
-    details = Details(finish_reason=finish_reason, token_usage=token_usage)
-    return message("assistant", blocks, kind="recorded", details=details)
-
-
-_FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "filtered"}
+    return reply_message(blocks, None if status is None else str(status), token_usage)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:

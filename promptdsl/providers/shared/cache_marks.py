@@ -89,9 +89,11 @@ def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | 
 def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
     """Return the marks that are kept, in the order of ``sent``, the params as they go out.
 
-    No mark is kept after request-only content that no assistant turn follows. With ``ordered`` an
-    hour has to come before five minutes, and the marks that live longest are kept; of equals the
-    last, which cover more. Each of the others is a hint.
+    No mark is kept after request-only content that no assistant turn follows. The marks that live
+    longest are kept; of equals the last, which cover more. With ``ordered`` an hour has to come
+    before five minutes: earlier ones that have room live an hour, too, which costs nothing. All
+    up to the last hour is charged as written for an hour (Anthropic, "Mixing different TTLs").
+    Each mark that is not sent as it is asked for is a hint.
     """
     order = {id(param): index for index, param in enumerate(sent)}
     lost: dict[int, str] = {}
@@ -105,17 +107,17 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
             lost[id(mark)] = "after request-only content, which is gone in the next request"
     marks = [mark for mark in request.marks if id(mark) not in lost]
     marks.sort(key=lambda mark: order[id(mark.param)])
-    if ordered:
-        hours = [number for number, mark in enumerate(marks) if mark.cache == "1h"]
-        early = [mark for mark in marks[: max(hours, default=0)] if mark.cache != "1h"]
-        lost |= {id(mark): "five minutes may not come before an hour" for mark in early}
-        marks = [mark for mark in marks if id(mark) not in lost]
-    latest = sorted([*reversed(marks)], key=lambda mark: ordered and mark.cache != "1h")
+    hours = [number for number, mark in enumerate(marks) if ordered and mark.cache == "1h"]
+    early = {id(mark) for mark in marks[: max(hours, default=0)] if mark.cache != "1h"}
+    ranks = {id(mark): (id(mark) in early, ordered and mark.cache != "1h") for mark in marks}
+    latest = sorted([*reversed(marks)], key=lambda mark: ranks[id(mark)])
     lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
+    raised = dict.fromkeys(early, "sent for an hour: five minutes may not come before an hour")
     for mark in request.marks:
-        if id(mark) in lost:
-            request.lose_mark(mark, lost[id(mark)])
-    return [mark for mark in marks if id(mark) not in lost]
+        if why := lost.get(id(mark)) or raised.get(id(mark)):
+            request.lose_mark(mark, why)
+    kept = [mark for mark in marks if id(mark) not in lost]
+    return [mark._replace(cache="1h") if id(mark) in early else mark for mark in kept]
 
 
 def _is_fleeting(mark: Mark) -> bool:

@@ -75,7 +75,7 @@ def json_copy(value: V) -> V:
 def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
     """Return the arguments of a call as an object; other text is put in an object, a hint."""
     text = block.arguments
-    arguments = read_json(text if text.strip() else "{}")
+    arguments = read_json(text if has_arguments(request, place, block) else "{}")
     if not isinstance(arguments, dict):
         why = "not a JSON object that can be sent: sent as text in one"
         request.hint(place, "mended_arguments", "arguments of a call", why)
@@ -88,9 +88,21 @@ def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
     return arguments
 
 
+def has_arguments(request: Request, place: Place, block: ToolUseBlock) -> bool:
+    """Return whether a call has a text of arguments; a blank one is sent as ``{}``, a hint.
+
+    Models write it for a tool without parameters, and servers fail to read it again
+    (vllm-project/vllm#19419). Pydantic AI 2.68 sends ``{}``, too.
+    """
+    if is_blank(block.arguments):
+        request.hint(place, "mended_arguments", "arguments of a call", "no text: sent as {}")
+        return False
+    return True
+
+
 def are_arguments(text: str) -> bool:
-    """Return whether the text of a call's arguments is a JSON object; none at all is one, too."""
-    return text == "{}" or is_blank(text) or isinstance(read_json(text), dict)
+    """Return whether the text of a call's arguments is a JSON object."""
+    return text == "{}" or isinstance(read_json(text), dict)
 
 
 def text_of_arguments(request: Request, place: Place, block: ToolUseBlock, key: str) -> str:
@@ -99,6 +111,8 @@ def text_of_arguments(request: Request, place: Place, block: ToolUseBlock, key: 
     ``key`` is that of the text: any other than ``arguments`` is free text.
     """
     if key == "arguments" and not are_arguments(block.arguments):
+        if not has_arguments(request, place, block):
+            return "{}"
         why = "not a JSON object that can be read: sent as it is"
         request.hint(place, "mended_arguments", "arguments of a call", why)
     return request.clean(place, block.arguments, key)

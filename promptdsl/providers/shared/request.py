@@ -161,7 +161,7 @@ class Request:
         self.marks.append(Mark(param, cache, -1 if place.leads else place.number, place, self.at))
 
     def lose_mark(self, mark: Mark, why: str) -> None:
-        """Record a cache mark that is not sent."""
+        """Record a cache mark that is not sent, or lives for another time."""
         self.hint(mark.subject, "cache_mark", "cache mark", why, at=mark.at)
 
     def lose_trailing(self) -> None:

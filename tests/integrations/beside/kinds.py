@@ -31,6 +31,9 @@ KINDS = {
     ),
     "foreign reasoning": r".*:  >> \w+ (text <(assistant_thinking|think)>\n|rs_1 ).*",
     "thoughts of Gemini": r"gemini.*:  >> assistant thinking .*",
+    "reasoning of Claude elsewhere": (
+        r"bedrock us\.anthropic.*:  >> assistant (thinking|signature) .*"
+    ),
     "tool schemas": (
         r'openai.*:  >> tools schema "additionalProperties": false,'
         r"|(tools strict false)? >> tools strict true"
