@@ -48,7 +48,10 @@ KINDS = {
     "bad arguments": r'.*: assistant arguments .* >> assistant arguments \{"INVALID_JSON": .*',
     "words of errors": r'openai.*: tool text Error: .* >> tool text \{"error": .*',
     "order of results": r".* moved: (tool \w+ .*) >> \1",
-    "moved files": r"(gemini|bedrock).*: tool (file|type|title) (.*) >> user \1 \2",
+    "moved files": (
+        r"(gemini|bedrock).*: tool (file (?:a,b.*|# Title)|type (?:csv|text.*)|title .*)"
+        r" >> user \1"
+    ),
     "frames of files": (
         r".*:  >> \w+ text (</?pyai:tool_result|-----BEGIN FILE|File \w+ \(|See file ).*"
         r"|\w+ text (\[(image|document) \d+ of tool result |<document ).* >> "
@@ -56,10 +59,10 @@ KINDS = {
     ),
     "titles of files": r".*: \w+ title .* >> \w+ title .*",
     "types of texts": r".*: \w+ type text/plain >> \w+ type text/(csv|markdown)",
-    "texts in results": r"anthropic.*: tool (file|type) .* >> ",
-    "addresses": r"gemini.*: user file https:.* >> user file \w+",
+    "texts in results": r"anthropic.*: tool (file (a,b.*|# Title)|type text/plain) >> ",
+    "addresses": r"gemini.*: user file https:.* >> user file [^:]+",
     "Word files": (
-        r"(gemini|openai) .*:  >> user (file 8dcc7e60|type .*wordprocessingml.*|title .*docx)"
+        r"(gemini|openai) .*:  >> user (file PK.*|type .*wordprocessingml.*|title .*docx)"
     ),
     "refusals": r"anthropic.*:  >> request refused Unsupported binary content media type .*",
 }
