@@ -19,6 +19,7 @@ pytestmark = pytest.mark.sdk("pydantic_ai", "anthropic", "boto3", "google.genai"
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 
+
 def compared(histories: dict[str, Sent]) -> tuple[Counter[str], list[str]]:
     """Return how many differences there are of each kind, and a line for each of no kind."""
     found, lines = Counter[str](), list[str]()

@@ -113,6 +113,7 @@ def test_raw_finish_reasons(response: Any, reason: str) -> None:
         (("paused", "compaction"), "paused", 1),
         (("refused", "stop"), "refused", 1),
         ((None, "queued"), None, 1),
+        (("stop", "refusal"), None, 1),
     ],
 )
 def test_finish_reasons_of_providers(reasons: Any, detail: object, hints: int) -> None:

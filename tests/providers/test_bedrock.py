@@ -991,6 +991,15 @@ def test_beside_results_only_from_there_on() -> None:
     assert [("assistant", [{"text": "."}])] == longer[len(shorter) : -1]
 
 
+def test_an_unknown_file_leaves_its_result() -> None:
+    """A recorded block that is read as a file only when it is written leaves its result, too."""
+    data = {"document": {"name": "D", "format": "txt", "source": {"bytes": "eA=="}}}
+    facts = attrs.evolve(ABLE, result_media=())
+    messages = (HELLO, CALLED, answer("a", UnknownBlock(data, "bedrock")))
+    kinds = [[key for param in turn for key in param] for _, turn in sent(*messages, facts=facts)]
+    assert ["toolResult", "text", "document"] == kinds[2]
+
+
 # Reasoning.
 
 SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="bedrock")

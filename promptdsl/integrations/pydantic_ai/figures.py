@@ -58,10 +58,11 @@ def written_reason(
     """
     reason = writer.clean_optional(message.finish_reason, "a finish reason")
     detail = writer.clean_optional(message.raw_finish_reason, "a finish reason")
-    if reason not in _REASONS and (not reason or _RAW_REASONS.get(detail or "") != reason):
+    known = reason if reason in _REASONS else None
+    if not reason or _RAW_REASONS.get(detail or "", known) != reason:
         if detail is not None:
             writer.hint("unsent_key", f"the finish reason {detail!r} of the provider")
-        detail = reason
+        detail = None if known else reason
     name = "content_filter" if reason == "refused" else _REASONS.get(reason)
     return name, None if detail is None else {"finish_reason": detail}
 

@@ -62,12 +62,13 @@ def block_params(
     request.result = outer = request.block
     for request.block, written in enumerate(blocks):
         block: Block | None = written
+        if written.type == "unknown":
+            block = _known_block(request, place, written, rules)
         inside = place
-        if holds and written.type in MEDIA_KINDS and not holds(request, place, written):
+        if holds and block and block.type in MEDIA_KINDS and not holds(request, place, block):
             inside = place.inside("user")
-        allowed = types if inside is place else rules.types["user"]
-        if written.type == "unknown" or written.type not in allowed:
-            block = _known_block(request, inside, written, rules)
+        if block and block.type not in (types if inside is place else rules.types["user"]):
+            block = _known_block(request, inside, block, rules)
         if block is None:
             continue
         param = rules.writers[block.type](request, inside, block)
