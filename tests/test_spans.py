@@ -1,8 +1,11 @@
 """Spans: each piece of the messages, what it is, and the line that wrote it."""
 
 import gc
+import pickle
+from base64 import b64decode
 from collections import Counter
 from itertools import groupby
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    Audio,
     CacheBreakpoint,
     Code,
     ContentError,
@@ -59,7 +63,8 @@ from promptdsl import (
 )
 from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
-from tests.internals import prompt_file, serialise
+from tests.internals import lower_traced, prompt_file, serialise
+from tests.providers.conversations import PNG
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
 from tests.reports.any_requests import requests
@@ -557,6 +562,51 @@ def test_tokens_of_spans() -> None:
     )
     counts = rendered.tokens.spans
     assert (len(rendered.spans()), 3, 1) == (len(counts), sum(counts[:3]), counts[3])
+
+
+def test_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses, spans, tokens and a snapshot share one trace, which is not pickled."""
+    made: list[int] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        made.append(1)
+        return lower_traced(*arguments, **options)
+
+    monkeypatch.setattr("promptdsl.rendering.spans.lower_traced", counted)
+    rendered = render(
+        Timeline(System(Section("role", "Help.")), User(Audio.from_file_id("f"))),
+        model="claude-opus-4-5",
+    )
+    assert len(rendered.losses) == 1
+    assert rendered.tokens.parts
+    assert rendered.spans()
+    assert prompt_file(rendered)
+    copied = pickle.loads(pickle.dumps(rendered))
+    assert ([1], repr(rendered), rendered.spans()) == (made, repr(copied), copied.spans())
+    assert "_trace" not in rendered.__getstate__()
+    assert rendered.tokens.total == copied.tokens.total
+
+
+CALLED = Assistant(ToolUse("look", {}, id="a"))
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        lambda picture: [User("Look:", picture)],
+        lambda picture: [CALLED, User(ToolResult("a", "See:", picture), "Well?")],
+        lambda picture: [CALLED, ToolMessage("a", picture)],
+    ],
+)
+def test_the_tokens_of_a_file_that_is_gone(tmp_path: Path, turns: Any) -> None:
+    """The parts of a prompt have the tokens of a picture that was sent, whose file is gone."""
+    file = tmp_path / "a.png"
+    file.write_bytes(b64decode(PNG))
+    prompt = timeline_of(*turns(Image.from_path(file)))
+    before, after = (render(prompt, model="gpt-5") for _ in range(2))
+    parts = before.tokens.parts
+    file.unlink()
+    assert parts == after.tokens.parts
 
 
 # What holds of all of them.

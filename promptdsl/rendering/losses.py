@@ -1,43 +1,39 @@
 """The losses that a reader is told, with the address and the line of what each is about."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeAlias
 
 import attrs
 
-from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.source import Source
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message
-from promptdsl.rendering.spans import SpanReader, Writer
+from promptdsl.rendering.spans import Trace, Writer
 from promptdsl.rendering.text.traced import TracedPart
-from promptdsl.tree.turn_nodes import RootNode, ToolTurnNode
+from promptdsl.tree.turn_nodes import ToolTurnNode
 
 Located: TypeAlias = tuple[str, Source | None]
 """An address in the tree, and the author's line."""
 
 
 def located_losses(
-    losses: Sequence[Loss], tree: RootNode, messages: Sequence[Message], config: Resolved
+    losses: Sequence[Loss], source: Source | None, trace: Callable[[], Trace]
 ) -> tuple[Loss, ...]:
     """Return the losses; those in messages get their message, an address and a line.
 
-    A loss of the whole prompt gets the line of the prompt.
-
     These are of the part that wrote the block, of the first turn for a loss of a whole message, of
-    the ``History`` for a recorded one. ``messages`` are those that the finished tree became.
+    the ``History`` for a recorded one. A loss of the whole prompt gets ``source``, the line of the
+    prompt. The ``trace`` is made if a loss is in a message.
     """
     if all(loss.source and not loss.at for loss in losses):
         return tuple(losses)
-    reader = SpanReader(tree, messages, config) if any(loss.at for loss in losses) else None
     located: list[Loss] = []
     for loss in losses:
-        if loss.at and reader:
-            path, source = _place(loss, reader)
-            message = messages[loss.at[0]]
-            located.append(attrs.evolve(loss, path=path, source=source, message=message))
+        if loss.at:
+            path, line = _place(loss, trace())
+            message = trace().messages[loss.at[0]]
+            located.append(attrs.evolve(loss, path=path, source=line, message=message))
         else:
-            located.append(attrs.evolve(loss, source=loss.source or tree.source))
+            located.append(attrs.evolve(loss, source=loss.source or source))
     return tuple(located)
 
 
@@ -56,16 +52,16 @@ def told(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]
     return tuple(sorted(counted, key=lambda loss: loss.kind == "hint"))
 
 
-def _place(loss: Loss, reader: SpanReader) -> Located:
+def _place(loss: Loss, trace: Trace) -> Located:
     """Return the address and the line of what a loss in a message is about."""
     index, *block = loss.at
-    if not block or not reader.is_same:
-        turn = reader.whole(index)
+    if not block or not trace.is_same:
+        turn = trace.whole(index)
         return turn.address, turn.source
-    writer = reader.writer(index, block[0])
+    writer = trace.writer(index, block[0])
     part = _part(writer, block, is_mark=loss.name == "cache_mark")
-    line = reader.line(part) or writer.turn.source
-    return reader.address(writer.turn, part), line
+    line = trace.line(part) or writer.turn.source
+    return trace.address(writer.turn, part), line
 
 
 def _part(writer: Writer, block: Sequence[int], *, is_mark: bool) -> TracedPart | None:

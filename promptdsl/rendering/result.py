@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
     from promptdsl.rendering.reports.readable import Readable
-    from promptdsl.rendering.spans import Span
+    from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.tokens import TokenCounter
 
@@ -118,7 +118,7 @@ class Rendered:
         from promptdsl.rendering.losses import located_losses, told
 
         given = tuple(loss for loss in losses if self._hints or loss.kind != "hint")
-        located = located_losses(given, self._stages[-1][1], self.messages, self.config)
+        located = located_losses(given, self._stages[-1][1].source, lambda: self._trace)
         return told(located, silent=self.config.silent_hints)
 
     @cached_property
@@ -169,10 +169,18 @@ class Rendered:
 
     @cached_property
     def _spans(self) -> "tuple[Span, ...]":
-        from promptdsl.rendering.spans import SpanReader
+        return tuple(self._trace.spans(self._marked.messages))
 
-        reader = SpanReader(self._stages[-1][1], self.messages, self.config)
-        return tuple(reader.spans(self._marked.messages))
+    @cached_property
+    def _trace(self) -> "Trace":
+        """What wrote each piece of the messages; made once, for losses, spans and reports."""
+        from promptdsl.rendering.spans import Trace
+
+        return Trace(self._stages[-1][1], self.messages, self.config)
+
+    def __getstate__(self) -> dict[str, object]:
+        made_again = ("_trace", "_readable", "tokens")
+        return {name: value for name, value in vars(self).items() if name not in made_again}
 
     @door
     def masked(self, mask: "Callable[[Span], str]") -> "Rendered":
@@ -237,7 +245,6 @@ class Rendered:
         """The tokens of the request by message, section and line; counted at the first call.
 
         They are counted by the counter of the budget, or without one for the model of the target.
-        Raises :class:`MediaError` for an attachment whose file was removed since.
         """
         from promptdsl.rendering.reports import TokenReport
 
@@ -381,6 +388,7 @@ class Rendered:
             tokens_for(self.facts, self._counter),
             self._media_roots,
             self.spans,
+            lambda: self._trace.entries,
         )
 
     @cached_property

@@ -12,7 +12,7 @@ from promptdsl.foundation.errors import OptionError, shown
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import is_blank
-from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
@@ -26,6 +26,7 @@ from promptdsl.rendering.text.traced import (
     TracedTurn,
     lower_traced,
 )
+from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
@@ -137,10 +138,11 @@ class Writer(NamedTuple):
         return self._replace(page=self.page.results.get(self.place))
 
 
-class SpanReader:
-    """The spans of the messages of a tree, which is lowered again to note what wrote each piece.
+class Trace:
+    """What wrote each piece of the messages of a tree, which is lowered again to note it.
 
-    ``messages`` are those that the finished tree became.
+    ``messages`` are those that the finished tree became. No file is read again: the attachments of
+    ``entries`` are those of the messages.
     """
 
     def __init__(self, tree: RootNode, messages: Sequence[Message], config: Resolved) -> None:
@@ -154,6 +156,24 @@ class SpanReader:
         """The entry that was asked for last, and the writers of the blocks of its messages."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node, once asked for."""
+        if self.is_same and tree.mask & MEDIA << SHIFT:
+            self._take_attachments()
+
+    def _take_attachments(self) -> None:
+        """Put each attachment as it was sent in the place of the one that was not read."""
+        for index, message in enumerate(self.messages):
+            for number, block in enumerate(message.content if message.plain is None else ()):
+                writer = self.writer(index, number)
+                turn, place, page = writer.turn, writer.place, writer.page
+                if page is not None and isinstance(block, MediaBlock | ToolResultBlock):
+                    turn.blocks = (*turn.blocks[:place], block, *turn.blocks[place + 1 :])
+                if page is not None and isinstance(block, MediaBlock):
+                    page.segments[place] = page.segments[place]._replace(block=block)
+                within = writer.inside().page
+                if within is not None and isinstance(block, ToolResultBlock):
+                    for inner, sent in enumerate(block.content):
+                        if isinstance(sent, MediaBlock):
+                            within.segments[inner] = within.segments[inner]._replace(block=sent)
 
     def spans(self, marked: Sequence[Message]) -> Iterator[Span]:
         """Yield the spans of all messages; ``marked`` are the messages with all their marks."""

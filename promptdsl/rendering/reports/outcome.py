@@ -1,6 +1,6 @@
 """The outcome of a render, the input of all reports: its tree, its messages and its payload."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
@@ -14,7 +14,7 @@ from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.spans import Span
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.traced import TracedEntry, lower_traced
+from promptdsl.rendering.text.traced import TracedEntry
 from promptdsl.tokens import Tokens
 from promptdsl.tree.turn_nodes import RootNode
 
@@ -38,6 +38,8 @@ class Outcome:
     tokens: Tokens
     media_roots: MediaRoots
     spans: Callable[[], Iterable[Span]]
+    traced: Callable[[], Sequence[TracedEntry]]
+    """The entries of the tree, with the text of each part."""
 
     @property
     def payload(self) -> Payload | None:
@@ -63,7 +65,3 @@ class Outcome:
         if written is not None:
             return written.tally(self.tokens).total
         return messages_total(self.sent, self.tree, self.tokens, self.facts)
-
-    def traced(self) -> list[TracedEntry]:
-        """Lower the tree once more; return its entries with the text of each part."""
-        return lower_traced(self.tree, config=self.config, media_roots=self.media_roots)[1]
