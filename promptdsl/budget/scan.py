@@ -19,14 +19,7 @@ from promptdsl.tree.group_nodes import (
 from promptdsl.tree.masks import CALL, RESULT, SECTION, SHIFT, SYSTEM
 from promptdsl.tree.node import Node, mark_of, walk
 from promptdsl.tree.part_nodes import (
-    ChecklistNode,
     EventBlockNode,
-    ExampleNode,
-    ExampleSideNode,
-    ItemNode,
-    ListNode,
-    QuoteNode,
-    SectionNode,
     ToolResultNode,
 )
 from promptdsl.tree.turn_nodes import (
@@ -36,19 +29,6 @@ from promptdsl.tree.turn_nodes import (
     ToolTurnNode,
 )
 
-HOLDERS = (
-    SectionNode,
-    FragmentNode,
-    ToolResultNode,
-    EventBlockNode,
-    ListNode,
-    ChecklistNode,
-    ItemNode,
-    QuoteNode,
-    ExampleNode,
-    ExampleSideNode,
-)
-"""The parts of a turn that may hold units."""
 WHOLE = (GroupNode, FirstFitNode)
 """The fragments that are kept or dropped whole: no units are looked for inside."""
 CHOICES = (*WHOLE, ConversationNode)
@@ -197,7 +177,7 @@ class Scan:
         if not child.mask & PAIRED:  # calls and results are dropped only with their turn
             is_group = isinstance(child, GroupNode)
             priority = self._group_priority(child) if is_group else child.options.priority
-        is_holder = isinstance(child, HOLDERS) and not isinstance(child, GroupNode)
+        is_holder = child.holds_parts and not isinstance(child, GroupNode)
         if priority is None and not is_holder:
             holder.slot.fixed = holder.slot.fixed or not isinstance(child, TEXTLESS)
             if isinstance(child, CacheBreakpointNode):

@@ -22,8 +22,9 @@ from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import Node, UnknownName, found_in, label, named_label
+from promptdsl.tree.node import Node, found_in, label, named_label
 from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree.unknown_names import UnknownName
 
 
 class HistoryOptions(TypedDict, total=False):

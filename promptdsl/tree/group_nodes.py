@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptdsl.tree.node import Node, node_class
+from promptdsl.tree.words import kept, prioritised
 
 if TYPE_CHECKING:
     from promptdsl.foundation.library_section import LibrarySection
@@ -15,12 +16,17 @@ if TYPE_CHECKING:
 class FragmentNode(Node):
     """Several parts without a frame; passes replace it by its parts."""
 
+    holds_parts = True
+
 
 @node_class
 class GroupNode(FragmentNode):
     """Parts that a budget keeps or drops together."""
 
     priority: float | None = None
+
+    def _summary(self) -> str:
+        return f"group{prioritised(self.priority)}"
 
 
 @node_class
@@ -30,6 +36,9 @@ class FirstFitNode(FragmentNode):
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     priority: float | None = None
 
+    def _summary(self) -> str:
+        return f"first fit{prioritised(self.priority)}"
+
 
 @node_class
 class LimitNode(FragmentNode):
@@ -38,12 +47,19 @@ class LimitNode(FragmentNode):
     max_tokens: int
     keep: Literal["head", "tail", "ends"] = "head"
 
+    def _summary(self) -> str:
+        end = "" if self.keep == "head" else f" keep={self.keep}"
+        return f"limit {self.max_tokens:,} tokens{end}"
+
 
 @node_class
 class ReserveNode(Node):
     """Tokens of the budget that stay unused, for instance for the answer."""
 
     tokens: int
+
+    def _summary(self) -> str:
+        return f"reserve {self.tokens:,} tokens"
 
 
 @node_class
@@ -61,6 +77,9 @@ class ConversationNode(FragmentNode):
 
     def _name(self) -> str:
         return "History"
+
+    def _summary(self) -> str:
+        return f"history{kept(self.keep, self.step, self.priority)}"
 
 
 @node_class
@@ -83,12 +102,20 @@ class ComponentNode(FragmentNode):
     def _name(self) -> str:
         return self.name
 
+    def _summary(self) -> str:
+        if self.by:
+            return f"{self.name} (overridden by {self.by})"
+        return str(self.section or self.name)
+
 
 @node_class
 class FormatNode(FragmentNode):
     """Parts in another text format than the text around them."""
 
     format: str
+
+    def _summary(self) -> str:
+        return f"format {self.format}"
 
 
 @node_class

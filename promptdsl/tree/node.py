@@ -8,9 +8,9 @@ method of a node recurses, so a tree may be ten thousand levels deep.
 # pyright: reportPrivateUsage=false
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
-from typing import TYPE_CHECKING, ClassVar, Literal, Never, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -18,7 +18,6 @@ from attrs.exceptions import FrozenInstanceError
 from promptdsl.foundation.errors import (
     ContentError,
     ScopeError,
-    UnknownNameError,
     with_article,
 )
 from promptdsl.foundation.frozen import EMPTY
@@ -126,6 +125,10 @@ class Node:
     """The outline of a node, set by the room, because the outline knows every class of node."""
     _unadded: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
     """What to write instead of a sum."""
+    holds_parts: ClassVar[bool] = False
+    """Whether a budget may drop the nodes in it; in a text they are pieces of the text."""
+    is_prose: ClassVar[bool] = False
+    """Whether it is plain text, which may follow a label or a box on its line."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 
@@ -198,6 +201,14 @@ class Node:
         """Return the name of its component."""
         return type(self).__name__.removesuffix("Node")
 
+    def _summary(self) -> str:
+        """Return what an outline says of it: its name, and its fields in a few words."""
+        return label(self).lower()
+
+    def authored(self) -> Iterable[str]:
+        """Return the author's texts in its fields, whose tags no value beside it may forge."""
+        return ()
+
     @door
     def _no_sum(self, other: object) -> "Node":
         raise ContentError(
@@ -225,34 +236,6 @@ class Node:
 
 
 Node._node = Node
-
-
-class UnknownName:
-    """An attribute that a node does not have, with advice.
-
-    A ``__getattr__`` of nodes would make each access of an attribute slower.
-    """
-
-    def __init__(self, what: str, fix: str) -> None:
-        self._what = what
-        self._fix = fix
-
-    def __get__(self, node: Node | None, owner: type[Node]) -> Never:
-        name = with_article(owner.__name__) if node is None else named_label(node)
-        raise UnknownNameError(f"{name} has no {self._what}", fix=self._fix, at=(author(),))
-
-
-for _name in (
-    *("messages", "losses", "tokens", "dropped", "payload()", "stages()", "spans()", "explain()"),
-    *("for_target()", "to_openai()", "to_openai_responses()", "to_anthropic()"),
-    *("to_gemini()", "to_bedrock()", "to_chat_template()"),
-):
-    _fix = f"render it first: render(prompt, model=...).{_name}"
-    setattr(Node, _name.removesuffix("()"), UnknownName(f"{_name} before it is rendered", _fix))
-setattr(Node, "render", UnknownName("render()", "write render(prompt, model=...)"))  # noqa: B010
-for _name in ("append", "extend", "add"):
-    _fix = "give it its content as arguments, or write it in its block"
-    setattr(Node, _name, UnknownName(f"{_name}()", _fix))
 
 
 N = TypeVar("N", bound=Node)

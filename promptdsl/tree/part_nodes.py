@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.labelled import Labelled
+from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
 from promptdsl.messages.field_checks import Cache
+from promptdsl.messages.media.image_size import described
 from promptdsl.tree.node import Node, node_class
+from promptdsl.tree.words import size
 
 
 @node_class
 class SectionNode(Node):
     """A named part of a turn; its id is ``options.id``."""
 
+    holds_parts = True
+
     title: str | ValueNode | None
     """A field, not a child: :func:`walk` does not visit a value in it."""
+
+    def authored(self) -> Iterable[str]:
+        """Return the title, unless it is a value."""
+        return (self.title,) if isinstance(self.title, str) else ()
 
 
 @node_class
 class TextNode(Node):
     """One text: author strings and values."""
+
+    is_prose = True
 
 
 @node_class
@@ -40,8 +51,14 @@ class TextBlockNode(TextNode):
 class ValueNode(Node):
     """A value: text from outside the prompt's code. ``label`` is its name, if any."""
 
+    is_prose = True
+
     text: str
     label: str | None = None
+
+    def _summary(self) -> str:
+        name = f" {self.label}" if self.label else ""
+        return f"{self._name().lower()}{name}, {size(self.text)}"
 
 
 @node_class
@@ -63,10 +80,19 @@ class VolatileNode(ValueNode):
 class TrustedTextNode(Node):
     """Author text, inside a turn in which plain strings are values."""
 
+    is_prose = True
+
     text: str
 
     def _name(self) -> str:
         return "Trusted"
+
+    def _summary(self) -> str:
+        return f"trusted, {size(self.text)}"
+
+    def authored(self) -> Iterable[str]:
+        """Return the text."""
+        return (self.text,)
 
 
 @node_class
@@ -80,10 +106,14 @@ class HeadingNode(Node):
 class ParagraphNode(Node):
     """One paragraph of strings and values."""
 
+    is_prose = True
+
 
 @node_class
 class ListNode(Node):
     """A list; each child that is not an item becomes an item."""
+
+    holds_parts = True
 
     ordered: bool
 
@@ -92,10 +122,14 @@ class ListNode(Node):
 class ChecklistNode(Node):
     """A list of tasks that are done or not."""
 
+    holds_parts = True
+
 
 @node_class
 class ItemNode(Node):
     """An item of a list or a checklist; ``done`` is ``None`` if it was not set."""
+
+    holds_parts = True
 
     done: bool | None
 
@@ -104,20 +138,29 @@ class ItemNode(Node):
 class QuoteNode(Node):
     """A quotation."""
 
+    holds_parts = True
+
 
 @node_class
 class ExampleNode(Node):
     """An example: two sides, the input and the output."""
+
+    holds_parts = True
 
 
 @node_class
 class ExampleSideNode(Node):
     """One side of an example; ``name`` is ``input`` or ``output``."""
 
+    holds_parts = True
+
     name: str
 
     def _name(self) -> str:
         return "Side"
+
+    def _summary(self) -> str:
+        return self.name
 
 
 @node_class
@@ -127,6 +170,13 @@ class TableNode(Node):
     columns: tuple[str, ...] | None
     rows: tuple[tuple[object, ...], ...]
     format: str | None
+
+    def _summary(self) -> str:
+        return f"table of {len(self.rows):,} rows"
+
+    def authored(self) -> Iterable[str]:
+        """Return the cells that are author text."""
+        return (cell for row in self.rows for cell in row if type(cell) is Trusted)
 
 
 @node_class
@@ -143,8 +193,13 @@ class JsonNode(Node):
     ``pieces`` are its parts where some are volatile values, which have a label.
     """
 
+    is_prose = True
+
     text: str
     pieces: tuple[Labelled, ...] = ()
+
+    def _summary(self) -> str:
+        return f"json, {size(self.text)}"
 
 
 @node_class
@@ -153,6 +208,10 @@ class UntrustedNode(Node):
 
     text: str
     origin: str | None
+
+    def _summary(self) -> str:
+        origin = "" if self.origin is None else f" from {self.origin!r}"
+        return f"untrusted{origin}, {size(self.text)}"
 
 
 @node_class
@@ -188,6 +247,9 @@ class VerbatimNode(Node):
     starts_block: bool = False
     """Whether the text before it is another block."""
 
+    def _summary(self) -> str:
+        return size(self.text)
+
 
 @node_class
 class FenceNode(Node):
@@ -205,6 +267,9 @@ class FenceNode(Node):
     raw_values: tuple[str, ...]
     """The values in its opening delimiter, before they were encoded."""
 
+    def _summary(self) -> str:
+        return self.open.strip() or "unfenced"
+
 
 @node_class
 class MediaNode(Node):
@@ -217,6 +282,10 @@ class MediaNode(Node):
             return Node._name(self)
         return type(self.block).__name__.removesuffix("Block")
 
+    def _summary(self) -> str:
+        source = getattr(self.block, "source", None)
+        return self.block.type if source is None else f"{self.block.type} {described(source)}"
+
 
 @node_class
 class ToolUseNode(Node):
@@ -224,14 +293,23 @@ class ToolUseNode(Node):
 
     block: ToolUseBlock
 
+    def _summary(self) -> str:
+        call = self.block
+        return f"call {call.name} ({call.id}), {size(call.arguments)}"
+
 
 @node_class
 class ToolResultNode(Node):
     """The answer to a tool call, inside a user or tool turn."""
 
+    holds_parts = True
+
     tool_use_id: str
     is_error: bool
     error_type: str | None
+
+    def _summary(self) -> str:
+        return f"result {self.tool_use_id}"
 
 
 @node_class
@@ -248,6 +326,8 @@ class EventBlockNode(Node):
     ``labels`` are those of the volatile values in its fields, by their paths.
     """
 
+    holds_parts = True
+
     block: EventBlock
     trusted: frozenset[str]
     labels: Mapping[Any, str] = EMPTY  # Any: a path, a tuple of names and indexes
@@ -256,3 +336,10 @@ class EventBlockNode(Node):
         if type(self) is not EventBlockNode:
             return Node._name(self)
         return type(self.block).__name__.removesuffix("Block")
+
+    def authored(self) -> Iterable[str]:
+        """Return the texts of the fields that are author text."""
+        for path in sorted(self.trusted):
+            name, _, key = path.partition(".")
+            value = getattr(self.block, name)
+            yield str(value[key] if key else value)

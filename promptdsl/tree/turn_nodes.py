@@ -10,6 +10,7 @@ from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.node import Child, Node, node_class
+from promptdsl.tree.words import cached
 
 
 @node_class
@@ -44,6 +45,10 @@ class TurnNode(Node):
         role = getattr(self, "role", None)
         return role.capitalize() if isinstance(role, str) else Node._name(self)
 
+    def _summary(self) -> str:
+        kind = "" if self.kind == "written" else f" ({self.kind.replace('_', ' ')})"
+        return f"{self.role}{kind}"
+
 
 @node_class
 class ToolTurnNode(TurnNode):
@@ -55,6 +60,9 @@ class ToolTurnNode(TurnNode):
 
     def _name(self) -> str:
         return "ToolMessage"
+
+    def _summary(self) -> str:
+        return f"tool {self.tool_use_id}"
 
 
 @node_class
@@ -80,6 +88,9 @@ class RequestOnlyNode(Node):
 @node_class
 class MergedNode(TurnNode):
     """Neighbouring turns of one role, which become one message."""
+
+    def _summary(self) -> str:
+        return f"{TurnNode._summary(self)} (merged)"
 
 
 @node_class
@@ -123,6 +134,10 @@ class ToolNode(Node):
 
     definition: ToolDefinition
 
+    def _summary(self) -> str:
+        mark = self.definition.cache
+        return f"tool definition {self.definition.name}" + (f" {cached(mark)}" if mark else "")
+
 
 @node_class
 class OutputNode(Node):
@@ -130,12 +145,18 @@ class OutputNode(Node):
 
     schema: OutputSchema
 
+    def _summary(self) -> str:
+        return f"output {self.schema.name}"
+
 
 @node_class
 class CacheBreakpointNode(Node):
     """The end of a part to cache; ``ttl`` is the lifetime, by default that of the provider."""
 
     ttl: Literal["5m", "1h"] | None
+
+    def _summary(self) -> str:
+        return f"cache breakpoint {self.ttl or ''}".rstrip()
 
 
 def among_turns(root: Node) -> Iterator[Node]:

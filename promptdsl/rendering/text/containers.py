@@ -1,9 +1,8 @@
 """Containers, the parts that hold other parts: each writes an opening and a closing."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import attrs
 
@@ -12,11 +11,12 @@ from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.messages.loss import hint
-from promptdsl.rendering.text.format import FORMATS, TextFrame
+from promptdsl.rendering.text.format import FORMATS, Form, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
     PLAIN,
     PROSE,
+    Framed,
     Margin,
     OpenList,
     OpenPart,
@@ -33,13 +33,9 @@ from promptdsl.tree.part_nodes import (
     ExampleSideNode,
     FenceNode,
     ItemNode,
-    JsonNode,
     ListNode,
-    ParagraphNode,
     QuoteNode,
     SectionNode,
-    TextNode,
-    TrustedTextNode,
     ValueNode,
 )
 from promptdsl.tree.rewrite import has_content
@@ -49,7 +45,6 @@ LISTS = (ListNode, ChecklistNode)
 _ITEMS = (ItemNode, ExampleSideNode)
 _ENTRIES = (FragmentNode, ItemNode, NoteNode)
 _GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
-_PROSE = (str, TextNode, ValueNode, TrustedTextNode, ParagraphNode, JsonNode)
 _HOLDERS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
 """The nodes without a frame, which write nothing but their children."""
 
@@ -74,9 +69,9 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         around.in_item,
         written=page.written,
     )
-    make_frame = _FRAMES.get(type(node))
-    if make_frame is not None:
-        frame = part.frame = make_frame(state, node, part)
+    container = CONTAINERS.get(type(node))
+    if container is not None:
+        frame = part.frame = container(state, node, part)
         if not isinstance(node, LISTS):
             part.listing = None
         outer = part.margin
@@ -93,7 +88,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         part.form = FORMATS[node.format]
     elif not isinstance(node, _HOLDERS):
         name = type(node).__name__
-        raise TypeError(f"no text for a node of type {name}: add it to LEAVES or _FRAMES")
+        raise TypeError(f"no text for a node of type {name}: add it to LEAVES or CONTAINERS")
     state.open.append(part)
 
 
@@ -138,10 +133,12 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         page.cache(mark)
 
 
-# The frames, and the rules for the strings inside.
+# The openings: the frame of each, and the rules for the strings inside.
 
 
-def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextFrame:
+def _open_section(
+    state: TextState, node: SectionNode, part: OpenPart, frame: TextFrame
+) -> TextFrame:
     form, rules, id, title = part.form, part.rules, str(node.options.id), node.title
     text = title.text if isinstance(title, ValueNode) else title
     if text is not None:
@@ -154,7 +151,7 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
             text = state.fences.encoded(text, rules, field)
         else:
             text = one_line(state.fences.authored(written(text, note), rules))
-    frame = form.section(id, text, part.level)
+        frame = form.section(id, text, part.level)
     if rules.literals:
         tag = f"<{id}></{id}>"
         if form.tagged and holds(tag, rules.literals):
@@ -186,7 +183,7 @@ def _section_frame(state: TextState, node: SectionNode, part: OpenPart) -> TextF
 _ATTRIBUTE = re.compile('="([^"]*)"')
 
 
-def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame:
+def _open_fence(state: TextState, node: FenceNode, part: OpenPart, frame: TextFrame) -> TextFrame:
     notice(node.raw_values, partial(state.note, node))
     runs: Sequence[TextRun] = ()
     if state.page.runs is not None:
@@ -202,10 +199,12 @@ def _fence_frame(state: TextState, node: FenceNode, part: OpenPart) -> TextFrame
         values=node.values,
         literals=part.rules.literals.union(node.literals),
     )
-    return TextFrame(node.open, node.close, node.names, runs=runs)
+    return frame._replace(runs=runs)
 
 
-def _list_frame(state: TextState, node: ListNode | ChecklistNode, part: OpenPart) -> TextFrame:
+def _open_list(
+    state: TextState, node: ListNode | ChecklistNode, part: OpenPart, frame: TextFrame
+) -> TextFrame:
     form, page, gap = part.form, state.page, state.page.gap
     if part.listing is not None and not form.tagged:
         # A list directly in a list is written as a part of the item before it.
@@ -217,44 +216,41 @@ def _list_frame(state: TextState, node: ListNode | ChecklistNode, part: OpenPart
     ordered = isinstance(node, ListNode) and node.ordered
     marker = form.marker(ordered=ordered, previous="" if page.openings else page.tail)
     part.listing = OpenList(marker, isinstance(node, ChecklistNode), gap)
-    return form.checklist if part.listing.is_checklist else form.list(ordered=ordered)
+    return frame
 
 
-def _item_frame(_state: TextState, node: ItemNode, part: OpenPart) -> TextFrame:
+def item_frame(form: Form, _node: ItemNode | None = None) -> TextFrame:
+    """Return the frame of an item without a list around it: one in a format of its own."""
+    return form.item(form.marker(ordered=False, previous=""), 1, done=None, plain=True)
+
+
+def _open_item(_state: TextState, node: ItemNode, part: OpenPart, frame: TextFrame) -> TextFrame:
     form, listing = part.form, part.listing
     part.rules = part.rules.in_text(tagged=form.tagged)
-    if listing is None:  # an item in a format of its own
-        marker = form.marker(ordered=False, previous="")
-        return form.item(marker, 1, done=None, plain=True)
+    if listing is None:
+        return frame
     if not listing.is_checklist:
         return form.item(listing.marker, listing.items + 1, done=None, plain=True)
     return form.item(listing.marker, 0, done=bool(node.done), plain=_begins_plain(node))
 
 
-def _quote_or_example_frame(
-    _state: TextState, node: QuoteNode | ExampleNode | ExampleSideNode, part: OpenPart
-) -> TextFrame:
-    form = part.form
-    part.rules = part.rules.in_text(tagged=form.tagged)
-    match node:
-        case QuoteNode():
-            return form.quote
-        case ExampleSideNode():
-            return form.side(node.name, plain=_is_plain(node))
-        case ExampleNode():
-            return form.example(plain=all(map(_is_plain, node.content)))
+def _open_text(_state: TextState, _node: Node, part: OpenPart, frame: TextFrame) -> TextFrame:
+    """Return the frame of a quotation or an example, in which all parts are one text."""
+    part.rules = part.rules.in_text(tagged=part.form.tagged)
+    return frame
 
 
 def _is_plain(side: Child) -> bool:
     """Whether a side of an example is plain text, so that it can follow its name on the line."""
-    return all(isinstance(part, _PROSE) for part in _parts_in((side,)))
+    return all(isinstance(part, str) or part.is_prose for part in _parts_in((side,)))
 
 
 def _begins_plain(item: ItemNode) -> bool:
     """Whether an item begins with text, so that it can follow a box on the line."""
     for part in _parts_in(item.content):
-        if not isinstance(part, _PROSE) or has_content((part,)):
-            return isinstance(part, _PROSE)
+        is_prose = isinstance(part, str) or part.is_prose
+        if not is_prose or has_content((part,)):
+            return is_prose
     return True
 
 
@@ -269,14 +265,19 @@ def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
             yield part
 
 
-MakeFrame = Callable[[TextState, Any, OpenPart], TextFrame]  # Any: the class it is listed for
-_FRAMES: Mapping[type[Node], MakeFrame] = {
-    SectionNode: _section_frame,
-    FenceNode: _fence_frame,
-    ListNode: _list_frame,
-    ChecklistNode: _list_frame,
-    ItemNode: _item_frame,
-    QuoteNode: _quote_or_example_frame,
-    ExampleNode: _quote_or_example_frame,
-    ExampleSideNode: _quote_or_example_frame,
+CONTAINERS: Mapping[type[Node], Framed[TextFrame]] = {
+    SectionNode: Framed(
+        lambda form, node: form.section(str(node.options.id), None, 1), _open_section
+    ),
+    FenceNode: Framed(lambda _, node: TextFrame(node.open, node.close, node.names), _open_fence),
+    ListNode: Framed(lambda form, node: form.list(ordered=node.ordered), _open_list),
+    ChecklistNode: Framed(lambda form, _: form.checklist, _open_list),
+    ItemNode: Framed(item_frame, _open_item),
+    QuoteNode: Framed(lambda form, _: form.quote, _open_text),
+    ExampleNode: Framed(
+        lambda form, node: form.example(plain=all(map(_is_plain, node.content))), _open_text
+    ),
+    ExampleSideNode: Framed(
+        lambda form, node: form.side(node.name, plain=_is_plain(node)), _open_text
+    ),
 }

@@ -15,8 +15,8 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import TextBlock
 from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
-from promptdsl.rendering.text.format import TextFrame
-from promptdsl.rendering.text.page import PROSE, OpenPart, TextState
+from promptdsl.rendering.text.format import Form, TextFrame
+from promptdsl.rendering.text.page import PROSE, Framed, OpenPart, TextState
 from promptdsl.rendering.text.strings import (
     TextRun,
     guarded,
@@ -45,9 +45,6 @@ from promptdsl.tree.part_nodes import (
     VolatileNode,
 )
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
-
-UNTRUSTED = ("untrusted",)
-"""The tag of untrusted text."""
 
 # Text.
 
@@ -104,15 +101,17 @@ def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> N
         page.cache(node.cache)
 
 
-def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) -> None:
+def _write_untrusted(
+    state: TextState, node: UntrustedNode, around: OpenPart, frame: TextFrame
+) -> None:
     """Write untrusted text in its fence, which is the same in every format."""
     if not node.text:
         return
     notice((node.text, node.origin or ""), partial(state.note, node))
     fences, rules = state.fences, around.rules.encoded_by(node.options.encoding)
-    fences.open(UNTRUSTED)
+    fences.open(frame.tags)
     text = fences.encoded(node.text, rules, None)
-    fences.close(UNTRUSTED)
+    fences.close(frame.tags)
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
     source = guard(source, fences.vocabulary, rules.literals)
     head, end = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n', "\n</untrusted>"
@@ -127,29 +126,20 @@ def _write_untrusted(state: TextState, node: UntrustedNode, around: OpenPart) ->
 # Text in a frame.
 
 
-def _write_heading(state: TextState, node: HeadingNode, around: OpenPart) -> None:
-    _write_framed(state, node, around, around.form.heading(node.level), one_line=True)
-
-
-def _write_paragraph(state: TextState, node: ParagraphNode, around: OpenPart) -> None:
-    _write_framed(state, node, around, around.form.paragraph)
-
-
-def _write_code(state: TextState, node: CodeNode, around: OpenPart) -> None:
+def _write_code(state: TextState, node: CodeNode, around: OpenPart, frame: TextFrame) -> None:
     state.tighten(around)
     if _write_formatted(state, node, around):
         return
-    frame = around.form.code(code_of(node), node.language)
     # The language of recorded code is data.
     names = state.fences.vocabulary.difference(frame.tags)
     frame = frame._replace(open=guard(frame.open, names, around.rules.literals))
     _write_framed(state, node, around, frame, encode=body)
 
 
-def _write_json(state: TextState, node: JsonNode, around: OpenPart) -> None:
+def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextFrame) -> None:
     if _write_formatted(state, node, around):
         return
-    frame, fences, rules = around.form.json, state.fences, around.rules
+    fences, rules = state.fences, around.rules
     is_full = rules.full or not (frame.tags or fences.in_body(rules))
     literals = rules.literals if is_full else fences.literals | rules.literals
     encode = partial(json_body, names=fences.vocabulary, literals=literals, full=is_full)
@@ -220,7 +210,12 @@ def _write_in_frame(state: TextState, text: str, frame: TextFrame, around: OpenP
 # Tables.
 
 
-def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
+def _table_frame(form: Form, node: TableNode) -> TextFrame:
+    """Return the tags of a table, which writes them itself."""
+    return TextFrame(tags=TABLE_TAGS.get(node.format or form.table, ()))
+
+
+def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: TextFrame) -> None:
     if not node.rows:
         return
     note, rules = partial(state.note, node), around.rules
@@ -247,7 +242,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart) -> None:
     # The tags of the table and of its author stay. Its values have no ``<``, but may have a
     # bracket that looks like one.
     authored = [cell for row in rows for cell in row if type(cell) is Trusted]
-    own = (*TABLE_TAGS.get(format, ()), *chain.from_iterable(map(tag_names, authored)))
+    own = (*frame.tags, *chain.from_iterable(map(tag_names, authored)))
     names = state.fences.vocabulary.difference(own)
     text = guard(whole, names, rules.literals)
     if state.page.runs is not None:
@@ -299,7 +294,12 @@ def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: Open
         state.note(node, hint("cache_mark", "a cache breakpoint", why))
 
 
-WriteLeaf = Callable[[TextState, Any, OpenPart], None]  # Any: the class it is listed for
+def _frame_of_untrusted(_form: Form, _node: Node) -> TextFrame:
+    """Return the tag of untrusted text, which is the same in every format."""
+    return TextFrame(tags=("untrusted",))
+
+
+WriteLeaf = Callable[[TextState, Any, OpenPart], None] | Framed[None]  # Any: its own class
 LEAVES: Mapping[type[Node], WriteLeaf] = {
     TextNode: _write_text,
     TextBlockNode: _write_text_block,
@@ -307,12 +307,14 @@ LEAVES: Mapping[type[Node], WriteLeaf] = {
     VolatileNode: _write_value,
     TrustedTextNode: _write_value,
     VerbatimNode: _write_verbatim,
-    UntrustedNode: _write_untrusted,
-    HeadingNode: _write_heading,
-    ParagraphNode: _write_paragraph,
-    CodeNode: _write_code,
-    JsonNode: _write_json,
-    TableNode: _write_table,
+    UntrustedNode: Framed(_frame_of_untrusted, _write_untrusted),
+    HeadingNode: Framed(
+        lambda form, node: form.heading(node.level), partial(_write_framed, one_line=True)
+    ),
+    ParagraphNode: Framed(lambda form, _: form.paragraph, _write_framed),
+    CodeNode: Framed(lambda form, node: form.code(code_of(node), node.language), _write_code),
+    JsonNode: Framed(lambda form, _: form.json, _write_json),
+    TableNode: Framed(_table_frame, _write_table),
     MediaNode: _write_media,
     ToolUseNode: _write_block,
     ReasoningNode: _write_block,

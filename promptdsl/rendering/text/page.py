@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import attrs
 
@@ -212,6 +212,25 @@ class OpenPart:
     """The texts and blocks on the page before it."""
     tags: tuple[str, ...] = ()
     """The folded names of the tags of the frame."""
+
+
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Framed(Generic[T]):
+    """How a part with a frame is written: ``frame`` returns it in a format, ``write`` gets it.
+
+    The tags of the frame are those that no value in the turn may forge: ``vocabulary.py`` asks for
+    the same frame.
+    """
+
+    frame: Callable[[Form, Any], TextFrame]  # Any: the class it is listed for
+    write: Callable[[Any, Any, OpenPart, TextFrame], T]  # Any: the state, and that class
+
+    def __call__(self, state: "TextState", node: Node, around: OpenPart) -> T:
+        """Write the part, or its opening."""
+        return self.write(state, node, around, self.frame(around.form, node))
 
 
 class TextState:

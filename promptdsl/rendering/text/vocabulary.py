@@ -4,28 +4,14 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import fold, tag_names
-from promptdsl.foundation.tables import TABLE_TAGS
-from promptdsl.foundation.trusted import Trusted
-from promptdsl.rendering.text.format import FORMATS
+from promptdsl.rendering.text.containers import CONTAINERS, LISTS, item_frame
+from promptdsl.rendering.text.format import FORMATS, Form
+from promptdsl.rendering.text.leaves import LEAVES
+from promptdsl.rendering.text.page import Framed
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.masks import EVENT, HOLLOW, REQUEST, SECTION, SYSTEM, TURN
 from promptdsl.tree.node import Child, Node
-from promptdsl.tree.part_nodes import (
-    ChecklistNode,
-    CodeNode,
-    EventBlockNode,
-    ExampleNode,
-    ExampleSideNode,
-    HeadingNode,
-    ItemNode,
-    JsonNode,
-    ListNode,
-    ParagraphNode,
-    QuoteNode,
-    SectionNode,
-    TableNode,
-    TrustedTextNode,
-)
+from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.rewrite import replace, rewrite
 from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode
 
@@ -40,25 +26,25 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     text. All system content is one turn, and the tags of its sections are in every vocabulary. They
     are noted before a budget removes parts, so a part that is removed changes no other text.
     """
-    is_xml = config.format == "xml"
+    form = FORMATS[config.format]
     system: set[str] = set()
     sections: set[str] = set()
     turns: list[tuple[Node, frozenset[str] | None]] = []  # system content has no names of its own
-    waiting: list[tuple[Child, bool]] = [(root, is_xml)]
+    waiting: list[tuple[Child, Form]] = [(root, form)]
     while waiting:
-        node, is_tagged = waiting.pop()
+        node, around = waiting.pop()
         if isinstance(node, str):
             continue
         if isinstance(node, FragmentNode | RootNode) and not isinstance(node, NoteNode):
             if isinstance(node, FormatNode):
-                is_tagged = FORMATS[node.format].tagged
-            waiting += [(child, is_tagged) for child in node.content]
+                around = FORMATS[node.format]
+            waiting += [(child, around) for child in node.content]
         elif node.mask & _SYSTEM:
-            _note_tags(node, is_tagged, system, sections)
+            _note_tags(node, around, system, sections)
             turns.append((node, None))
-        elif node.mask & (_FENCED | HOLLOW) or (is_tagged and node.mask & TURN):
+        elif node.mask & (_FENCED | HOLLOW) or (around.tagged and node.mask & TURN):
             names: set[str] = set()
-            _note_tags(node, is_tagged, names, names)
+            _note_tags(node, around, names, names)
             turns.append((node, frozenset(names)))
     if not system and not sections and not any(names for _, names in turns):
         return root
@@ -82,32 +68,30 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
             return node
         return replace(node, options=attrs.evolve(node.options, vocabulary=names))
 
-    return rewrite(root, change, within=_FENCED | _SYSTEM | HOLLOW | (TURN if is_xml else 0))
+    return rewrite(root, change, within=_FENCED | _SYSTEM | HOLLOW | (TURN if form.tagged else 0))
 
 
-def _note_tags(turn: Node, is_tagged: bool, names: set[str], sections: set[str]) -> None:
+def _note_tags(turn: Node, form: Form, names: set[str], sections: set[str]) -> None:
     """Add the tags of a turn, folded, to ``names``: of its components, and in its author text.
 
     The ids of sections that are tags are added to ``sections``.
     """
     are_values = isinstance(turn, RequestOnlyNode) and turn.grounding
-    waiting: list[tuple[Node, bool]] = [(turn, is_tagged)]
+    waiting: list[tuple[Node, Form]] = [(turn, form)]
     while waiting:
-        node, in_xml = waiting.pop()
+        node, form = waiting.pop()
+        is_section = isinstance(node, SectionNode)
         if isinstance(node, FormatNode):
-            in_xml = FORMATS[node.format].tagged
-        elif in_xml and isinstance(node, SectionNode):
-            sections.add(fold(str(node.options.id)))
-        elif in_xml:
-            names.update(_ELEMENTS.get(type(node), ()))
-        texts: list[str] = []
-        if isinstance(node, TableNode):
-            names.update(TABLE_TAGS.get(node.format or ("xml" if in_xml else ""), ()))
-        if isinstance(node, SectionNode | TableNode | TrustedTextNode | EventBlockNode):
-            texts += _texts_beside(node, are_values=are_values)
+            form = FORMATS[node.format]
+        frame_of = FRAMES.get(type(node))
+        if frame_of is not None:
+            (sections if is_section else names).update(map(fold, frame_of(form, node).tags))
+        if isinstance(node, LISTS):  # each of its parts becomes an item
+            names.update(item_frame(form).tags)
+        texts = [] if are_values and is_section else [*node.authored()]
         for child in node.content:
             if not isinstance(child, str):
-                waiting.append((child, in_xml))
+                waiting.append((child, form))
             elif not are_values:
                 texts.append(child)
         for text in texts:
@@ -115,33 +99,7 @@ def _note_tags(turn: Node, is_tagged: bool, names: set[str], sections: set[str])
                 names |= tag_names(text)
 
 
-def _texts_beside(
-    node: SectionNode | TableNode | TrustedTextNode | EventBlockNode, *, are_values: bool
-) -> list[str]:
-    """Return the author texts of a node that are not in its content."""
-    match node:
-        case TrustedTextNode():
-            return [node.text]
-        case SectionNode():
-            return [node.title] if isinstance(node.title, str) and not are_values else []
-        case TableNode():
-            return [cell for row in node.rows for cell in row if type(cell) is Trusted]
-        case EventBlockNode():
-            fields = [name.partition(".") for name in sorted(node.trusted)]
-            values = [(getattr(node.block, field), key) for field, _, key in fields]
-            return [str(value[key] if key else value) for value, key in values]
-
-
-_ELEMENTS: dict[type[Node], tuple[str, ...]] = {
-    ParagraphNode: ("paragraph",),
-    HeadingNode: ("heading",),
-    ListNode: ("list", "item"),
-    ChecklistNode: ("checklist", "item"),
-    ItemNode: ("item",),
-    QuoteNode: ("quote",),
-    ExampleNode: ("example", "input", "output"),
-    ExampleSideNode: ("input", "output"),
-    CodeNode: ("code",),
-    JsonNode: ("json",),
+FRAMES = {
+    node: part.frame for node, part in {**LEAVES, **CONTAINERS}.items() if isinstance(part, Framed)
 }
-"""The tags of components in XML."""
+"""What returns the frame of a part in a format, by the class of its node."""

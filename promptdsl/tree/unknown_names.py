@@ -1,0 +1,35 @@
+"""The names that an author may look for in a part, which has them only once it is rendered."""
+
+from typing import Never
+
+from promptdsl.foundation.errors import UnknownNameError, with_article
+from promptdsl.foundation.source import author
+from promptdsl.tree.node import Node, named_label
+
+
+class UnknownName:
+    """An attribute that a node does not have, with advice.
+
+    A ``__getattr__`` of nodes would make each access of an attribute slower.
+    """
+
+    def __init__(self, what: str, fix: str) -> None:
+        self._what = what
+        self._fix = fix
+
+    def __get__(self, node: Node | None, owner: type[Node]) -> Never:
+        name = with_article(owner.__name__) if node is None else named_label(node)
+        raise UnknownNameError(f"{name} has no {self._what}", fix=self._fix, at=(author(),))
+
+
+for _name in (
+    *("messages", "losses", "tokens", "dropped", "payload()", "stages()", "spans()", "explain()"),
+    *("for_target()", "to_openai()", "to_openai_responses()", "to_anthropic()"),
+    *("to_gemini()", "to_bedrock()", "to_chat_template()"),
+):
+    _fix = f"render it first: render(prompt, model=...).{_name}"
+    setattr(Node, _name.removesuffix("()"), UnknownName(f"{_name} before it is rendered", _fix))
+setattr(Node, "render", UnknownName("render()", "write render(prompt, model=...)"))  # noqa: B010
+for _name in ("append", "extend", "add"):
+    _fix = "give it its content as arguments, or write it in its block"
+    setattr(Node, _name, UnknownName(f"{_name}()", _fix))

@@ -1,0 +1,24 @@
+"""The words of an outline that several nodes use."""
+
+from promptdsl.messages.field_checks import Cache
+
+
+def size(text: str) -> str:
+    """Return the number of characters of a text."""
+    return "1 character" if len(text) == 1 else f"{len(text):,} characters"
+
+
+def cached(mark: Cache) -> str:
+    """Return the words for a cache mark."""
+    return "cached" if mark == "default" else f"cached for {mark}"
+
+
+def prioritised(priority: float | None) -> str:
+    """Return a priority as an option, nothing without one."""
+    return "" if priority is None else f" priority={priority:,}"
+
+
+def kept(keep: int, step: int | None, priority: float | None) -> str:
+    """Return the options of a history that a budget follows, nothing without one."""
+    options = f" keep={keep:,}" if keep else ""
+    return options + ("" if step is None else f" step={step:,}") + prioritised(priority or None)
