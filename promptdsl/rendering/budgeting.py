@@ -58,7 +58,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
         return
     settings = settings_of(request, tree)
     tree = with_vocabulary(tree, settings.config)
-    read = reading(partial(settle, media_roots=request.media_roots, lost=[]), lambda _: None)
+    read = reading(partial(settle, media_roots=request.media_roots, lost=[]))
     try:
         tree = read(tree)
         measure = _measuring(tree, request, settings, tokens_for(settings.facts, budget.counter))

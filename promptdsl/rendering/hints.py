@@ -3,15 +3,17 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, pairwise
 from typing import Any
 
 from promptdsl.components.arguments import sentences_touch
+from promptdsl.foundation.errors import DataError
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.group_nodes import ComponentNode
-from promptdsl.tree.masks import HINTED, HOLLOW
+from promptdsl.tree.masks import HINTED, HOLLOW, RECORDED
 from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -37,14 +39,20 @@ def author_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
 # Recordings in a provider's form.
 
 
-def unread_hints(recordings: Iterable[RecordedNode]) -> Iterator[Loss]:
-    """Yield a hint for each key of recorded messages that the reader of their form passes over."""
+def unread_hints(root: RootNode) -> Iterator[Loss]:
+    """Yield a hint for each key of recorded messages that the reader of their form passes over.
+
+    ``root`` is the tree in which they are in that form still, before the pass ``read``.
+    """
     from promptdsl.providers.unread import unread_keys
 
-    for node in recordings:
-        why = f"History.from_{node.form} does not read it, so it is not sent"
-        for key, place in unread_keys(node.items, node.form):
-            yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
+    for node, _ in walk(root) if root.mask & RECORDED else ():
+        if isinstance(node, RecordedNode) and node.form != "messages":
+            why = f"History.from_{node.form} does not read it, so it is not sent"
+            # The author may have changed the data since it was read.
+            with suppress(DataError):
+                for key, place in unread_keys(node.items, node.form):
+                    yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
 
 
 # Empty blocks, and sentences without a space between them.

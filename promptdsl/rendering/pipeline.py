@@ -21,7 +21,7 @@ from promptdsl.rendering.passes.merge import merge
 from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.place import place
-from promptdsl.rendering.passes.read import Note, Settle, read
+from promptdsl.rendering.passes.read import Settle, read
 from promptdsl.rendering.passes.select import select
 from promptdsl.tree.masks import (
     AUDIENCE,
@@ -61,19 +61,19 @@ CHANGING = AUDIENCE | HOLLOW | RECORDED
 """The bits that these passes work on."""
 
 
-def reading(settle: Settle, note: Note) -> Callable[[RootNode], RootNode]:
+def reading(settle: Settle) -> Callable[[RootNode], RootNode]:
     """Return the pass ``read`` with its arguments."""
     from promptdsl.providers.registry import READERS
 
-    return partial(read, readers=READERS, settle=settle, pieces=rendered_template, note=note)
+    return partial(read, readers=READERS, settle=settle, pieces=rendered_template)
 
 
-def before_target(*, audience: str, ask: Ask, settle: Settle, note: Note) -> tuple[Pass, ...]:
+def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target, each with its arguments."""
     return (
         Pass("select", AUDIENCE, partial(select, audience=audience)),
         Pass("fill", HOLLOW, partial(fill, ask=ask)),
-        Pass("read", HOLLOW | RECORDED, reading(settle, note)),
+        Pass("read", HOLLOW | RECORDED, reading(settle)),
     )
 
 

@@ -46,7 +46,7 @@ from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_settled
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode
+from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
@@ -174,8 +174,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
     lost: list[tuple[Node, int]] = []
     stages = [("written", tree)]
     ready = partial(settle, media_roots=request.media_roots, lost=lost)
-    read: list[RecordedNode] = []
-    passes = before_target(audience=request.audience, ask=ask, settle=ready, note=read.append)
+    passes = before_target(audience=request.audience, ask=ask, settle=ready)
     for name, mask, run in passes:
         if tree.mask & mask:
             if name == "fill" and request.budget is not None:
@@ -185,11 +184,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
             tree = run(tree)
         stages.append((name, tree))
     lose = partial(attrs.evolve, LONE_SURROGATE)
-    losses = [lose(path=f"history[{index}]", source=node.source) for node, index in lost]
-    if read:
-        from promptdsl.rendering.hints import unread_hints
-
-        losses += unread_hints(read)
+    losses = (lose(path=f"history[{index}]", source=node.source) for node, index in lost)
     settled = not tree.mask & HOLLOW or is_settled(hollow(tree))
     return _for_target(request, tuple(stages), tuple(losses), settled=settled)
 

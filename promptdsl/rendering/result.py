@@ -97,7 +97,7 @@ class Rendered:
         One hint stands for all places of one line with the same cause: ``count`` tells how many.
         """
         from promptdsl.rendering.conversation_hints import end_hints, recording_hints
-        from promptdsl.rendering.hints import author_hints, volatile_hints
+        from promptdsl.rendering.hints import author_hints, unread_hints, volatile_hints
 
         if not self._hints:
             return self.located(self._losses)
@@ -107,6 +107,7 @@ class Rendered:
             hints += volatile_hints(self.messages, self.spans())
         if self.facts.provider is not None and not self._is_part:
             hints += end_hints(self.messages, self.facts, stages["written"])
+        hints += unread_hints(stages["fill"])
         return self.located((*hints, *self._losses))
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:

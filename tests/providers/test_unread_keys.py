@@ -338,3 +338,13 @@ def test_what_others_wrote_is_read(form: str) -> None:
     """Nothing of the payloads that others wrote is passed over."""
     given = [row[form]["given"] for row in table("readings").values() if form in row]
     assert [] == [pair for payload in given for pair in unread_keys(payload, form)]
+
+
+def test_data_that_changed_since() -> None:
+    """Losses are there when the author has changed the recorded data after the render."""
+    messages: list[Any] = [{"role": "user", "content": "Hi.", "extra": 1}, {"role": "user"}]
+    messages[1]["content"] = [{"type": "text", "text": "Well?"}]
+    rendered = render(Timeline(History.from_openai(messages)))
+    messages[1]["content"][0] = object()
+    assert {"unread_key"} >= {loss.name for loss in rendered.losses}
+    assert 2 == len(rendered.messages[0].content)

@@ -61,25 +61,22 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
 """Renders a template."""
-Note: TypeAlias = Callable[[RecordedNode], None]
-"""Notes a recording in a provider's form that was read."""
 WITHIN = HOLLOW | RECORDED
 
 
 def read(
-    root: RootNode, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces, note: Note
+    root: RootNode, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces
 ) -> RootNode:
     """Return the tree with templates rendered and recorded conversations read.
 
     ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent,
-    ``pieces`` renders a template, ``note`` gets each recording in a provider's form. Raises
-    :class:`DataError` with the line of a ``History`` that cannot be read, :class:`TemplateError`
-    with that of a template that cannot be rendered.
+    ``pieces`` renders a template. Raises :class:`DataError` with the line of a ``History`` that
+    cannot be read, :class:`TemplateError` with that of a template that cannot be rendered.
     """
 
     def change(node: Node) -> Node | None:
         if isinstance(node, RecordedNode):
-            return _conversation(node, readers, settle, note)
+            return _conversation(node, readers, settle)
         if not isinstance(node, TemplateNode):
             return node
         try:
@@ -107,7 +104,7 @@ def read(
     for child in root.content:
         # Nearly all recordings are directly in the timeline.
         if isinstance(child, RecordedNode):
-            content.append(_conversation(child, readers, settle, note))
+            content.append(_conversation(child, readers, settle))
         elif child.mask & WITHIN:
             content.append(rewrite(child, change, within=WITHIN))
         else:
@@ -117,13 +114,12 @@ def read(
 
 
 def _conversation(
-    node: RecordedNode, readers: Mapping[str, Reader], settle: Settle, note: Note
+    node: RecordedNode, readers: Mapping[str, Reader], settle: Settle
 ) -> ConversationNode:
     """Return a History as runs of messages, its events and request-only turns as nodes."""
     try:
         if node.form != "messages":
             parts = _parts(node, readers[node.form](node.items), settle, fresh=True)
-            note(node)
         else:
             is_long = len(node.items) >= conversation_cache.SHORTEST
             known = recording_of(node.items) if is_long else None
