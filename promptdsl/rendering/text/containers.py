@@ -11,7 +11,7 @@ from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.messages.loss import hint
-from promptdsl.rendering.text.format import FORMATS, Form, TextFrame
+from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
     BETWEEN,
     PLAIN,
@@ -219,11 +219,6 @@ def _open_list(
     return frame
 
 
-def item_frame(form: Form, _node: ItemNode | None = None) -> TextFrame:
-    """Return the frame of an item without a list around it: one in a format of its own."""
-    return form.item(form.marker(ordered=False, previous=""), 1, done=None, plain=True)
-
-
 def _open_item(_state: TextState, node: ItemNode, part: OpenPart, frame: TextFrame) -> TextFrame:
     form, listing = part.form, part.listing
     part.rules = part.rules.in_text(tagged=form.tagged)
@@ -272,7 +267,7 @@ CONTAINERS: Mapping[type[Node], Framed[TextFrame]] = {
     FenceNode: Framed(lambda _, node: TextFrame(node.open, node.close, node.names), _open_fence),
     ListNode: Framed(lambda form, node: form.list(ordered=node.ordered), _open_list),
     ChecklistNode: Framed(lambda form, _: form.checklist, _open_list),
-    ItemNode: Framed(item_frame, _open_item),
+    ItemNode: Framed(lambda form, _: form.item_alone, _open_item),
     QuoteNode: Framed(lambda form, _: form.quote, _open_text),
     ExampleNode: Framed(
         lambda form, node: form.example(plain=all(map(_is_plain, node.content))), _open_text

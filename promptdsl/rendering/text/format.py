@@ -54,6 +54,8 @@ class Markdown:
     paragraph: TextFrame = BARE
     checklist: TextFrame = _LIST
     quote: TextFrame = TextFrame("> ", prefix="> ")
+    item_alone: TextFrame = TextFrame("- ", prefix="  ")
+    """The frame of an item without a list around it: one in a format of its own."""
     json: TextFrame = BARE
 
     def section(self, id: str, title: str | None, level: int) -> TextFrame:
@@ -116,6 +118,10 @@ def _element(
     return TextFrame(f"<{name}{attributes}>{end}", f"{end}</{name}>", (name,), between)
 
 
+_XML_LISTS = _element("list"), _element("list", ' ordered="true"')
+_XML_EXAMPLE = _element("example")
+
+
 class Xml:
     """Sections as ``<id title="...">``, other components as tags of their own names."""
 
@@ -124,6 +130,7 @@ class Xml:
     paragraph: TextFrame = _element("paragraph")
     checklist: TextFrame = _element("checklist")
     quote: TextFrame = _element("quote", between="\n\n")
+    item_alone: TextFrame = _element("item", inline=True, between="\n\n")
     json: TextFrame = _element("json")
 
     def section(self, id: str, title: str | None, level: int) -> TextFrame:
@@ -136,7 +143,7 @@ class Xml:
 
     def list(self, *, ordered: bool) -> TextFrame:
         """Return ``<list>`` or ``<list ordered="true">``."""
-        return _element("list", ' ordered="true"' if ordered else "")
+        return _XML_LISTS[ordered]
 
     def marker(self, *, ordered: bool, previous: str) -> str:
         """Return nothing: an item is an element."""
@@ -144,12 +151,14 @@ class Xml:
 
     def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
         """Return ``<item>``, in a checklist with ``done="true"`` or ``done="false"``."""
-        attributes = "" if done is None else f' done="{str(done).lower()}"'
-        return _element("item", attributes, inline=True, between="\n\n")
+        if done is None:
+            return self.item_alone
+        flag = f' done="{str(done).lower()}"'
+        return _element("item", flag, inline=True, between="\n\n")
 
     def example(self, *, plain: bool) -> TextFrame:
         """Return ``<example>``."""
-        return _element("example")
+        return _XML_EXAMPLE
 
     def side(self, name: str, *, plain: bool) -> TextFrame:
         """Return ``<input>`` or ``<output>``."""

@@ -4,7 +4,7 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import fold, tag_names
-from promptdsl.rendering.text.containers import CONTAINERS, LISTS, item_frame
+from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.page import Framed
@@ -87,7 +87,7 @@ def _note_tags(turn: Node, form: Form, names: set[str], sections: set[str]) -> N
         if frame_of is not None:
             (sections if is_section else names).update(map(fold, frame_of(form, node).tags))
         if isinstance(node, LISTS):  # each of its parts becomes an item
-            names.update(item_frame(form).tags)
+            names.update(form.item_alone.tags)
         texts = [] if are_values and is_section else [*node.authored()]
         for child in node.content:
             if not isinstance(child, str):
