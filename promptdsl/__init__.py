@@ -109,9 +109,10 @@ if TYPE_CHECKING:
     from promptdsl.providers.read_response import read_response
     from promptdsl.providers.read_stream import aread_stream, read_stream
     from promptdsl.providers.registry import read_payload
+    from promptdsl.rendering.prefix import prefix_report
     from promptdsl.rendering.render import arender, render
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
-    from promptdsl.rendering.result import Rendered, Stage, prefix_report
+    from promptdsl.rendering.result import Rendered, Stage
     from promptdsl.rendering.spans import Span
     from promptdsl.templates import register_templates
     from promptdsl.templates.inputs import Input
@@ -174,9 +175,10 @@ else:
             "providers.read_response": "read_response",
             "providers.read_stream": "aread_stream read_stream",
             "providers.registry": "read_payload",
+            "rendering.prefix": "prefix_report",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
-            "rendering.result": "Rendered Stage prefix_report",
+            "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",
             "templates": "register_templates",
             "templates.inputs": "Input",

@@ -19,7 +19,7 @@ from _pytest.assertion import rewrite
 
 import promptdsl
 from promptdsl import Message, Node, Rendered, block_from_dict, render
-from tests.internals import registered, templates_root, walk
+from tests.internals import Registration, templates_root, walk
 
 STARTS = (render, block_from_dict, Message.from_dict.__func__)  # type: ignore[attr-defined]
 GUARDED = {unwrap(start).__code__.co_filename for start in STARTS}
@@ -113,7 +113,7 @@ def _is_declared(args: tuple[Any, ...], guarded: list[FrameType]) -> bool:
     if _is_inside(name, args):
         return True
     path = Path(name).resolve()
-    if any(path.is_relative_to(own) for own in (*OWN, *(it.folder for it in registered()))):
+    if any(path.is_relative_to(own) for own in (*OWN, *(it.folder for it in Registration.active))):
         return True
     return any(path.is_relative_to(root) for frame in guarded for root in _declared(frame))
 

@@ -182,7 +182,7 @@ from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_pieces
 from promptdsl.templates.filters import FILTERS, TESTS
-from promptdsl.templates.folders import read_template, registered, templates_root
+from promptdsl.templates.folders import Registration, read_template, templates_root
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
 from promptdsl.templates.names import check_name
@@ -295,6 +295,7 @@ __all__ = [
     "Recall",
     "RecordedNode",
     "Recording",
+    "Registration",
     "Remembered",
     "Request",
     "Resolved",
@@ -463,7 +464,6 @@ __all__ = [
     "recalled",
     "recorded_before",
     "recordings_module",
-    "registered",
     "render_module",
     "render_open_template",
     "render_template",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.openai_chat.write import OpenAIPayload
     from promptdsl.providers.openai_responses.write import ResponsesPayload
     from promptdsl.providers.written import WrittenPayload
-    from promptdsl.rendering.reports import Outcome, PrefixReport, TokenReport
+    from promptdsl.rendering.reports import Outcome, TokenReport
     from promptdsl.rendering.reports.readable import Readable
     from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
@@ -447,35 +447,3 @@ class Rendered:
         )
 
     __add__ = __radd__ = __format__
-
-
-@door
-def prefix_report(before: Rendered, after: Rendered) -> "PrefixReport":
-    """Return the tokens that two requests share at their beginning, and the first difference.
-
-    >>> from promptdsl import System, Timeline, User, prefix_report, render
-    >>> rules = System("Answer briefly.")
-    >>> first = render(Timeline(rules, User("Hello")), model="gpt-5")
-    >>> second = render(Timeline(rules, User("Goodbye")), model="gpt-5")
-    >>> report = prefix_report(first, second)
-    >>> report.shared > 0
-    True
-
-    ``report.served`` are those that the provider's prompt cache serves, by its rule: cache marks do
-    not change what is shared, but they may change what is served. Tokens are counted with the
-    counter of the second result; results without a target are compared in the form for OpenAI.
-    Raises :class:`TargetError` for two different targets, which share no cache.
-    """
-    for rendered in (before, after):
-        if not isinstance(rendered, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ContentError(
-                f"prefix_report() compares results of render(), not {type(rendered).__name__}",
-                fix="render both: prefix_report(render(before, ...), render(after, ...))",
-                at=(author(),),
-            )
-    from promptdsl.rendering.reports import compared
-
-    try:
-        return compared(before._outcome(), after._outcome())  # pyright: ignore[reportPrivateUsage]
-    except TargetError as error:
-        raise error.located(author()) from None

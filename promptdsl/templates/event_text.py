@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.foundation.labelled import labelled
-from promptdsl.templates.folders import find, read_template, registered, shipped_folder
+from promptdsl.templates.folders import Registration, find, read_template, shipped_folder
 from promptdsl.templates.pieces import Piece
 from promptdsl.templates.template_folder import SUFFIX, TemplateFolder
 
@@ -29,7 +29,7 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
 
     Raises :class:`TemplateError` for a missing template or field, and for a template that fails.
     """
-    folders = registered()
+    folders = Registration.active
     if folders and _KIND.fullmatch(kind):
         file = find(f"events/{kind}{SUFFIX}", folders)
         if file is not None:
@@ -70,7 +70,7 @@ def _shipped_template(kind: str) -> "Template":
     root = shipped_folder()
     file = find(f"events/{kind}{SUFFIX}", (root,)) if kind in _kinds(root) else None
     if file is None:
-        known = {name for folder in (*registered(), root) for name in _kinds(folder)}
+        known = {name for folder in (*Registration.active, root) for name in _kinds(folder)}
         raise TemplateError(f"there is no template of {kind!r} events", fix=nearest(kind, known))
     environment = EventTemplates(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(read_template(file)[0])

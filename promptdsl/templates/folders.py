@@ -126,11 +126,6 @@ def _resolved_folder(folder: str | os.PathLike[str]) -> str:
     )
 
 
-def registered() -> tuple[TemplateFolder, ...]:
-    """Return the folders that users registered, in the order they are searched."""
-    return Registration.active
-
-
 def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | None:
     """Return the first file of a name, ``None`` when no folder has one.
 
@@ -252,6 +247,6 @@ def _template_fix(name: str, known: set[str]) -> str:
         return f"its library has these sections: promptdsl list {name.partition(':')[0]}"
     if os.path.isfile(name):
         return f"a file is given as a path: Template(Path({name!r}))"
-    if not registered():
+    if not Registration.active:
         return "register the folder that it is in: register_templates(folder)"
     return nearest(name, known)

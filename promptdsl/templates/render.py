@@ -7,7 +7,13 @@ from typing import NamedTuple
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.templates.environment import compiled_at, sandbox, used
 from promptdsl.templates.errors import template_error
-from promptdsl.templates.folders import file_at, find, missing_template, registered, shipped_folder
+from promptdsl.templates.folders import (
+    Registration,
+    file_at,
+    find,
+    missing_template,
+    shipped_folder,
+)
 from promptdsl.templates.limits import RUN, Run, StandIn
 from promptdsl.templates.pieces import Piece, Rope
 from promptdsl.templates.source import TemplateSource
@@ -43,7 +49,7 @@ def rendered_template(
     missing or wrong, asks for an undefined name, outputs a value that is no text, or exceeds a
     limit. Raises :class:`ContentError` for variables that are no plain data.
     """
-    folders = (*registered(), shipped_folder())
+    folders = (*Registration.active, shipped_folder())
     if template.kind == "path":
         # What a file includes is looked up beside it first.
         beside = os.path.realpath(os.path.dirname(template.value))

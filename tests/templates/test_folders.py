@@ -11,7 +11,13 @@ import pytest
 
 from promptdsl import TemplateError, register_templates
 from tests.errors import lines_of
-from tests.internals import TemplateFile, TemplateFolder, read_template, registered, templates_root
+from tests.internals import (
+    Registration,
+    TemplateFile,
+    TemplateFolder,
+    read_template,
+    templates_root,
+)
 from tests.templates.rendered import fault, file_fault, file_pieces, in_full, pieces, put
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,56 +72,56 @@ def test_the_last_folder_is_asked_first(tmp_path: Path) -> None:
 
 def test_a_folder_is_taken_back(tmp_path: Path) -> None:
     """As a context manager, a registration holds until its block ends."""
-    before = registered()
+    before = Registration.active
     with register_templates(*_folders(tmp_path, "one")) as folder:
-        inside = registered()
-    assert ((TemplateFolder(str(folder)), *before), before) == (inside, registered())
+        inside = Registration.active
+    assert ((TemplateFolder(str(folder)), *before), before) == (inside, Registration.active)
 
 
 def test_a_folder_is_taken_back_after_an_error(tmp_path: Path) -> None:
     """A block that raises takes its folder back too."""
-    before = registered()
+    before = Registration.active
     with pytest.raises(ZeroDivisionError), register_templates(tmp_path):
         raise ZeroDivisionError
-    assert before == registered()
+    assert before == Registration.active
 
 
 def test_a_folder_stays(tmp_path: Path) -> None:
     """Without a block a folder stays registered."""
     registration = register_templates(tmp_path)
-    stays = TemplateFolder(str(tmp_path.resolve())) == registered()[0]
+    stays = TemplateFolder(str(tmp_path.resolve())) == Registration.active[0]
     with registration:
         pass
-    assert (True, False) == (stays, TemplateFolder(str(tmp_path.resolve())) in registered())
+    assert (True, False) == (stays, TemplateFolder(str(tmp_path.resolve())) in Registration.active)
 
 
 def test_a_folder_is_registered_once(tmp_path: Path) -> None:
     """A folder that is registered again moves to the front, and is there once."""
     one, two = _folders(tmp_path, "one", "two")
-    before = registered()
+    before = Registration.active
     with register_templates(one), register_templates(two), register_templates(one):
-        assert (TemplateFolder(str(one)), TemplateFolder(str(two)), *before) == registered()
+        assert (TemplateFolder(str(one)), TemplateFolder(str(two)), *before) == Registration.active
 
 
 def test_an_order_comes_back(tmp_path: Path) -> None:
     """What moved to the front for a block moves back after it."""
     one, two = _folders(tmp_path, "one", "two")
     with register_templates(one), register_templates(two):
-        before = registered()
+        before = Registration.active
         with register_templates(one):
             pass
-        assert before == registered()
+        assert before == Registration.active
 
 
 def test_blocks_that_overlap(tmp_path: Path) -> None:
     """Each block takes back its own folder, in whatever order they end."""
     one, two = _folders(tmp_path, "one", "two")
-    before = registered()
+    before = Registration.active
     first, second = register_templates(one), register_templates(two)
     first.__exit__(None, None, None)
-    left = registered()
+    left = Registration.active
     second.__exit__(None, None, None)
-    assert ((TemplateFolder(str(two)), *before), before) == (left, registered())
+    assert ((TemplateFolder(str(two)), *before), before) == (left, Registration.active)
 
 
 def test_a_folder_of_others_stays(tmp_path: Path) -> None:
@@ -125,7 +131,7 @@ def test_a_folder_of_others_stays(tmp_path: Path) -> None:
         again = register_templates(one)
         with register_templates(tmp_path):
             again.__exit__(None, None, None)
-            assert TemplateFolder(str(one)) in registered()
+            assert TemplateFolder(str(one)) in Registration.active
 
 
 def _missing(tmp_path: Path) -> Path:

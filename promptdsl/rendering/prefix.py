@@ -1,0 +1,38 @@
+"""What two requests share at their beginning, which a provider's prompt cache may serve."""
+
+# The outcomes of two results are no names that authors see.
+# pyright: reportPrivateUsage=false
+from promptdsl.foundation.errors import ContentError, TargetError
+from promptdsl.foundation.source import author, door
+from promptdsl.rendering.reports import PrefixReport, compared
+from promptdsl.rendering.result import Rendered
+
+
+@door
+def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
+    """Return the tokens that two requests share at their beginning, and the first difference.
+
+    >>> from promptdsl import System, Timeline, User, prefix_report, render
+    >>> rules = System("Answer briefly.")
+    >>> first = render(Timeline(rules, User("Hello")), model="gpt-5")
+    >>> second = render(Timeline(rules, User("Goodbye")), model="gpt-5")
+    >>> report = prefix_report(first, second)
+    >>> report.shared > 0
+    True
+
+    ``report.served`` are those that the provider's prompt cache serves, by its rule: cache marks do
+    not change what is shared, but they may change what is served. Tokens are counted with the
+    counter of the second result; results without a target are compared in the form for OpenAI.
+    Raises :class:`TargetError` for two different targets, which share no cache.
+    """
+    for rendered in (before, after):
+        if not isinstance(rendered, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ContentError(
+                f"prefix_report() compares results of render(), not {type(rendered).__name__}",
+                fix="render both: prefix_report(render(before, ...), render(after, ...))",
+                at=(author(),),
+            )
+    try:
+        return compared(before._outcome(), after._outcome())
+    except TargetError as error:
+        raise error.located(author()) from None
