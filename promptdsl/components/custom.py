@@ -3,23 +3,15 @@
 import inspect
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from functools import partial, wraps
-from types import TracebackType
+from functools import partial, update_wrapper
+from types import FunctionType, MethodType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, cast, overload
 from weakref import WeakKeyDictionary
 
 from promptdsl.components.arguments import adopt, gather
 from promptdsl.components.block import Container, finish
+from promptdsl.components.fitting import difference, is_plain, unfit
 from promptdsl.components.options import is_name
-from promptdsl.components.overrides import (
-    COMPONENTS,
-    SECTIONS,
-    difference,
-    is_plain,
-    original_of,
-    qualified,
-    unfit,
-)
 from promptdsl.components.replacements import (
     OVERRIDES,
     Function,
@@ -197,9 +189,9 @@ def component(function: object = None, /, *, name: str | None = None) -> object:
 
 
 @door
-def component_of(function: object, name: str | None) -> Callable[..., CustomComponent]:
+def component_of(function: object, name: str | None) -> "ComponentFunction":
     """Return the component that a function writes, called ``name`` or as the function is."""
-    if not is_plain(function):
+    if not is_plain(function) and not isinstance(function, ComponentFunction):
         asynchronous = inspect.isfunction(function)
         raise ContentError(
             "component() takes a plain function, not "
@@ -211,47 +203,68 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
             else "write @component before a def",
             at=(author(),),
         )
-    original = function
-    component_name = original.__name__ if name is None else name
-    if not is_name(component_name):
+    name = function.__name__ if name is None else name
+    if not is_name(name):
         raise OptionError(
-            f"{shown(component_name)} is no name of a component",
+            f"{shown(name)} is no name of a component",
             fix="letters, digits, _ . - : @component(name=...)",
             at=(author(),),
         )
-    signature, yields = inspect.signature(original), inspect.isgeneratorfunction(original)
-    names = (component_name, f"{original.__module__}.{component_name}")
-    section: Callable[[], LibrarySection] | None = None
+    return ComponentFunction(function, name)
 
-    @wraps(original)
+
+class ComponentFunction:
+    """What ``@component`` makes of a function: a call writes the parts of the function.
+
+    ``name`` is its name; a section of a library has its qualified name, and ``section`` returns
+    what is known of it. ``takes_children`` is whether the function yields.
+    """
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: "FunctionType | ComponentFunction", name: str) -> None:
+        update_wrapper(self, function)
+        self.function: Function = function
+        self.name = name
+        self.section: Callable[[], LibrarySection] | None = None
+        self.signature = inspect.signature(function)
+        self.takes_children = inspect.isgeneratorfunction(function)
+        _MADE[self] = None
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Its name, and its bare name with the name of its module."""
+        return self.name, f"{self.__module__}.{self.name.rpartition(':')[2]}"
+
     @door
-    def write(*args: object, **kwargs: object) -> CustomComponent:
+    def __call__(self, *args: object, **kwargs: object) -> CustomComponent:
+        """Write the parts, and return them; where the function yields, as a ``with`` block."""
         frame = getframe(2)
         block = object.__new__(CustomComponent)
-        if section is not None:
+        if self.section is not None:
             frame = author_frame(frame)
         block.code, block.offset = frame.f_code, frame.f_lasti
-        block.name, block.by, block.running = names[0], None, None
-        block.section = None if section is None else section()
+        block.name, block.by, block.running = self.name, None, None
+        block.section = None if self.section is None else self.section()
         _move_in(block, (*args, *kwargs.values()))
         try:
-            signature.bind(*args, **kwargs)
+            self.signature.bind(*args, **kwargs)
         except PromptError as error:
             raise error.located(block.source) from None
         except TypeError as error:
-            raise _unfit_call(block, signature, kwargs, error) from None
-        function: Function = original
+            raise _unfit_call(block, self.signature, kwargs, error) from None
+        function: Function = self.function
         inside = OVERRIDES.get()
-        entry = (
-            None if inside is None else inside.of_component((write, *names), has_children=yields)
-        )
-        if inside is not None and entry is not None:
-            function, block.by, block.section = stand_in(entry)
-            problem = difference(original, function, (args, kwargs))
-            if problem:
-                wrong, at = (function, problem), (block.source, entry.line)
-                raise unfit(names[0], original, wrong, at)
-            inside = inside.without(entry)
+        if inside is not None:
+            keys = (self, *self.names)
+            entry = inside.of_component(keys, has_children=self.takes_children)
+            if entry is not None:
+                function, block.by, block.section = stand_in(entry)
+                if problem := difference(self.function, function, (args, kwargs)):
+                    wrong, at = (function, problem), (block.source, entry.line)
+                    raise unfit(self.name, self.function, wrong, at)
+                inside = inside.without(entry)
         block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
         place(block)
         if inspect.isgeneratorfunction(function):
@@ -263,27 +276,30 @@ def component_of(function: object, name: str | None) -> Callable[..., CustomComp
         Container.__exit__(block, None, None, None)
         return block
 
-    def join(its_names: tuple[str, str], its_section: "Callable[[], LibrarySection]") -> None:
-        nonlocal names, section
-        names, section = its_names, its_section
+    def __get__(self, instance: object, owner: object = None) -> Callable[..., CustomComponent]:
+        return self if instance is None else MethodType(self, instance)
 
-    COMPONENTS[write] = component_name
-    _JOIN_LIBRARY[write] = join
-    return write
+    def __reduce__(self) -> str:
+        return self.__qualname__
 
-
-def join_library(made: Function, name: str, section: "Callable[[], LibrarySection]") -> None:
-    """Let a component be a section of a library, of this qualified name.
-
-    ``section`` must not keep the component alive.
-    """
-    COMPONENTS[made] = name
-    SECTIONS[original_of(made)] = section
-    _JOIN_LIBRARY[made]((name, qualified(made)), section)
+    def __repr__(self) -> str:
+        return f"<component {self.name}>"
 
 
-_JOIN_LIBRARY: WeakKeyDictionary[Function, Callable[..., None]] = WeakKeyDictionary()
-"""For each component the function that lets it be a section of a library."""
+ComponentFunction.__name__ = "component"  # as errors name the type of one that was not called
+_MADE: WeakKeyDictionary[ComponentFunction, None] = WeakKeyDictionary()
+
+
+def components() -> list[ComponentFunction]:
+    """Return all components made of functions; several may have the same name."""
+    made = (reference() for reference in _MADE.keyrefs())
+    return [component for component in made if component is not None]
+
+
+def original_of(function: object) -> Function:
+    """Return the function that a component was made of, and anything else as it is."""
+    made = function.function if isinstance(function, ComponentFunction) else function
+    return cast("Function", made)
 
 
 def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySection | None]":
@@ -291,8 +307,10 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
     by = replacement.by
     if isinstance(by, Node):
         return lambda *args, **kwargs: by, label(by), None  # noqa: ARG005 (the part is the same)
-    section = SECTIONS[by]() if by in SECTIONS else None
-    return by, getattr(by, "__name__", None) if section is None else section.name, section
+    if isinstance(by, ComponentFunction) and by.section is not None:
+        section = by.section()
+        return by.function, section.name, section
+    return original_of(by), getattr(by, "__name__", None), None
 
 
 def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:

@@ -7,8 +7,9 @@ from typing import cast
 
 from promptdsl.components.block import finish
 from promptdsl.components.custom import component_of, stand_in
+from promptdsl.components.fitting import difference, unfit
 from promptdsl.components.lazy_results import check_replaced
-from promptdsl.components.overrides import components_called, difference, original_of, unfit
+from promptdsl.components.overrides import components_called
 from promptdsl.components.replacements import replacing, restored
 from promptdsl.components.scope import detached
 from promptdsl.components.text import Volatile
@@ -47,7 +48,7 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
     entry = inside.of_component((name,), has_children=False)
     assert entry is not None
     function, _, section = stand_in(entry)
-    original = original_of(components_called(name)[0])
+    original = components_called(name)[0].function
     if problem := difference(original, function, ((), inputs)):
         line = source_of((cast("FunctionType", function).__code__, 0))
         raise unfit(name, original, (function, problem), (template.source, line))

@@ -1,18 +1,18 @@
 """Overrides: functions and parts in the place of components, sections and constants."""
 
-import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from inspect import Parameter, unwrap
+from inspect import unwrap
 from types import FunctionType
-from typing import TYPE_CHECKING, Never, TypeAlias, TypeGuard, cast
-from weakref import WeakKeyDictionary
+from typing import Never, cast
 
 import attrs
 
 from promptdsl.components.arguments import adopt
 from promptdsl.components.block import finish
+from promptdsl.components.custom import ComponentFunction, components, original_of
+from promptdsl.components.fitting import difference, is_plain, unfit
 from promptdsl.components.lazy_results import check_replaced
 from promptdsl.components.options import is_name
 from promptdsl.components.replacements import (
@@ -31,32 +31,6 @@ from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import BARE, BUSY
 from promptdsl.tree.node import Node, label, make, named_label
-
-if TYPE_CHECKING:
-    from promptdsl.foundation.library_section import LibrarySection
-
-Call: TypeAlias = tuple[Sequence[object], Mapping[str, object]]
-"""The arguments of a call: by position, and by name."""
-
-COMPONENTS: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
-"""All components that functions were made into, and their names: several may have the same."""
-
-
-_Told: TypeAlias = "Callable[[], LibrarySection]"
-SECTIONS: WeakKeyDictionary[Function, _Told] = WeakKeyDictionary()
-"""The functions that sections of libraries were made of, and what tells their section."""
-
-
-def qualified(made: Function) -> str:
-    """Return the name of a component with the name of its module."""
-    return f"{made.__module__}.{COMPONENTS[made].rpartition(':')[2]}"
-
-
-def is_plain(function: object) -> TypeGuard[FunctionType]:
-    """Return whether a value is a function that is not asynchronous."""
-    return inspect.isfunction(function) and not (
-        inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-    )
 
 
 @door
@@ -120,40 +94,43 @@ unwrap(override).__defaults__ = (LEFT_OUT,)
 
 def _checked(key: object, given: object, line: Source) -> Replacement:
     """Return a replacement whose key and value fit, or raise :class:`OptionError`."""
-    made = components_called(key)
-    if made and ":" in COMPONENTS[made[0]]:
-        # A section goes by its name, which is the same after a pickle.
-        key = COMPONENTS[made[0]]
-    name = key if isinstance(key, str) else getattr(key, "__name__", kind_of(key))
     if isinstance(key, Node):
-        name = named_label(key)
-    elif not isinstance(key, str) and not made:
-        problem = f"{name} is no component, no name and no part"
+        return _of_constant(key, given, line)
+    made = components_called(key)
+    if made:
+        # A section goes by its name, which is the same after a pickle.
+        is_section = made[0].section is not None
+        return _of_component(made[0].name if is_section else cast("Key", key), made, given, line)
+    if isinstance(key, str):
+        return _of_id(key, given, line)
+    problem = f"{getattr(key, '__name__', kind_of(key))} is no component, no name and no part"
+    fix = "override a function with @component, the id of a Section, or a part"
+    if isinstance(key, FunctionType):
         fix = "write @component before its function"
-        if not isinstance(key, FunctionType):
-            fix = "override a function with @component, the id of a Section, or a part"
-        raise OptionError(problem, fix=fix, at=(line,))
-    if isinstance(given, Node) and (made or isinstance(key, Node) or is_name(key)):
-        childless = [one for one in made if not inspect.isgeneratorfunction(original_of(one))]
-        if made and not childless and not is_name(key):
+    raise OptionError(problem, fix=fix, at=(line,))
+
+
+def _of_constant(key: Node, given: object, line: Source) -> Replacement:
+    """Return the replacement of a part that a module exports."""
+    if not isinstance(given, Node):
+        problem = f"{named_label(key)} is overridden by {kind_of(given)}, which is no part"
+        raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
+    return Replacement(key, written_as(finish(given)), line, check=check_replaced)
+
+
+def _of_component(
+    key: Key, made: list[ComponentFunction], given: object, line: Source
+) -> Replacement:
+    """Return the replacement of a component or section, or of all components of one name."""
+    name = key if isinstance(key, str) else made[0].__name__
+    if isinstance(given, Node):
+        childless = not all(one.takes_children for one in made)
+        if not childless and not is_name(key):
             problem = f"{name} takes children, and a part has no place for them"
             raise OptionError(problem, fix="give a function that yields", at=(line,))
         # A component that exists may be called in the block or not: as with a function.
-        part = written_as(finish(given))
-        return Replacement(cast("Key", key), part, line, bool(childless), check_replaced)
-    if isinstance(key, Node):
-        problem = f"{name} is overridden by {kind_of(given)}, which is no part"
-        raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
-    if not made:
-        names = {*COMPONENTS.values()}
-        sections = {one for one in names if one.endswith(f":{name}")} | {*_templates_called(name)}
-        fix = nearest(name, names) if names else "write @component before its function"
-        if sections:
-            full = " or ".join(map(repr, sorted(sections)))
-            fix = f"a section of a library has its full name: {full}"
-        raise OptionError(f"no component is called {name!r}", fix=fix, at=(line,))
-    # A component replaces another one by the function it was made of.
-    function = original_of(given) if is_plain(given) else given
+        return Replacement(key, written_as(finish(given)), line, childless, check_replaced)
+    function = original_of(given)
     if not is_plain(function):
         raise OptionError(
             f"{name!r} is overridden by {kind_of(given)}, no plain function and no part",
@@ -161,20 +138,32 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
             at=(line,),
         )
     # Of several components with this name it has to fit one: the call shows later which it is.
-    problems = [difference(original_of(one), function) for one in made]
+    problems = [difference(one.function, function) for one in made]
     if all(problems):
-        raise unfit(name, original_of(made[-1]), (function, problems[-1]), (line,))
-    return Replacement(cast("Key", key), function, line, used=True)
+        raise unfit(name, made[-1].function, (function, problems[-1]), (line,))
+    return Replacement(key, cast("Function", given), line, used=True)
 
 
-def components_called(key: object) -> list[Function]:
+def _of_id(id: str, given: object, line: Source) -> Replacement:
+    """Return the replacement of the sections with an id."""
+    if isinstance(given, Node) and is_name(id):
+        return Replacement(id, written_as(finish(given)), line, check=check_replaced)
+    names = {one.name for one in components()}
+    sections = {one for one in names if one.endswith(f":{id}")} | {*_templates_called(id)}
+    fix = nearest(id, names) if names else "write @component before its function"
+    if sections:
+        full = " or ".join(map(repr, sorted(sections)))
+        fix = f"a section of a library has its full name: {full}"
+    raise OptionError(f"no component is called {id!r}", fix=fix, at=(line,))
+
+
+def components_called(key: object) -> list[ComponentFunction]:
     """Return a component as a list, those of a name, or a section that was not used yet."""
-    alive = [made for made in (reference() for reference in COMPONENTS.keyrefs()) if made]
-    made = [one for one in alive if one is key or key in (COMPONENTS[one], qualified(one))]
+    made = [one for one in components() if one is key or key in one.names]
     return [_section_called(key)] if not made and isinstance(key, str) and ":" in key else made
 
 
-def _section_called(name: str) -> Function:
+def _section_called(name: str) -> ComponentFunction:
     """Return the component of a section: of an installed library, else of one made in code."""
     from promptdsl.templates.installed import MADE
 
@@ -184,7 +173,7 @@ def _section_called(name: str) -> Function:
         library, _, section = name.partition(":")
         for made in [made for made in MADE if made.name == library]:
             with suppress(LibraryError):
-                return made[section]
+                return cast("ComponentFunction", made[section])
         raise
 
 
@@ -199,13 +188,7 @@ def _templates_called(name: str) -> Iterator[str]:
             yield f"{library.name}:{name}"
 
 
-def original_of(function: Function) -> Function:
-    """Return the function that a component was made of, and any other function as it is."""
-    wrapped: Function = getattr(function, "__wrapped__", function)
-    return wrapped if function in COMPONENTS else function
-
-
-def section_at(name: str) -> Function:
+def section_at(name: str) -> ComponentFunction:
     """Return the component of a section of an installed library, by its qualified name.
 
     Raises :class:`LibraryError` for a library that cannot be used, and an unknown section.
@@ -213,7 +196,7 @@ def section_at(name: str) -> Function:
     from promptdsl.templates.installed import load_library
 
     library, _, section = name.partition(":")
-    return load_library(library)[section]
+    return cast("ComponentFunction", load_library(library)[section])
 
 
 class _Override(AbstractContextManager[None]):
@@ -250,74 +233,10 @@ class _Override(AbstractContextManager[None]):
             key = unused[0].key
             missed = label(key) if isinstance(key, Node) else f"Section {key!r}"
             fix = "take the id from outline(), or override a component by its function"
-            near = nearest(key, COMPONENTS.values()) if isinstance(key, str) else ""
+            names = [one.name for one in components()]
+            near = nearest(key, names) if isinstance(key, str) else ""
             raise OptionError(
                 f"this override() replaced nothing: no {missed} was written in its block",
                 fix=near if near.startswith("did") else fix,
                 at=(self.line,),
             )
-
-
-def unfit(
-    name: str, original: Function, wrong: tuple[Function, str], at: tuple[Source | None, ...]
-) -> OptionError:
-    """Return the error for a function that cannot replace a component, with the reason."""
-    function, problem = wrong
-    return OptionError(
-        f"{getattr(function, '__name__', function)} cannot replace {name}: {problem}",
-        fix=f"take the same arguments: {name}{inspect.signature(original)}",
-        at=at,
-    )
-
-
-def difference(original: Function, function: Function, call: Call | None = None) -> str:
-    """Return the reason why a function cannot replace another, else an empty string.
-
-    It has to take what every call gives, and what ``call`` gives: an input of the other one that
-    is left to its default is not passed on.
-    """
-    yields = inspect.isgeneratorfunction(original)
-    if yields != inspect.isgeneratorfunction(function):
-        return "it does not yield" if yields else "it yields"
-    wanted = inspect.signature(original).parameters
-    given = [(it.name, it.kind) for it in wanted.values() if it.default is Parameter.empty]
-    if call is not None:
-        in_order = [it for it in wanted.values() if it.kind in (*_BY_POSITION, _SEVERAL[0])]
-        given = [(it.name, it.kind) for it in in_order[: len(call[0])]]
-        given += [(name, Parameter.KEYWORD_ONLY) for name in call[1]]
-    taken = inspect.signature(function).parameters
-    positions = [parameter for parameter in taken.values() if parameter.kind in _BY_POSITION]
-    kinds = {parameter.kind for parameter in taken.values()}
-    filled: set[str] = set()
-    for index, (name, kind) in enumerate(given):
-        by_position, by_name = kind in _BY_POSITION, kind in _BY_NAME
-        same = taken.get(name)
-        same = None if same is not None and same.kind in _SEVERAL else same
-        at_index = positions[index] if by_position and index < len(positions) else None
-        problem = ""
-        if kind in _SEVERAL and kind not in kinds:
-            problem = f"it does not take {wanted[name]}"
-        elif by_position and at_index is None and Parameter.VAR_POSITIONAL not in kinds:
-            problem = f"it does not take {name!r} by position"
-        elif at_index is not None and at_index.name != name and at_index.name in wanted:
-            problem = f"it takes {name} in the place of {at_index.name}"
-        elif by_name and same is None and Parameter.VAR_KEYWORD not in kinds:
-            problem = f"it does not take {name!r} by name"
-        elif by_name and same is not None and same.kind is Parameter.POSITIONAL_ONLY:
-            problem = f"it takes {name!r} by position only"
-        if problem:
-            return problem
-        filled |= {other.name for other in (at_index, same) if other is not None}
-    missing = [
-        parameter.name
-        for parameter in taken.values()
-        if parameter.kind not in _SEVERAL
-        and parameter.default is Parameter.empty
-        and parameter.name not in filled
-    ]
-    return f"it requires {missing[0]!r}" if missing else ""
-
-
-_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-_SEVERAL = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

@@ -14,8 +14,7 @@ from inspect import Parameter
 from types import FunctionType
 from typing import cast
 
-from promptdsl.components.custom import CustomComponent, join_library
-from promptdsl.components.overrides import COMPONENTS, SECTIONS, original_of
+from promptdsl.components.custom import ComponentFunction, CustomComponent, original_of
 from promptdsl.components.replacements import Function
 from promptdsl.components.scope import getframe
 from promptdsl.foundation.errors import LibraryError, nearest, shown
@@ -112,7 +111,7 @@ class Library(LibraryBase):
             bool(trim_blocks), bool(lstrip_blocks), bool(keep_trailing_newline)
         )
         self._reload = bool(reload)
-        self._made: dict[str, SectionFunction] = {}
+        self._made: dict[str, ComponentFunction] = {}
         """The components of templates, by their names."""
         self._functions = _named(name, sections, self._folder)
         for section, made in self._functions.items():
@@ -124,16 +123,16 @@ class Library(LibraryBase):
         self._module = module
         self._version = cache(partial(version_of, self.name, module))
 
-    def _join(self, section: str, made: SectionFunction) -> None:
+    def _join(self, section: str, made: ComponentFunction) -> None:
         """Let a component be a section of this library."""
         name, its_version = f"{self.name}:{section}", self._version
-        file = cast("FunctionType", original_of(made)).__code__.co_filename
+        file = cast("FunctionType", original_of(made.function)).__code__.co_filename
 
         @cache
         def provenance() -> LibrarySection:
             return LibrarySection(name, its_version(), _digest(file))
 
-        join_library(made, name, provenance)
+        made.name, made.section = name, provenance
 
     @classmethod
     @door
@@ -180,13 +179,13 @@ class Library(LibraryBase):
         return _Sections(self)
 
     @door
-    def __getattr__(self, name: str) -> SectionFunction:
+    def __getattr__(self, name: str) -> ComponentFunction:
         if name.startswith("_"):
             raise AttributeError(f"a Library has no {name!r}")
         return self[name]
 
     @door
-    def __getitem__(self, name: str) -> SectionFunction:
+    def __getitem__(self, name: str) -> ComponentFunction:
         made = self._functions.get(name) or self._made.get(name)
         if made is not None:
             return made
@@ -242,9 +241,10 @@ class _Sections(Mapping[str, SectionInfo]):
         return f"<sections of {self.library.name!r}: {', '.join(self)}>"
 
 
-def _of_function(made: SectionFunction) -> SectionInfo:
+def _of_function(made: ComponentFunction) -> SectionInfo:
     """Return what a library says about a section that is a function."""
-    original = cast("FunctionType", original_of(made))
+    original, section = cast("FunctionType", original_of(made.function)), made.section
+    assert section is not None
     title, _, description = (inspect.getdoc(original) or "").partition("\n")
     try:
         lines, line = inspect.getsourcelines(original)
@@ -261,7 +261,7 @@ def _of_function(made: SectionFunction) -> SectionInfo:
         if it.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     )
     return SectionInfo(
-        SECTIONS[original](),
+        section(),
         "function",
         title,
         description.strip(),
@@ -283,24 +283,24 @@ def _annotation(annotation: object) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-def _named(library: str, sections: object, folder: str | None) -> dict[str, SectionFunction]:
+def _named(library: str, sections: object, folder: str | None) -> dict[str, ComponentFunction]:
     """Return components by their names, or raise :class:`LibraryError` for what is none."""
     if not isinstance(sections, Iterable) or isinstance(sections, str):
         raise LibraryError(
             f"the library {library!r} takes a list of sections, not {kind_of(sections)}",
             fix="write sections=[tone], a list of components",
         )
-    named: dict[str, SectionFunction] = {}
+    named: dict[str, ComponentFunction] = {}
     for made in cast("Iterable[Function]", sections):
         problem = fix = ""
-        if not inspect.isfunction(made) or made not in COMPONENTS:
+        if not isinstance(made, ComponentFunction):
             name = getattr(made, "__name__", kind_of(made))
             problem = f"{name} is no component"
             fix = "give functions that were made with @component, without a call: sections=[tone]"
             if inspect.isfunction(made):
                 fix = "write @component before it"
         else:
-            full = COMPONENTS[made]
+            full = made.name
             owner, _, name = full.rpartition(":")
             if owner not in ("", library):
                 problem, fix = f"{name} is {full!r}", "make a component of its own for this library"
@@ -310,7 +310,7 @@ def _named(library: str, sections: object, folder: str | None) -> dict[str, Sect
                 problem, fix = f"two sections are called {name!r}", "write @component(name=...)"
             elif folder is not None and os.path.isfile(os.path.join(folder, name + SUFFIX)):
                 problem, fix = f"{name!r} is a function and a template", "rename one of them"
-            named[name] = cast("SectionFunction", made)
+            named[name] = made
         if problem:
             raise LibraryError(f"the library {library!r}: {problem}", fix=fix)
     return named

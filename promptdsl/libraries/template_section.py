@@ -1,11 +1,10 @@
 """A section of a library that is a template: what its file says, and the component made of it."""
 
 import inspect
-from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import NamedTuple
 
-from promptdsl.components.custom import CustomComponent, component_of, join_library
+from promptdsl.components.custom import ComponentFunction, component_of
 from promptdsl.components.template import section_text
 from promptdsl.foundation.errors import LibraryError
 from promptdsl.foundation.frozen import is_list
@@ -123,9 +122,7 @@ def _plain(value: object, depth: int = 3) -> object:
     return [_plain(item, depth - 1) for item in value] if depth and is_list(value) else value
 
 
-def template_component(
-    folder: TemplateFolder, name: str, module: str
-) -> Callable[..., CustomComponent]:
+def template_component(folder: TemplateFolder, name: str, module: str) -> ComponentFunction:
     """Return the component of a template."""
     section = TemplateSection(folder, name)
     source = TemplateSource("name", name + SUFFIX, folder)
@@ -142,5 +139,5 @@ def template_component(
     setattr(text, "__signature__", TemplateSignature(section))  # noqa: B010 (no attribute in stubs)
     text.__annotations__ = {}
     made = component_of(text, "template")
-    join_library(made, section.name, section.provenance)
+    made.name, made.section = section.name, section.provenance
     return made

@@ -111,7 +111,7 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     "no library in a module": (
         ["stubs", "promptdsl_desk.sections:tone"],
         "promptdsl stubs: error: promptdsl_desk.sections:tone is no Library: it is of the type "
-        "function",
+        "component",
     ),
 }
 

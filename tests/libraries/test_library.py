@@ -378,7 +378,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "one": (
         lambda: Library("house", sections=_in_house()),  # type: ignore[arg-type]
-        "the library 'house' takes a list of sections, not function",
+        "the library 'house' takes a list of sections, not component",
     ),
     "its own name": (
         lambda: Library("house", sections=[component(name="load")(_plain)]),  # type: ignore[list-item]
