@@ -67,8 +67,8 @@ def chain() -> list[Any]:
     found: list[Any] = []
     frame = OPENED.get()
     while frame is not None:
-        found.append(frame[0])
-        frame = frame[1]
+        found.append(frame.component)
+        frame = frame.around
     return found[::-1]
 
 

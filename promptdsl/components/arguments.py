@@ -340,9 +340,9 @@ def adopt(component: Node, busy: list[Node]) -> None:
         return
     top = innermost()
     entries: list[Child] | tuple[Child, ...] = ()
-    if top is not None and top[0] is not None:
+    if top is not None and top.component is not None:
         check_owner(component, top)
-        entries = top[0].content
+        entries = top.component.content
     newest = {id(entry) for entry in entries[-len(moving) :]}
     if not isinstance(entries, list) or newest != moving.keys():
         arg = next(iter(moving.values()))

@@ -93,14 +93,14 @@ class Container(Component):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the block: its children become nodes. An error in it takes the block out again."""
         top = innermost()
-        if kind is not None or top is None or top[0] is not self:
+        if kind is not None or top is None or top.component is not self:
             try:
                 fail(self, leave(self, raised=kind is not None))
             except PromptError as problem:
                 end_traceback(problem)
                 raise
             return
-        set_innermost(top[1])
+        set_innermost(top.around)
         # The same as seal(), without the call: a block takes 5 % less.
         content = tuple(self.content)
         own = (self.mask & FINISHED if content else _emptied(self.mask)) | CLOSED
@@ -115,7 +115,7 @@ class Container(Component):
             try:
                 content = _checked_children(self, content, mask)
             except PromptError as problem:
-                fail(self, top[1])
+                fail(self, top.around)
                 end_traceback(problem)
                 raise
         self.content = content

@@ -11,25 +11,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
 from threading import enumerate as threads
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
 
 import attrs
 
+from promptdsl.components import fast_path
 from promptdsl.foundation.errors import ContentError, PlacementError, PromptError, ScopeError
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.signatures import LEFT_OUT, ListedSignature
+from promptdsl.foundation.signatures import ListedSignature, refuse_what_is_left_out
 from promptdsl.foundation.source import Source, author, door, end_traceback
 from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Task
+    from asyncio import Task
 
 _modules = sys.modules
 _EVENTS = "asyncio.events"
@@ -63,7 +63,7 @@ class Component(Node):
                 fix=f"write a function that returns {base}(...), with @component before it",
                 at=(author(),),
             )
-        _refuse_what_is_left_out(cls)
+        refuse_what_is_left_out(cls)
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
         cls.accepts = getattr(cls.options_type, "__optional_keys__", cls.accepts)
@@ -78,17 +78,6 @@ class Component(Node):
     def _advice(cls, node: Node) -> str:  # noqa: ARG003 (its subclasses read it)
         """Return where a node belongs that may not be in this block."""
         return "write it outside of this block"
-
-
-def _refuse_what_is_left_out(cls: type[Component]) -> None:
-    """Give required arguments a default that is no value, as Python's own error has no advice."""
-    ways = [way for name, way in vars(cls).items() if name.startswith(("__init__", "from_"))]
-    for way in ways:
-        init: object = getattr(way, "__func__", way)
-        if isinstance(init, FunctionType):
-            defaults = init.__defaults__ or ()
-            required = init.__code__.co_argcount - 1 - len(defaults)
-            init.__defaults__ = (LEFT_OUT,) * required + defaults
 
 
 def freeze(part: Node) -> Node:
@@ -113,37 +102,44 @@ def start(component: Component, calls: int = 2) -> None:
     component.options = DEFAULTS
 
 
-OpenBlock: TypeAlias = "tuple[Component | None, OpenBlock | None, int, Task[object] | None, int]"
-"""A component whose block is open, the open block around it, its owner (thread and asyncio task),
-and the bits that it refuses at once.
+Owner: TypeAlias = "tuple[int, Task[object] | None]"
 
-The component is ``None`` in ``detached()``. A plain tuple, because one is made for every block."""
+
+class OpenBlock:
+    """A block that is open: its component, the open block around it, and who opened it.
+
+    ``component`` is ``None`` in ``detached()``. ``owner`` is a thread, and a task if one ran there.
+    """
+
+    __slots__ = ("around", "component", "owner")
+
+    def __init__(self, component: Component | None, around: OpenBlock | None, owner: Owner) -> None:
+        self.component = component
+        self.around = around
+        self.owner = owner
+
+
+class _Detached(OpenBlock):
+    """The open block of a ``detached()``: it has no component, and knows its own line."""
+
+    __slots__ = ("source", "wrote")
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(None, OPENED.get(), (get_ident(), running_task()))
+        self.source = source
+        self.wrote = False
+        """Whether a component was written in it."""
+
 
 OPENED: ContextVar[OpenBlock | None] = ContextVar("promptdsl_open", default=None)
 
-# Bound once: Python looks up the method of an imported name anew at every call, in 50 ns.
 innermost = OPENED.get
 set_innermost = OPENED.set
 
 
-def _first_look() -> AbstractEventLoop | None:
-    """Return the event loop that runs here, and let asyncio's own function answer from now on."""
-    global running_loop  # noqa: PLW0603
-    lookup: Callable[[], AbstractEventLoop | None] | None = getattr(
-        _modules[_EVENTS], "_get_running_loop", None
-    )
-    if lookup is None:  # another thread is importing asyncio at this moment
-        return None
-    running_loop = lookup
-    return running_loop()
-
-
-running_loop: Callable[[], AbstractEventLoop | None] = _first_look
-
-
 def running_task() -> Task[object] | None:
     """Return the asyncio task that runs here, if any; asyncio is not imported."""
-    loop = running_loop() if _EVENTS in _modules else None
+    loop = fast_path.running_loop() if _EVENTS in _modules else None
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
@@ -152,18 +148,20 @@ def join(component: Node, opened: OpenBlock, mask: int) -> None:
 
     In ``detached()`` it stays on its own.
     """
-    block, _, thread, task, forbidden = opened
+    block = opened.component
     if block is None:
         component.mask = mask
         if isinstance(opened, _Detached):
             opened.wrote = True
         return
     try:
-        loop = running_loop() if _EVENTS in _modules else None
-        if thread != get_ident() or task is not (None if loop is None else running_task()):
+        loop = fast_path.running_loop() if _EVENTS in _modules else None
+        task = None if loop is None else running_task()
+        thread, its_task = opened.owner
+        if thread != get_ident() or task is not its_task:
             raise _foreign(component, opened)
         component.mask = mask | PLACED
-        if mask & forbidden:
+        if mask & block._forbids_at_once:
             raise misplaced(component, block)
         try:
             block.content.append(component)
@@ -189,10 +187,10 @@ def place(component: Node) -> None:
 def put(node: Node, opened: OpenBlock, at: Source | None = None) -> None:
     """Put a finished node into the block that is open, at a line; it may be in others, too."""
     check_owner(node, opened)
-    block = opened[0]
+    block = opened.component
     if block is None:
         return
-    if node.mask & opened[4]:
+    if node.mask & block._forbids_at_once:
         raise misplaced(node, block, at)
     entries: list[Child] | tuple[Child, ...] = block.content
     if not isinstance(entries, list):
@@ -208,31 +206,30 @@ def enter(component: C) -> C:
 
     A block inside another one has the same owner: whatever is written in it is checked anyway.
     """
-    mask = component.mask
-    top = OPENED.get()
-    if mask & (OPEN | CLOSED):
+    mask, top = component.mask, innermost()
+    block = None if top is None else top.component
+    if mask & FAILED:
         state = "closed" if mask & CLOSED else "open already"
         raise ScopeError(
             f"this {label(component)} is {state}, a block is entered once",
             fix=component._twice,
             at=(author(), component.source),
         )
-    opened: OpenBlock
-    if top is not None and top[0] is not None:
+    if top is not None and block is not None:
         if mask & PLACED:
-            entries = top[0].content
+            entries = block.content
             # Mostly it was written just now, so it is the newest entry.
             if not (entries and entries[-1] is component) and not _position_in(top, component):
                 raise _elsewhere(component)
-        opened = (component, top, top[2], top[3], component._forbids_at_once)
+        opened = OpenBlock(component, top, top.owner)
     elif mask & PLACED:
         raise _elsewhere(component)
     else:
-        opened = (component, top, get_ident(), running_task(), component._forbids_at_once)
+        opened = OpenBlock(component, top, (get_ident(), running_task()))
     content = component.content
     component.content = [*content] if content else []
     component.mask = mask | OPEN
-    OPENED.set(opened)
+    set_innermost(opened)
     return component
 
 
@@ -241,14 +238,14 @@ def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child]
 
     Mostly it is in the innermost block, at the end.
     """
-    while opened is not None and opened[0] is not None:
-        entries: list[Child] | tuple[Child, ...] = opened[0].content
+    while opened is not None and opened.component is not None:
+        entries: list[Child] | tuple[Child, ...] = opened.component.content
         # A tuple is the content of a block that is closed already.
         if isinstance(entries, list):
             for index in range(len(entries) - 1, -1, -1):
                 if entries[index] is component:
                     return entries, index
-        opened = opened[1]
+        opened = opened.around
     return None
 
 
@@ -261,10 +258,9 @@ def leave(component: Component, *, raised: bool) -> OpenBlock | None:
     """
     top = OPENED.get()
     component.mask = component.mask & ~OPEN | CLOSED
-    if top is not None and top[0] is component:
-        around: OpenBlock | None = top[1]
-        OPENED.set(around)
-        return around
+    if top is not None and top.component is component:
+        OPENED.set(top.around)
+        return top.around
     around = _unwind(component, top)
     fail(component, around)
     if not raised:
@@ -279,16 +275,16 @@ def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
     """
     inside: list[OpenBlock] = []
     opened = top
-    while opened is not None and opened[0] is not block and opened is not block:
+    while opened is not None and opened.component is not block and opened is not block:
         inside.append(opened)
-        opened = opened[1]
+        opened = opened.around
     if opened is None:
         return top
     for inner in inside:
-        if inner[0] is not None:
-            fail(inner[0], inner[1])
-    OPENED.set(opened[1])
-    return opened[1]
+        if inner.component is not None:
+            fail(inner.component, inner.around)
+    OPENED.set(opened.around)
+    return opened.around
 
 
 def fail(component: Component, around: OpenBlock | None) -> None:
@@ -318,20 +314,9 @@ def detached() -> AbstractContextManager[None]:
     return _detached(author())
 
 
-class _Detached(tuple[Any, ...]):
-    """The open block of a ``detached()``: it has no component, and knows its own line.
-
-    ``wrote`` is whether a component was written in it.
-    """
-
-    source: Source
-    wrote = False
-
-
 @contextmanager
 def _detached(source: Source) -> Generator[None]:
-    opened = _Detached((None, OPENED.get(), get_ident(), running_task(), 0))
-    opened.source = source
+    opened = _Detached(source)
     OPENED.set(opened)
     try:
         yield
@@ -353,7 +338,7 @@ def wrote_detached() -> bool:
 def open_block() -> Component | None:
     """Return the component that a component written here would join, if there is one."""
     opened = OPENED.get()
-    return None if opened is None else opened[0]
+    return None if opened is None else opened.component
 
 
 def retract(args: Iterable[object]) -> None:
@@ -366,9 +351,9 @@ def retract(args: Iterable[object]) -> None:
         flat += arg if is_list(arg) else (arg,)
     written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
     top = innermost()
-    if not written or top is None or top[0] is None or not is_owner(top):
+    if not written or top is None or top.component is None or not is_owner(top):
         return
-    entries: list[Child] | tuple[Child, ...] = top[0].content
+    entries: list[Child] | tuple[Child, ...] = top.component.content
     while isinstance(entries, list) and entries and id(entries[-1]) in written:
         del entries[-1]
 
@@ -410,7 +395,7 @@ def _elsewhere(component: Node) -> ScopeError:
 
 def _out_of_order(name: str, source: Source | None, top: OpenBlock | None) -> ScopeError:
     """Return the error for a block that is closed while ``top`` is open inside it."""
-    inner = None if top is None else top[0] or top
+    inner = None if top is None else top.component or top
     still_open, line = "", None
     if isinstance(inner, _Detached):
         still_open, line = ": the detached() written inside it is still open", inner.source
@@ -427,7 +412,7 @@ def _out_of_order(name: str, source: Source | None, top: OpenBlock | None) -> Sc
 
 def is_owner(opened: OpenBlock) -> bool:
     """Return whether this thread and task opened a block."""
-    return opened[2] == get_ident() and opened[3] is running_task()
+    return opened.owner == (get_ident(), running_task())
 
 
 def check_owner(component: Node, opened: OpenBlock) -> None:
@@ -438,7 +423,7 @@ def check_owner(component: Node, opened: OpenBlock) -> None:
 
 def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
     """Return the error for a component that is written into the block of another thread or task."""
-    block, _, thread, task, _ = opened
+    block, (thread, task) = opened.component, opened.owner
     if thread != get_ident():
         here = f"thread {current_thread().name!r}"
         owners = [f"thread {owner.name!r}" for owner in threads() if owner.ident == thread]

@@ -9,7 +9,6 @@ from promptdsl.components.fast_path import (
     known_section,
     remember_section,
     section_options,
-    with_own_code,
 )
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
 from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
@@ -38,8 +37,6 @@ from promptdsl.tree.masks import (
 )
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import SectionNode, ValueNode
-
-_join = with_own_code(join)
 
 _SECTION_TEXT = bits(SECTION | NAMED)
 _SECTION_BARE = _SECTION_TEXT | BARE
@@ -106,7 +103,7 @@ class Section(Container, SectionNode):
         if top is None:
             self.mask = mask
         else:
-            _join(self, top, mask)
+            join(self, top, mask)
         if PARTS_REPLACED:
             take_replacement(self)
 
@@ -243,13 +240,15 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
     """
     line = author()
     top = innermost()
-    if top is None or top[0] is None:
+    if top is None or top.component is None:
         raise ScopeError(
             "include() needs an open block",
             fix="use it inside a `with` block, or pass the part as an argument",
             at=(line,),
         )
-    nodes = [part if isinstance(part, Node) else _block_node(part, top[0], line) for part in parts]
+    nodes = [
+        part if isinstance(part, Node) else _block_node(part, top.component, line) for part in parts
+    ]
     # Together: parts written in the argument list are the newest entries of the block together.
     adopt(make(FragmentNode, at=line), [node for node in nodes if node.mask & BUSY])
     finished = tuple(map(finish, nodes))

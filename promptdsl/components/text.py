@@ -20,7 +20,6 @@ from promptdsl.components.arguments import (
     volatile_in,
     volatile_leaf,
 )
-from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import (
     BODY_ENCODINGS,
     bad_option,
@@ -62,8 +61,6 @@ from promptdsl.tree.part_nodes import (
     VolatileNode,
 )
 
-_join = with_own_code(join)
-
 EMPTY_TEXT = TEXT_BITS | HOLLOW
 DEEPEST = 6
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+\Z")
@@ -99,7 +96,7 @@ class Text(Component, TextNode):
         if top is None:
             self.mask = mask
         else:
-            _join(self, top, mask)
+            join(self, top, mask)
 
 
 class Paragraph(Component, ParagraphNode):
@@ -263,7 +260,7 @@ class Value(Component, ValueNode):
         _begin_value(self, value, unknown)
         top = innermost()
         if top is not None:
-            _join(self, top, TEXT_BITS)
+            join(self, top, TEXT_BITS)
 
 
 class Volatile(Component, VolatileNode):

@@ -12,7 +12,6 @@ from promptdsl.components.block import (
     part_advice,
     turn_advice,
 )
-from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import (
     NamedTurnOptions,
     check_choice,
@@ -33,9 +32,6 @@ from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode
 from promptdsl.tree.turn_nodes import ToolTurnNode
-
-_join_call = with_own_code(join)
-_join_message = with_own_code(join)
 
 _CALL = bits(CALL)
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
@@ -88,7 +84,7 @@ class ToolUse(Component, ToolUseNode):
         if top is None:
             self.mask = _CALL
         else:
-            _join_call(self, top, _CALL)
+            join(self, top, _CALL)
 
 
 def _input_text(component: ToolUse, name: object, input: object, id: object) -> str:
@@ -264,7 +260,7 @@ class ToolMessage(Container, ToolTurnNode):
         if top is None:
             self.mask = _TOOL
         else:
-            _join_message(self, top, _TOOL)
+            join(self, top, _TOOL)
 
     @classmethod
     def _advice(cls, node: Node) -> str:

@@ -20,8 +20,6 @@ from promptdsl.tree.masks import BARE, HOLLOW, bits
 from promptdsl.tree.node import DEFAULTS, Node
 from promptdsl.tree.turn_nodes import TurnNode
 
-_join = with_own_code(join)
-
 
 class TurnComponent(Container, TurnNode):
     """The base of the turns. Not a component of its own."""
@@ -60,7 +58,7 @@ class TurnComponent(Container, TurnNode):
         if top is None:
             self.mask = mask
         else:
-            _join(self, top, mask)
+            join(self, top, mask)
 
     @classmethod
     def _advice(cls, node: Node) -> str:

@@ -1,6 +1,7 @@
 """Signatures that list each option, for ``inspect``, ``help()`` and editors; what is left out."""
 
 from collections.abc import Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Never
 
 if TYPE_CHECKING:
@@ -15,6 +16,17 @@ class nothing:  # noqa: N801 (errors name a type)
 
 
 LEFT_OUT = nothing()
+
+
+def refuse_what_is_left_out(cls: type) -> None:
+    """Give required arguments a default that is no value, as Python's own error has no advice."""
+    ways = [way for name, way in vars(cls).items() if name.startswith(("__init__", "from_"))]
+    for way in ways:
+        init: object = getattr(way, "__func__", way)
+        if isinstance(init, FunctionType):
+            defaults = init.__defaults__ or ()
+            required = init.__code__.co_argcount - 1 - len(defaults)
+            init.__defaults__ = (LEFT_OUT,) * required + defaults
 
 
 class ListedSignature:

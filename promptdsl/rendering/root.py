@@ -60,7 +60,7 @@ def _open_block_with(part: Node) -> Node | None:
     """Return the open block that a part has joined; a finished part is free to be used."""
     opened = innermost() if isinstance(part, Component) else None
     while opened is not None:
-        block, opened, *_ = opened
+        block, opened = opened.component, opened.around
         if block is not None and any(entry is part for entry in block.content):
             return block
     return None
