@@ -5,7 +5,8 @@
 from promptdsl.foundation.errors import is_one_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import on_one_line
-from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages.description import described
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import ROLES
 from promptdsl.tree import part_nodes, turn_nodes
@@ -84,13 +85,7 @@ def _components(node: Node) -> str:
 
 
 def _block(block: Block) -> str:
-    match block:
-        case TextBlock():
-            return size(block.text)
-        case ToolUseBlock():
-            return f"call {block.name} ({block.id})"
-        case ToolResultBlock():
-            inner = "; ".join(_block(inner) for inner in block.content)
-            return f"result {block.tool_use_id}, {inner}"
-        case _:
-            return block.type
+    if isinstance(block, TextBlock):
+        return size(block.text)
+    inner = block.content if isinstance(block, ToolResultBlock) else ()
+    return f"{described(block)[0]}{', ' if inner else ''}{'; '.join(map(_block, inner))}"

@@ -10,8 +10,8 @@ from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import Block, EventBlock, ReasoningBlock, ToolUseBlock
+from promptdsl.messages.description import described
 from promptdsl.messages.field_checks import Cache
-from promptdsl.messages.media.image_size import described
 from promptdsl.tree.node import Node, node_class
 from promptdsl.tree.words import size
 
@@ -283,8 +283,7 @@ class MediaNode(Node):
         return type(self.block).__name__.removesuffix("Block")
 
     def _summary(self) -> str:
-        source = getattr(self.block, "source", None)
-        return self.block.type if source is None else f"{self.block.type} {described(source)}"
+        return described(self.block)[0]
 
 
 @node_class
@@ -294,8 +293,8 @@ class ToolUseNode(Node):
     block: ToolUseBlock
 
     def _summary(self) -> str:
-        call = self.block
-        return f"call {call.name} ({call.id}), {size(call.arguments)}"
+        words, arguments = described(self.block)
+        return f"{words}, {size(arguments)}"
 
 
 @node_class

@@ -30,13 +30,6 @@ def image_size(data: bytes) -> Size | None:
     return (width, height) if width and height else None
 
 
-def described(source: MediaSource) -> str:
-    """Return the form of an attachment, its type and its size: ``(base64) image/png 640x480``."""
-    size = size_of(source)
-    words = [f"({source.kind})", *([source.media_type] if source.media_type else [])]
-    return " ".join([*words, f"{size[0]}x{size[1]}"] if size else words)
-
-
 def size_of(source: MediaSource) -> Size | None:
     """Return the pixels of a picture in base64, ``None`` where they are not known."""
     if source.kind != "base64":

@@ -7,8 +7,6 @@ from promptdsl.foundation.errors import DataError, PromptError
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
-    CodeBlock,
-    JsonBlock,
     MediaBlock,
     StateChangeBlock,
     SystemEventBlock,
@@ -20,7 +18,7 @@ from promptdsl.messages import (
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
-from promptdsl.rendering.text.blocks import data_node
+from promptdsl.rendering.text.blocks import DataBlock, data_node
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import (
     CALL,
@@ -297,7 +295,7 @@ def _node(block: Block, node: RecordedNode) -> Node:
         )
     if isinstance(block, TextBlock):
         return make(ValueNode, mask=TEXT, at=node, text=block.text)
-    if isinstance(block, JsonBlock | CodeBlock):
+    if isinstance(block, DataBlock):
         return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):
         return make(MediaNode, mask=bits(MEDIA), at=node, block=block)

@@ -14,17 +14,10 @@ from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import on_one_line
-from promptdsl.messages import (
-    Block,
-    MediaBlock,
-    ReasoningBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages.description import described
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.media.image_size import described
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.digest import digest_of
 from promptdsl.rendering.reports.token_report import TokenReport
@@ -124,26 +117,10 @@ def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
 
 def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[Piece]:
     for block in blocks:
-        match block:
-            case TextBlock():
-                yield Piece("", block.text)
-            case ToolUseBlock():
-                yield Piece(f"call {block.name}", block.arguments)
-            case ToolResultBlock():
-                name = block.name or tool_names.get(block.tool_use_id, block.tool_use_id)
-                yield Piece(f"result {name} failed" if block.is_error else f"result {name}")
-                yield from _pieces(block.content, tool_names)
-            case ReasoningBlock():
-                yield Piece("reasoning", block.text)
-            case _ if isinstance(block, MediaBlock):
-                title = f" {block.title!r}" if block.title else ""
-                source, place = block.source, block.source.value
-                if source.kind == "base64":
-                    place = f"{len(place) * 3 // 4 - place[-2:].count('='):,} bytes"
-                yield Piece(f"{block.type}{title} {described(source)}", place)
-            case _:
-                data = block.to_dict()
-                yield Piece(str(data.get("type", block.type)), write_json(data))
+        words, text = described(block, tools=tool_names)
+        yield Piece("" if isinstance(block, TextBlock) else words, text)
+        if isinstance(block, ToolResultBlock):
+            yield from _pieces(block.content, tool_names)
         yield from _cached(getattr(block, "cache", None))
 
 

@@ -178,7 +178,7 @@ def is_text(message: Message) -> bool:
         return True
     for block in message.content:
         inner = block.content if isinstance(block, ToolResultBlock) else (block,)
-        if any(isinstance(part, JsonBlock | CodeBlock) for part in inner):
+        if any(isinstance(part, DataBlock) for part in inner):
             return False
     return True
 
@@ -193,7 +193,7 @@ def as_text(
     def reworded(block: Block) -> Block:
         if isinstance(block, ToolResultBlock):
             return attrs.evolve(block, content=tuple(map(reworded, block.content)))
-        if not isinstance(block, JsonBlock | CodeBlock):
+        if not isinstance(block, DataBlock):
             return block
         text = None if format_block is None else formatted(block, format_block, at)
         if text is not None:
