@@ -92,6 +92,7 @@ from promptdsl.messages import conversation_cache as recordings_module
 from promptdsl.messages.block_keys import is_ambiguous
 from promptdsl.messages.blocks import CLASSES, AnyBlock
 from promptdsl.messages.conversation_cache import Recording, recorded_before
+from promptdsl.messages.description import described
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import CACHES, ERROR_TYPES, Cache
@@ -106,7 +107,7 @@ from promptdsl.messages.media.attachment import (
     of_url,
     read_path,
 )
-from promptdsl.messages.media.image_size import HEADER, described, image_size
+from promptdsl.messages.media.image_size import HEADER, image_size
 from promptdsl.messages.media.media_type import check_kind, media_type_of, sniff, spelled
 from promptdsl.messages.media.source import SOURCE_KEYS
 from promptdsl.messages.message import recalled

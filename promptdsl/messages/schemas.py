@@ -30,7 +30,7 @@ def closed(schema: JsonObject) -> JsonDict:
     """
     whole = at_root(thawed(schema))
     # Each part is changed before the parts inside it follow.
-    for part in _parts(whole):
+    for part in parts_of(whole):
         part.pop("default", None)
         if "oneOf" in part and "anyOf" not in part:
             part["anyOf"] = part.pop("oneOf")
@@ -90,22 +90,23 @@ def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
     return whole, is_whole
 
 
-def _parts(schema: JsonDict) -> Iterator[JsonDict]:
+def parts_of(schema: JsonDict) -> Iterator[JsonDict]:
     """Yield a schema and all schemas inside it; a part may be changed before the next one."""
     waiting = [schema]
     while waiting:
         part = waiting.pop()
         yield part
-        waiting += _inner(part)
+        waiting += reversed(_inner(part))
 
 
 def _inner(schema: JsonDict) -> list[JsonDict]:
     """Return the schemas that a schema contains, without those inside these."""
-    inner: list[JsonValue] = [schema.get(key) for key in _ALONE]
-    for key in _IN_LISTS:
-        inner += _items(schema.get(key))
+    inner: list[JsonValue] = []
     for key in _BY_NAME:
         inner += _mapping(schema.get(key)).values()
+    for key in _IN_LISTS:
+        inner += _items(schema.get(key))
+    inner += [schema.get(key) for key in _ALONE]
     return [part for part in inner if isinstance(part, dict)]
 
 
@@ -119,7 +120,7 @@ def _items(part: JsonValue) -> Sequence[JsonValue]:
 
 def check_shape(schema: JsonObject, name: str) -> None:
     """Raise :class:`ContentError` for properties or required names in a wrong form."""
-    for part in _parts(dict(schema)):
+    for part in parts_of(dict(schema)):
         properties, required = part.get("properties", {}), part.get("required", [])
         schemas, names = _mapping(properties).values(), _items(required)
         if not (
@@ -141,7 +142,7 @@ def is_closed(schema: JsonObject) -> bool:
     """
     if schema.get("type") != "object" or "anyOf" in schema:
         return False
-    return all(map(_is_strict, _parts(dict(schema))))
+    return all(map(_is_strict, parts_of(dict(schema))))
 
 
 def _is_strict(part: JsonObject) -> bool:

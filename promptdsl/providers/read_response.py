@@ -5,12 +5,12 @@ from contextlib import suppress
 from enum import Enum
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_mapping, plain
+from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.checks import is_list, mapping
+from promptdsl.providers.shared.checks import mapping
 
 _GEMINI_KEYS = (
     *("candidates", "prompt_feedback", "promptFeedback"),

@@ -6,9 +6,9 @@ Blocks whose readers keep all further keys are open: an adapter tells what it do
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.unicode import exact
-from promptdsl.providers.shared.checks import is_list, mapping
+from promptdsl.providers.shared.checks import mapping
 
 Shape: TypeAlias = Mapping[str, "Inner"]
 """The keys that are read of an object, each with what is read of its value."""
@@ -59,8 +59,7 @@ class _Search:
         if is_list(value):
             for number, item in enumerate(value):
                 # Most items are messages of a role and a text.
-                is_plain = is_mapping(item) and len(item) == 2 and item.keys() <= _PLAIN
-                if not is_plain or type(item["content"]) is not str:
+                if not (is_mapping(item) and _is_plain(item)):
                     self.find(item, inner, (place, number))
             return
         if isinstance(value, str) or not value:
@@ -81,6 +80,11 @@ class _Search:
 
 
 _PLAIN = {"role", "content"}
+
+
+def _is_plain(message: Mapping[str, object]) -> bool:
+    """Return whether a message is a role and a text, as most are."""
+    return message.keys() <= _PLAIN and type(message.get("content")) is str
 
 
 def _is_a_value(content: object) -> bool:

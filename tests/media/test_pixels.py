@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import MediaSource
+from promptdsl import ImageBlock, MediaSource
 from tests.internals import HEADER, described, image_size
 
 
@@ -157,4 +157,4 @@ def held(data: bytes, media_type: str | None) -> MediaSource:
 )
 def test_a_source_is_described(source: MediaSource, said: str) -> None:
     """A source is described by how it is given, its type and its size, where they are known."""
-    assert said == described(source)
+    assert f"image {said}" == described(ImageBlock(source))[0]

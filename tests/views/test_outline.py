@@ -183,7 +183,7 @@ def test_recorded_calls_and_results() -> None:
     assert [
         "assistant (recorded): 2 characters; call look (1)",
         "tool (recorded): result 1, 3 characters",
-        "user (recorded) name=ada: image",
+        "user (recorded) name=ada: image (url)",
     ] == rows(History(history))
 
 

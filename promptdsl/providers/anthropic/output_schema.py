@@ -4,9 +4,8 @@ The rules are those of the SDK's own transformation (``anthropic.lib._parse``).
 """
 
 import json
-from collections.abc import Mapping
 
-from promptdsl.foundation.json import JsonValue
+from promptdsl.messages.schemas import parts_of
 from promptdsl.providers.shared.request import Param
 
 _KEPT = frozenset(
@@ -29,12 +28,9 @@ def supported(schema: Param) -> tuple[Param, list[str]]:
     ``schema`` is changed: the caller owns it.
     """
     moved: dict[str, None] = {}
-    waiting: list[dict[str, JsonValue]] = [schema]
-    while waiting:
-        part = waiting.pop()
+    for part in parts_of(schema):
         if "anyOf" not in part and "oneOf" in part:
             part["anyOf"] = part.pop("oneOf")
-        waiting += reversed(_subschemas(part))
         # A key that is not supported goes into the description.
         texts: list[str] = []
         for key in sorted(part):
@@ -57,16 +53,3 @@ def supported(schema: Param) -> tuple[Param, list[str]]:
             part["additionalProperties"] = False
             moved["additionalProperties"] = None
     return schema, [*moved]
-
-
-def _subschemas(schema: Mapping[str, JsonValue]) -> list[dict[str, JsonValue]]:
-    """Return the schemas directly inside a schema."""
-    values: list[JsonValue] = []
-    for key in ("properties", "$defs", "definitions"):
-        by_name = schema.get(key)
-        values += by_name.values() if isinstance(by_name, dict) else ()
-    for key in ("anyOf", "allOf"):
-        listed = schema.get(key)
-        values += listed if isinstance(listed, list) else ()
-    values.append(schema.get("items"))
-    return [value for value in values if isinstance(value, dict)]

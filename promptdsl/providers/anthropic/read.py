@@ -7,6 +7,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import is_list
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
@@ -15,7 +16,6 @@ from promptdsl.providers.anthropic.media import BASE64, read_source
 from promptdsl.providers.anthropic.tools import read_settings
 from promptdsl.providers.shared.checks import (
     entry,
-    is_list,
     located_items,
     mapping,
     read_mark,

@@ -3,14 +3,9 @@
 import re
 
 from promptdsl.foundation.json import JsonValue
+from promptdsl.messages.schemas import parts_of
 from promptdsl.providers.shared.checks import mapping
 from promptdsl.providers.shared.clean import json_copy
-
-_BY_NAME = ("properties", "$defs", "patternProperties")
-_IN_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
-_ALONE = ("items", "additionalProperties", "not")
-"""The keywords that contain schemas: under names, in a list, or one. No others do, such as
-``enum`` and ``default``."""
 
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
 _COUNTS = frozenset(
@@ -24,21 +19,10 @@ def json_schema(schema: object) -> dict[str, JsonValue]:
     Raises :class:`DataError` for a schema that is not a mapping.
     """
     whole: dict[str, JsonValue] = json_copy(mapping(schema))
-    waiting: list[JsonValue] = [whole]
-    while waiting:
-        part = waiting.pop()
-        if not isinstance(part, dict):
-            continue
+    for part in parts_of(whole):
         translated = _translated(part)
         part.clear()
         part.update(translated)
-        for key in _BY_NAME:
-            by_name = part.get(key)
-            waiting += by_name.values() if isinstance(by_name, dict) else ()
-        for key in _IN_LISTS:
-            listed = part.get(key)
-            waiting += listed if isinstance(listed, list) else ()
-        waiting += [part.get(key) for key in _ALONE]
     return whole
 
 

@@ -1,20 +1,15 @@
 """Checks of recorded data: each error names the key that is wrong, and its place."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.providers.shared.request import Param
 
 D = TypeVar("D")
 R = TypeVar("R")
-
-
-def is_list(data: object) -> TypeGuard[Sequence[Any]]:  # Any: items that the caller checks
-    """Return whether data is a list or a tuple."""
-    return isinstance(data, list | tuple)
 
 
 def located(place: str, reader: Callable[[D], R], data: D) -> R:

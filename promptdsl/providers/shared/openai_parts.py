@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeGuard
 
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.checks import is_list
 from promptdsl.providers.shared.clean import file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
 
