@@ -69,7 +69,8 @@ ROOMS: Mapping[str, Room] = {
         "rendering/text/*.py",
         "tests/formats tests/test_lower.py tests/test_page.py tests/test_places.py"
         " tests/test_encoding.py tests/test_fenced_values.py tests/test_author_text.py"
-        " tests/test_wording.py tests/test_spans.py tests/components/test_text.py",
+        " tests/test_wording.py tests/test_spans.py tests/components/test_text.py"
+        " tests/test_every_part.py tests/test_losses.py tests/test_tables.py",
     ),
     "reports": Room("rendering/reports/*.py", "tests/reports tests/views tests/test_caching.py"),
     "tokens": Room("tokens/*.py", "tests/tokens tests/reports tests/budget"),
