@@ -65,7 +65,7 @@ Write = Callable[[Value], Sequence[Any]]
 
 
 @component
-def greeting() -> None:
+def every_part_greeting() -> None:
     """Write a paragraph."""
     Paragraph("Hello.")
 
@@ -79,7 +79,7 @@ EXAMPLES: Mapping[str, Write] = {
     "CacheBreakpointNode": lambda it: system(it, "a", CacheBreakpoint()),
     "ChecklistNode": lambda it: system(it, Checklist(Item("a", done=True), "b")),
     "CodeNode": lambda it: system(it, Code("f()", language="python")),
-    "ComponentNode": lambda it: system(it, greeting()),
+    "ComponentNode": lambda it: system(it, every_part_greeting()),
     "ConsolidatedNode": lambda it: [System("a"), *system(it)],
     "ConversationNode": lambda _: [History([{"role": "user", "content": "a"}], keep=1)],
     "EventBlockNode": lambda it: [Event(UserAction("left", trusted("<b>c</b>"), page=it.text))],

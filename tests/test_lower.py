@@ -459,5 +459,5 @@ class Riddle(Node):
 def test_a_node_without_a_writer_is_refused() -> None:
     """What nobody knows how to write is an error that says where a writer goes, and no gap."""
     riddle: Node = make(Riddle, ("Unheard.",), mask=Text("Unheard.").mask)
-    with pytest.raises(TypeError, match="Riddle: add it to LEAVES or _FRAMES"):
+    with pytest.raises(TypeError, match="Riddle: add it to LEAVES or CONTAINERS"):
         render(timeline_of(User("Hi. ", riddle)))
