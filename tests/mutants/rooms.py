@@ -70,7 +70,9 @@ ROOMS: Mapping[str, Room] = {
         "tests/formats tests/test_lower.py tests/test_page.py tests/test_places.py"
         " tests/test_encoding.py tests/test_fenced_values.py tests/test_author_text.py"
         " tests/test_wording.py tests/test_spans.py tests/components/test_text.py"
-        " tests/test_every_part.py tests/test_losses.py tests/test_tables.py",
+        " tests/test_every_part.py tests/test_losses.py tests/test_tables.py tests/test_hints.py"
+        " tests/mistakes tests/views tests/passes tests/reports tests/libraries"
+        " tests/components/test_lists.py tests/components/test_sections.py",
     ),
     "reports": Room("rendering/reports/*.py", "tests/reports tests/views tests/test_caching.py"),
     "tokens": Room("tokens/*.py", "tests/tokens tests/reports tests/budget"),

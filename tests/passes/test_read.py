@@ -388,7 +388,6 @@ def test_readers_are_handed_in() -> None:
         readers={"openai": lambda items: tuple(Message("user", [item, "?"]) for item in items)},
         settle=lambda message, _, __: (Message("user", (*message.content, TextBlock("!"))), False),
         pieces=lambda *_: ((), None),
-        note=lambda _: None,
     )
     assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == short_form(
         done.content[0].content[0].items
