@@ -225,9 +225,11 @@ class Trace:
         node, first = self.nodes[number], self.ends[number - 1] if number else 0
         if isinstance(node, RecordedNode) or not self.is_same:
             return Writer(self.whole(index), None, block)
-        if self.known[0] != number:
-            self.known = number, self.entries[number].written(node)
-        turn, place = self.known[1][index - first][block]
+        known, written = self.known
+        if known != number:
+            written = self.entries[number].written(node)
+            self.known = number, written  # at once: several threads may read one trace
+        turn, place = written[index - first][block]
         return Writer(turn, turn.page, place)
 
     def whole(self, index: int) -> TracedTurn:
@@ -251,9 +253,11 @@ class Trace:
             return turn.address
         # System text is made of several turns, and of sections beside them.
         if not self.addresses:
+            addresses: dict[int, str] = {}
             origins = map(origin_of, system_origins(turn.node))
             for node, origin in zip(turn.node.content, origins, strict=True):
-                self.addresses.setdefault(id(node), origin.address)
+                addresses.setdefault(id(node), origin.address)
+            self.addresses = addresses
         return self.addresses[id(part.top)]
 
     def line(self, part: TracedPart | None, value: ValueNode | None = None) -> Source | None:
