@@ -14,6 +14,7 @@ from promptdsl.comparing.changes import TEXT, CacheMark, NamedEntry, Place, name
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.shown_texts import ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
+from promptdsl.comparing.titles import NOT_SENT
 from promptdsl.comparing.tokens import as_json, target_of, total_of
 from promptdsl.foundation.unicode import equal_start
 
@@ -153,10 +154,9 @@ def sent_texts(file: PromptFile) -> list[SentText]:
 
 def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
     # The ids of turns are not sent; those of calls and the names of speakers are.
-    is_named = entry.word in ("tool", "answer")
-    text = SentText(
-        f"{entry.role} {entry.kind if is_named else entry.kind.partition(' named ')[2]}"
-    )
+    title = entry.title
+    name = title.kind if title.word in ("tool", "answer") else title.kind.partition(" named ")[2]
+    text = SentText(f"{title.sent_as} {name}")
     marks: dict[int, list[CacheMark]] = {}
     for mark in entry.cache:
         marks.setdefault(mark.after, []).append(mark)
@@ -176,7 +176,7 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
             length += len(gap + part.text)
             gap = ""
         for mark in marks.get(number, ()):
-            if ", not sent" not in mark.mark:
+            if NOT_SENT not in mark.mark:
                 text.marks.append((place, length))
             # The text after a mark is in another block.
             if mark.text:
