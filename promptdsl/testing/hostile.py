@@ -37,10 +37,10 @@ def _corpus() -> Iterator[HostileText]:
 
     So are long ones, and two surrogates side by side, which JSON reads as one character.
     """
-    texts: dict[str, list[Any]] = json.loads(DATA.read_text("utf-8"))  # Any: a text, or pieces
-    for kind, written in texts.items():
-        for text in written:
-            pieces = [text, 1] if isinstance(text, str) else text
+    corpus: dict[str, list[Any]] = json.loads(DATA.read_text("utf-8"))  # Any: a text, or pieces
+    for kind, texts in corpus.items():
+        for text in texts:
+            pieces: list[Any] = [text, 1] if isinstance(text, str) else text  # Any: with counts
             whole = (piece * times for piece, times in zip(pieces[::2], pieces[1::2], strict=True))
             yield HostileText(kind, "".join(whole))
 
