@@ -4,16 +4,15 @@ import os
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 
 import attrs
 
-from promptdsl.comparing.changes import HEADER, LISTED, Change, Place, changes, sources
+from promptdsl.comparing.changes import HEADER, LISTED, Change, changes, sources
 from promptdsl.comparing.lines import AROUND, Row, WordHunk, hunks_of, rows_of
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.titles import NOT_SENT, EntryTitle
-from promptdsl.foundation.source import Source
 
 LONG = 60
 """The characters from which on a changed line is followed by its changed words."""
@@ -52,15 +51,20 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     - Hi
     + Hello
     """
-    told = [change for change in changes(expected, actual) if not change.minor]
-    return "\n".join([sentence(told, exact), *change_lines(told, sources(actual))]) if told else ""
+    found = changes(expected, actual)
+    if all(change.minor for change in found):
+        return ""
+    return "\n".join([sentence(found, exact), *change_lines(found, actual)])
 
 
-def change_lines(found: Iterable[Change], written_at: Mapping[Place, Source]) -> Iterator[str]:
+def change_lines(found: Sequence[Change], after: PromptFile) -> Iterator[str]:
     """Yield the lines of changes: before those of each place an empty one, and the place.
 
-    What the sentence tells whole, such as another model, has none.
+    What the sentence tells whole, such as another model, has none. ``after`` is the second file,
+    which may know the lines that wrote its places.
     """
+    written_at = sources(after)
+    told = [it for it in found if not it.minor and not _is_short(it)]
 
     def heading(change: Change) -> str:
         if change.place[0] == HEADER:
@@ -70,7 +74,7 @@ def change_lines(found: Iterable[Change], written_at: Mapping[Place, Source]) ->
         line = str(source or "").removeprefix(os.path.join(os.getcwd(), ""))
         return " > ".join(change.place) + (f" ({line})" if line else "")
 
-    for place, group in groupby((it for it in found if not _is_short(it)), key=heading):
+    for place, group in groupby(told, key=heading):
         yield from ("", place)
         for change in group:
             if note := note_of(change):
