@@ -15,7 +15,7 @@ from promptdsl import Library, LibraryError, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import FAILED, SECTION, loaded_section
-from promptdsl.cli.python_code import Imports, code_of_text
+from promptdsl.cli.python_code import Imports, code_of_text, imported_from
 from promptdsl.cli.show import as_json
 from promptdsl.cli.write_files import write_files
 
@@ -213,9 +213,7 @@ def _imports(module: ModuleType, names: set[str]) -> str:
         elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
             future = f"{ast.unparse(node)}\n\n"
         elif isinstance(node, ast.ImportFrom):
-            package = str(module.__package__).split(".")
-            above = package[: len(package) - node.level + 1] if node.level else []
-            origin = ".".join([*above, *([node.module] if node.module else [])])
+            origin = imported_from(node, module)
             for one in node.names:
                 bound.add(one.asname or one.name)
                 if (one.asname or one.name) in names:

@@ -1,5 +1,6 @@
 """Annotations and defaults as code, with the imports that they need."""
 
+import ast
 import builtins
 import json
 import sys
@@ -7,6 +8,8 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from datetime import date
+from importlib.util import resolve_name
+from types import ModuleType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
 
@@ -84,6 +87,11 @@ class Imports:
         """Import a name from a module, and return it."""
         self.names.setdefault(module, set()).add(name)
         return name
+
+
+def imported_from(statement: ast.ImportFrom, module: ModuleType) -> str:
+    """Return the full name of the module that a statement of another one imports from."""
+    return resolve_name("." * statement.level + (statement.module or ""), module.__package__)
 
 
 def code_of_text(text: str) -> str:

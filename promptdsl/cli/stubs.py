@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from datetime import date
-from importlib.util import resolve_name
 from types import ModuleType
 from typing import Any, Literal
 
@@ -17,7 +16,7 @@ from promptdsl import Library, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import OutOfDateError, UsageError
 from promptdsl.cli.libraries import TAKEN, class_name
-from promptdsl.cli.python_code import Imports
+from promptdsl.cli.python_code import Imports, imported_from
 from promptdsl.cli.show import as_json
 from promptdsl.cli.target import loaded_target
 from promptdsl.cli.write_files import write_files
@@ -70,10 +69,12 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         module = sys.modules[location]
         if not isinstance(library, Library):
             raise UsageError(f"{target} is no Library: it is of the type {type(library).__name__}")
-        if maker := _imported_from(module, name):
+        with open(str(module.__file__), encoding="utf-8") as source:
+            tree = ast.parse(source.read())
+        if maker := _imported_from(module, tree, name):
             raise UsageError(f"{location} only imports {name}: promptdsl stubs {maker}")
         path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
-        hidden = sorted(_public_names(module) - {name})
+        hidden = sorted(_public_names(module, tree) - {name})
         if hidden:
             raise UsageError(
                 f"{location} holds more than the library: {path} would hide {', '.join(hidden)}; "
@@ -95,23 +96,18 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return f"{path} {done}", []
 
 
-def _imported_from(module: ModuleType, name: str) -> str:
+def _imported_from(module: ModuleType, tree: ast.Module, name: str) -> str:
     """Return where a module imports a name from, as ``module:name``, else an empty string."""
-    with open(str(module.__file__), encoding="utf-8") as file:
-        tree = ast.parse(file.read())
     for node in tree.body:
         for one in node.names if isinstance(node, ast.ImportFrom) else ():
             if (one.asname or one.name) == name:
                 assert isinstance(node, ast.ImportFrom)
-                origin = resolve_name("." * node.level + (node.module or ""), module.__package__)
-                return f"{origin}:{one.name}"
+                return f"{imported_from(node, module)}:{one.name}"
     return ""
 
 
-def _public_names(module: ModuleType) -> set[str]:
+def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
     """Return the names that a module itself defines: what it imports is its own business."""
-    with open(str(module.__file__), encoding="utf-8") as file:
-        tree = ast.parse(file.read())
     names = set[str](getattr(module, "__all__", ()))
     for statement in tree.body:
         match statement:

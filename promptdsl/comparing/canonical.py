@@ -29,6 +29,7 @@ from promptdsl.comparing.schemas import json_text, schema_text
 from promptdsl.comparing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
+from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
 from promptdsl.foundation.unicode import is_blank
 
 NAMED = 3
@@ -160,11 +161,13 @@ class FileWriter:
             yield FileEntry("tools", tuple(parts))
         output = self.rendered.output
         if output is not None:
-            strict = "" if output.strict else ", not strict"
-            yield FileEntry(
-                f"answer {self.texts.line(output.name)}{strict}{_unsent(output.name, sent)}",
-                tuple(self.described("", output.description, output.schema)),
+            title = EntryTitle(
+                f"answer {self.texts.line(output.name)}",
+                is_strict=output.strict,
+                is_named=_is_sent(output.name, sent),
             )
+            described = self.described("", output.description, output.schema)
+            yield FileEntry(str(title), tuple(described))
 
     def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
         """Yield the parts of a tool."""
@@ -199,25 +202,28 @@ class FileWriter:
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             for turn in turns:
                 self.parts, self.turn, self.here = [], turn, ()
-                title = self.title(message, turn)
+                title = EntryTitle(self.title(message, turn))
                 places = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
                 wire = next((place for place in places.values() if place.role), None)
                 if wire:
-                    title += f" as {wire.role}" * (wire.role != turn.word)
-                    title += _fence([*places.values()])
-                    title += _unsent(message.name, sent)
                     first = message.content[min(places)]
-                    if isinstance(first, ToolResultBlock) and len(places) == 1:
-                        title += self.sent_as(first, wire)
-                    title += ", in the message above" * (wire.number == before)
+                    is_result = isinstance(first, ToolResultBlock) and len(places) == 1
+                    title = EntryTitle(
+                        title.what,
+                        role=wire.role if wire.role != turn.word else "",
+                        fence=_fence([*places.values()]),
+                        is_named=_is_sent(message.name, sent),
+                        id=self.sent_id(first, wire) if is_result else "",
+                        place=ABOVE if wire.number == before else "",
+                    )
                     before = max(place.number or 0 for place in places.values() if place.role)
                 elif places and all((index, number) in self.lost for number in places):
-                    title += ", not sent"
+                    title = attrs.evolve(title, place=NOT_SENT)
                 for number, spans in turn.blocks.items():
                     place = places.get(number)
                     yield from self.added(place.turns if place else ())
                     self.block(message.content[number], spans, place, (index, number))
-                yield FileEntry(title, tuple(self.parts))
+                yield FileEntry(str(title), tuple(self.parts))
         yield from self.added(sent.tail if sent else ())
 
     def added(self, turns: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:
@@ -248,7 +254,7 @@ class FileWriter:
         self.source = spans[0].source if spans else None
         if sent and not getattr(block, "is_error", False):
             self.write(*(("─■ added for the target", text) for text in sent.before))
-        note = ", not sent" if at in self.lost else ""
+        note = NOT_SENT if at in self.lost else ""
         if isinstance(block, TextBlock):
             is_changed = sent and sent.number is None and not note and not is_blank(block.text)
             self.text(spans, ", changed for the target" if is_changed else note)
@@ -256,7 +262,7 @@ class FileWriter:
             self.result(block, spans, sent, at)
         else:
             is_left_out = sent and sent.number is None and not note
-            self.other(block, ", not sent" if is_left_out else note, sent)
+            self.other(block, NOT_SENT if is_left_out else note, sent)
         extra = getattr(block, "extra", None)
         self.write(*([("─■ with", json_text(extra))] if extra else ()))
         self.write(*(("─■ added for the target", text) for text in (sent.after if sent else ())))
@@ -267,17 +273,17 @@ class FileWriter:
             self.parts.append(self.mark(cache, "/".join((self.turn.word, *path))))
         elif own:
             instead = "; an empty line instead" if sent and sent.is_joined else ""
-            self.parts.append(FilePart(f"{cache_mark(own)}, not sent{instead}"))
+            self.parts.append(FilePart(f"{cache_mark(own)}{NOT_SENT}{instead}"))
 
     def write(self, *parts: tuple[str, str]) -> None:
         """Write marks, each with a text after it."""
         self.parts += [FilePart(mark, self.texts.text(text), self.source) for mark, text in parts]
 
-    def sent_as(self, block: Block, sent: SentBlock | None) -> str:
+    def sent_id(self, block: Block, sent: SentBlock | None) -> str:
         """Return the id of a call or a result as sent, where it is another one."""
         own = getattr(block, "tool_use_id", getattr(block, "id", None))
         id = sent.id if sent else None
-        return "" if id in (None, own) else f", id sent as {self.texts.name(word(id))}"
+        return "" if id in (None, own) else self.texts.name(word(id))
 
     def text(self, spans: Sequence[Span], note: str = "") -> None:
         """Write a text; a part begins where a section begins or ends."""
@@ -326,8 +332,8 @@ class FileWriter:
     ) -> None:
         """Write the result of a tool."""
         if len(self.turn.blocks) > 1:
-            id = self.texts.name(word(block.tool_use_id))
-            self.write((f"─■ result {id}{self.sent_as(block, sent)}", ""))
+            id = EntryTitle(self.texts.name(word(block.tool_use_id)), id=self.sent_id(block, sent))
+            self.write((f"─■ result {id}", ""))
         if block.is_error:
             words = f"─■ failed {block.error_type or ''}".rstrip()
             words += ", flag not sent" if sent and sent.role and not sent.is_error else ""
@@ -342,8 +348,8 @@ class FileWriter:
         line, name = self.texts.line, self.texts.name
         match block:
             case ToolUseBlock():
-                words = f"{line(f'call {word(block.name)}')} {name(word(block.id))}"
-                words, text = words + self.sent_as(block, sent), block.arguments
+                call = f"{line(f'call {word(block.name)}')} {name(word(block.id))}"
+                words, text = str(EntryTitle(call, id=self.sent_id(block, sent))), block.arguments
             case ReasoningBlock():
                 words, text = reasoning(block, self.texts), block.text
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
@@ -393,12 +399,12 @@ def _fence(places: Sequence[SentBlock]) -> str:
     if not tag or last.after != (f"</{tag[1]}>",):
         return ""
     first.before = last.after = ()
-    return f", in {tag[0]}"
+    return tag[0]
 
 
-def _unsent(name: str | None, sent: SentPrompt | None) -> str:
-    """Return what became of the name of a speaker or of an answer."""
-    return ", name not sent" if name and sent and name not in sent.names else ""
+def _is_sent(name: str | None, sent: SentPrompt | None) -> bool:
+    """Return whether the name of a speaker or of an answer is sent, or there is none."""
+    return not name or sent is None or name in sent.names
 
 
 def _rounded(count: int) -> str:

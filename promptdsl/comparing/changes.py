@@ -1,6 +1,5 @@
 """What changed between two prompts: a list of changes, each with its place on both sides."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -16,6 +15,7 @@ from promptdsl.comparing.snapshot_file import (
     PromptFile,
     serialise,
 )
+from promptdsl.comparing.titles import EntryTitle
 from promptdsl.foundation.source import Source
 
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
@@ -35,10 +35,6 @@ CACHE, TOOL, FAILED = "─⚑", "─■ tool ", "─■ failed"
 """The beginnings of a cache mark, and of the marks of a tool and of a result that is an error."""
 TEXT = "─■ text"
 """The mark of a text that stands beside other blocks."""
-_ON_THE_WIRE = re.compile(
-    r"(?: as \w+)?(?:, in <\w+>)?(?:, name not sent)?(?:, id sent as \S+)?"
-    r"(?:, in the message above|, not sent)?\Z"
-)
 
 
 @attrs.frozen
@@ -81,11 +77,7 @@ class NamedEntry:
     """
 
     def __init__(self, entry: FileEntry, name: str, number: int) -> None:
-        self.title, self.name, self.number = entry.title, name, number
-        self.kind = kind_of(entry.title)
-        self.word = re.split("[ ,]", self.kind)[0]
-        sent = entry.title[len(self.kind) :]
-        self.role = sent.removeprefix(" as ") if sent.startswith(" as ") else self.word + sent
+        self.title, self.name, self.number = EntryTitle.parse(entry.title), name, number
         self.parts: list[FilePart] = []
         self.items: list[int] = []
         """The number of each part as an item."""
@@ -117,7 +109,7 @@ class NamedEntry:
 
     def lines(self) -> str:
         """Return the entry as in the file."""
-        return "\n".join([TITLE + self.title, *map(_lines, self.content)])
+        return "\n".join([f"{TITLE}{self.title}", *map(_lines, self.content)])
 
 
 def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
@@ -172,18 +164,9 @@ def _header_changes(
             yield Change("moved", place, None, None, was, now, *at, minor=old != new)
 
 
-def kind_of(title: str) -> str:
-    """Return the title of a message without its role on the wire.
-
-    >>> kind_of("event left as user, in the message above")
-    'event left'
-    """
-    return _ON_THE_WIRE.sub("", title)
-
-
 def named(file: PromptFile) -> list[NamedEntry]:
     """Return the messages of a file, each with a name and its number."""
-    names = numbered([kind_of(entry.title) for entry in file.entries])
+    names = numbered([entry.kind for entry in file.entries])
     return [*map(NamedEntry, file.entries, names, range(len(names)))]
 
 
@@ -236,10 +219,12 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
         after,
         [
             lambda entry: (entry.title, entry.content),
-            lambda entry: (entry.kind, entry.content),
-            lambda entry: entry.kind if entry.kind in ("system", "tools", "output") else None,
+            lambda entry: (entry.title.kind, entry.content),
+            lambda entry: (
+                entry.title.kind if entry.title.kind in ("system", "tools", "output") else None
+            ),
         ],
-        group=lambda entry: entry.word,
+        group=lambda entry: entry.title.word,
         text=lambda entry: entry.text,
     )
     names, new_names = ([entry.name for entry in side] for side in (before, after))
@@ -266,9 +251,9 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
 def _of_message(old: NamedEntry, new: NamedEntry, kept: Kept) -> Iterator[Change]:
     """Yield the changes of a message that is in both: those of its title, then of its parts."""
     if old.title != new.title:
-        is_role = old.kind == new.kind
-        names = (old.role, new.role) if is_role else (old.name, new.name)
-        titles = TITLE + old.title, TITLE + new.title
+        is_role = old.title.kind == new.title.kind
+        names = (old.title.sent_as, new.title.sent_as) if is_role else (old.name, new.name)
+        titles = f"{TITLE}{old.title}", f"{TITLE}{new.title}"
         at = (old.number,), (new.number,)
         yield Change("role" if is_role else "renamed", (new.name,), *titles, *names, *at)
     if old.content == new.content:

@@ -8,16 +8,16 @@ backticks, each name and sentence is HTML with entities, which means the same in
 import re
 from collections.abc import Iterable, Sequence
 
-from promptdsl.comparing.changes import Change, sources
+from promptdsl.comparing.changes import Change
 from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.escapes import printable
 from promptdsl.comparing.report_text import (
     alone_sentence,
+    lines_in,
     name_of_prompt,
     what_changed,
 )
-from promptdsl.comparing.text import change_lines
 
 LIMIT = 65_000
 """The characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""
@@ -111,8 +111,7 @@ def _detail(
     below: Sequence[str],
     prompt: PromptComparison,
 ) -> str:
-    written_at = sources(prompt.diff.after) if prompt.diff else {}
-    lines = [*change_lines(changes, written_at)][1:]
+    lines = lines_in(changes, prompt)
     if len(lines) > LINES:
         lines = [*lines[:LINES], f"… {len(lines) - LINES:,} more lines"]
     paragraphs = [fenced(lines)] if lines else []

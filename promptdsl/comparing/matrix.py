@@ -8,7 +8,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from promptdsl.comparing.alignment import aligned
-from promptdsl.comparing.changes import kind_of, name_of, numbered
+from promptdsl.comparing.changes import name_of, numbered
 from promptdsl.comparing.snapshot_file import FileEntry, FilePart, PromptFile, SnapshotFormatError
 
 AS_THERE = "─= "
@@ -40,7 +40,7 @@ def difference(base: PromptFile, full: PromptFile) -> PromptFile:
     steps = aligned(
         base.entries,
         full.entries,
-        [lambda it: (kind_of(it.title), it.parts), lambda it: kind_of(it.title)],
+        [lambda it: (it.kind, it.parts), lambda it: it.kind],
         group=lambda it: it.title,
         text=lambda _: "",
     )
@@ -80,7 +80,7 @@ def applied(base: PromptFile, model: PromptFile) -> PromptFile:
 def _base_parts(base: PromptFile) -> list[BasePart]:
     """Return the messages and parts of a base that have a name of their own."""
     found: list[BasePart] = []
-    names = numbered([kind_of(entry.title) for entry in base.entries])
+    names = numbered([entry.kind for entry in base.entries])
     for number, (entry, name) in enumerate(zip(base.entries, names, strict=True)):
         found.append(BasePart(f"{AS_THERE}{name}", number, entry.parts))
         # A part without a text is no longer than its name.

@@ -3,17 +3,18 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any, TypeAlias
 
 import attrs
 
 from promptdsl import ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
 from promptdsl.comparing.canonical import FileWriter
-from promptdsl.comparing.changes import TEXT, CacheMark, NamedEntry, Place, named
+from promptdsl.comparing.changes import TEXT, NamedEntry, Place, named
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.shown_texts import ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
+from promptdsl.comparing.titles import NOT_SENT
 from promptdsl.comparing.tokens import as_json, target_of, total_of
 from promptdsl.foundation.unicode import equal_start
 
@@ -110,19 +111,6 @@ def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> Sh
     )
 
 
-def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> SharedPrefix | None:
-    """Return the shared prefix of two snapshots, an estimate; ``None`` for two models."""
-    if dict(before.header).get("model") != dict(after.header).get("model"):
-        return None
-    model, provider = target_of(after)
-    facts = ModelFacts()
-    # A snapshot that somebody wrote may name any provider.
-    with suppress(PromptError):
-        facts = render(Prompt(), model=model, provider=provider).facts
-    texts = sent_texts(before), sent_texts(after)
-    return _prefix_of_texts(*texts, count, total=total_of(after), facts=facts)
-
-
 @attrs.define
 class SentText:
     """Neighbouring texts of a prompt as one, and what is sent before it: a role, a call."""
@@ -134,6 +122,13 @@ class SentText:
     """The numbers of the characters before each block but the first one."""
     marks: list[tuple[Place, int]] = attrs.field(factory=list[tuple[Place, int]])
     """The cache marks: what each is after, and the number of the characters before it."""
+    length: int = 0
+
+    def add(self, place: Place, text: str, gap: str) -> None:
+        """Add a text; with a gap before it, it begins a block."""
+        self.ends += [self.length] if gap else []
+        self.pieces.append((place, gap + text))
+        self.length += len(gap + text)
 
     @property
     def text(self) -> str:
@@ -153,14 +148,11 @@ def sent_texts(file: PromptFile) -> list[SentText]:
 
 def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
     # The ids of turns are not sent; those of calls and the names of speakers are.
-    is_named = entry.word in ("tool", "answer")
-    text = SentText(
-        f"{entry.role} {entry.kind if is_named else entry.kind.partition(' named ')[2]}"
-    )
-    marks: dict[int, list[CacheMark]] = {}
-    for mark in entry.cache:
-        marks.setdefault(mark.after, []).append(mark)
-    gap, place, length = "", entry.place(-1), 0
+    title = entry.title
+    name = title.kind if title.word in ("tool", "answer") else title.kind.partition(" named ")[2]
+    text = SentText(f"{title.sent_as} {name}")
+    marks = {after: [*group] for after, group in groupby(entry.cache, lambda mark: mark.after)}
+    gap, place = "", entry.place(-1)
     for number in range(-1, len(entry.parts)):
         if number >= 0:
             part, place = entry.parts[number], entry.place(number)
@@ -169,54 +161,53 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
             elif part.mark and not part.mark.startswith(WITHIN):
                 if number:
                     yield text
-                    text, gap, length = SentText(""), "", 0
+                    text, gap = SentText(""), ""
                 text.key += part.mark
-            text.ends += [length] if gap else []
-            text.pieces.append((place, gap + part.text))
-            length += len(gap + part.text)
+            text.add(place, part.text, gap)
             gap = ""
         for mark in marks.get(number, ()):
-            if ", not sent" not in mark.mark:
-                text.marks.append((place, length))
+            if NOT_SENT not in mark.mark:
+                text.marks.append((place, text.length))
             # The text after a mark is in another block.
             if mark.text:
-                text.ends.append(length)
-                text.pieces.append((place, GAP + mark.text))
-                length += len(GAP + mark.text)
+                text.add(place, mark.text, GAP)
             gap = "" if mark.text else GAP
     text.pieces = text.pieces or [(place, "")]
     yield text
 
 
-def _prefix_of_texts(
-    before: Sequence[SentText],
-    after: Sequence[SentText],
-    count: Counting,
-    *,
-    total: int | None,
-    facts: ModelFacts,
-) -> SharedPrefix:
-    """Return the shared prefix of texts; ``total`` are the tokens of the second, if known."""
-    counts = [count(text.key) + count(text.text) for text in after]
+def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> SharedPrefix | None:
+    """Return the shared prefix of two snapshots, an estimate; ``None`` for two models."""
+    if dict(before.header).get("model") != dict(after.header).get("model"):
+        return None
+    model, provider = target_of(after)
+    rule = ModelFacts().cache_rule
+    # A snapshot that somebody wrote may name any provider.
+    with suppress(PromptError):
+        rule = render(Prompt(), model=model, provider=provider).facts.cache_rule
+    texts, new_texts = sent_texts(before), sent_texts(after)
+    counts = [count(text.key) + count(text.text) for text in new_texts]
     whole = sum(counts)
-    total = whole if total is None else total
+    known = total_of(after)
+    total = whole if known is None else known
 
     def tokens(offset: Offset) -> int:
         number, length = offset
-        counted = sum(counts[:number]) + (count(after[number].text[:length]) if length else 0)
+        counted = sum(counts[:number])
+        counted += count(new_texts[number].text[:length]) if length else 0
         # What is not text, such as a preface to tools, is mostly before the texts.
         return max(total - max(whole - counted, 0), 0) if counted else 0
 
-    end, rule = _end_of_shared(before, after), facts.cache_rule
+    end = _end_of_shared(texts, new_texts)
     shared = total if end is None else tokens(end)
-    (olds, old_ends), (news, new_ends) = _blocks(before), _blocks(after)
+    (olds, old_ends), (news, new_ends) = _blocks(texts), _blocks(new_texts)
     equal, served = rule.equal_blocks(olds, news), rule.served_blocks(olds, news)
-    marks = [(place, (index, at)) for index, it in enumerate(before) for place, at in it.marks]
+    marks = [(place, (index, at)) for index, it in enumerate(texts) for place, at in it.marks]
     lost = [" > ".join(place) for place, at in marks if bisect_left(old_ends, at) >= equal]
     found = shared
     if rule.needs_marks:
         found = min(tokens(new_ends[served - 1]), shared) if served else 0
-    broken_by = "" if end is None else " > ".join(_breaking_place(before, after, end))
+    broken_by = "" if end is None else " > ".join(_breaking_place(texts, new_texts, end))
     served = rule.served_tokens(found)
     return SharedPrefix(shared, total - shared, served, ESTIMATE, broken_by, tuple(lost))
 

@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl import Rendered, render
 from promptdsl.comparing.canonical import prompt_file
-from promptdsl.comparing.changes import HEADER, Change, changes, sources
+from promptdsl.comparing.changes import HEADER, Change, changes
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import change_lines, sentence
@@ -97,8 +97,7 @@ class PromptDiff:
     def __str__(self) -> str:
         if not self:
             return "\n".join(["nothing changed", *self.costs])
-        told = [change for change in self.changes if not change.minor]
-        return "\n".join([self.sentence, *self.costs, *change_lines(told, sources(self.after))])
+        return "\n".join([self.sentence, *self.costs, *change_lines(self.changes, self.after)])
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the diff as JSON data: applied to the first prompt, it gives the second."""

@@ -1,8 +1,8 @@
 """The text of a report: what many prompts have in common first, then what each has alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from promptdsl.comparing.changes import sources
+from promptdsl.comparing.changes import Change
 from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.comparison import PromptComparison
 from promptdsl.comparing.escapes import printable, shown
@@ -51,11 +51,15 @@ def alone_sentence(number: int, report: ComparedPrompts) -> str:
     return f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
 
 
+def lines_in(changes: Sequence[Change], prompt: PromptComparison) -> list[str]:
+    """Return the lines of changes in a prompt that has a diff, from the first place on."""
+    return [*change_lines(changes, prompt.diff.after)][1:] if prompt.diff else []
+
+
 def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
     """Yield the sentence of a group, its lines, and its prompts."""
     yield group.sentence
-    first = report.prompts[group.prompts[0]].diff
-    yield from [*change_lines([group.change], sources(first.after) if first else {})][1:]
+    yield from lines_in([group.change], report.prompts[group.prompts[0]])
     yield "in"
     numbers = [*dict.fromkeys(group.prompts)]
     # Where all lose it, the sentence says so.
@@ -78,4 +82,4 @@ def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> It
     yield from ("", f"{name_of_prompt(prompt)}: {alone_sentence(number, report)}")
     if diff:
         yield from diff.costs
-        yield from [*change_lines(own, sources(diff.after))][1:]
+        yield from lines_in(own, prompt)

@@ -5,6 +5,7 @@ import re
 import attrs
 
 from promptdsl.comparing.escapes import GOES_ON
+from promptdsl.comparing.titles import EntryTitle
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import Source
 
@@ -46,6 +47,11 @@ class FileEntry:
 
     title: str
     parts: tuple[FilePart, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The title without what became of the entry on the wire."""
+        return EntryTitle.parse(self.title).kind
 
 
 @attrs.frozen

@@ -4,20 +4,18 @@ import os
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 
-from promptdsl.comparing.changes import HEADER, LISTED, Change, Place, changes, sources
+import attrs
+
+from promptdsl.comparing.changes import HEADER, LISTED, Change, changes, sources
 from promptdsl.comparing.lines import AROUND, Row, WordHunk, hunks_of, rows_of
 from promptdsl.comparing.snapshot_file import PromptFile
-from promptdsl.foundation.source import Source
+from promptdsl.comparing.titles import NOT_SENT, EntryTitle
 
 LONG = 60
 """The characters from which on a changed line is followed by its changed words."""
-ABOVE, NOT_SENT = ", in the message above", ", not sent"
-"""The ends of the title of a message that is sent in one with that above it, or not at all."""
-NAMELESS, NOT_STRICT = ", name not sent", ", not strict"
-"""The ends of the title of the form of an answer whose name is not sent, or that is not strict."""
 EXCHANGE = ("user", "assistant", "tool", "history")
 """The first words of the addresses of turns that are dropped together."""
 NOUNS = {
@@ -53,15 +51,20 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     - Hi
     + Hello
     """
-    told = [change for change in changes(expected, actual) if not change.minor]
-    return "\n".join([sentence(told, exact), *change_lines(told, sources(actual))]) if told else ""
+    found = changes(expected, actual)
+    if all(change.minor for change in found):
+        return ""
+    return "\n".join([sentence(found, exact), *change_lines(found, actual)])
 
 
-def change_lines(found: Iterable[Change], written_at: Mapping[Place, Source]) -> Iterator[str]:
+def change_lines(found: Sequence[Change], after: PromptFile) -> Iterator[str]:
     """Yield the lines of changes: before those of each place an empty one, and the place.
 
-    What the sentence tells whole, such as another model, has none.
+    What the sentence tells whole, such as another model, has none. ``after`` is the second file,
+    which may know the lines that wrote its places.
     """
+    written_at = sources(after)
+    told = [it for it in found if not it.minor and not _is_short(it)]
 
     def heading(change: Change) -> str:
         if change.place[0] == HEADER:
@@ -71,7 +74,7 @@ def change_lines(found: Iterable[Change], written_at: Mapping[Place, Source]) ->
         line = str(source or "").removeprefix(os.path.join(os.getcwd(), ""))
         return " > ".join(change.place) + (f" ({line})" if line else "")
 
-    for place, group in groupby((it for it in found if not _is_short(it)), key=heading):
+    for place, group in groupby(told, key=heading):
         yield from ("", place)
         for change in group:
             if note := note_of(change):
@@ -141,7 +144,7 @@ def _names(some: Sequence[Change]) -> str:
 
 def _name(change: Change) -> str:
     if change.kind == "renamed":
-        return change.was.removesuffix(NOT_STRICT) if _is_strictness(change) else change.was
+        return EntryTitle.parse(change.was).what if _is_strictness(change) else change.was
     return change.place[0] if change.kind == "role" else change.place[-1]
 
 
@@ -158,15 +161,17 @@ def _verb(change: Change, header: Sequence[Change]) -> str:
     if change.kind == "role":
         return _sent(change)
     if change.kind == "renamed":
-        strictness = "not strict any more" if change.now.endswith(NOT_STRICT) else "strict now"
-        return strictness if _is_strictness(change) else f"renamed to `{change.now}`"
+        if not _is_strictness(change):
+            return f"renamed to `{change.now}`"
+        return "strict now" if EntryTitle.parse(change.now).is_strict else "not strict any more"
     if _is_dropped(change, header):
         return "dropped for the budget" if change.kind == "removed" else "not dropped any more"
     return change.kind
 
 
 def _is_strictness(change: Change) -> bool:
-    return change.was.removesuffix(NOT_STRICT) == change.now.removesuffix(NOT_STRICT)
+    was, now = EntryTitle.parse(change.was), EntryTitle.parse(change.now)
+    return was.is_strict != now.is_strict and was.what == now.what
 
 
 def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
@@ -200,18 +205,17 @@ def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
 
 def _sent(change: Change) -> str:
     """Return how a message is sent now, by its role before and after."""
-    was, now = (role.removesuffix(ABOVE) for role in (change.was, change.now))
-    if now.endswith(NOT_SENT):
+    titles = EntryTitle.parse(change.was), EntryTitle.parse(change.now)
+    was, now = (attrs.evolve(title, place="") for title in titles)
+    if titles[1].place == NOT_SENT:
         return "not sent any more"
-    if was.endswith(NOT_SENT):
+    if titles[0].place == NOT_SENT:
         return f"sent now, as {now}"
-    if now == was + NAMELESS:
-        return "sent without its name"
-    if was == now + NAMELESS:
-        return "sent with its name"
-    if was != now:
-        return f"sent as {now}, was {was}"
-    return f"sent in {'the message above it' if change.now.endswith(ABOVE) else 'its own message'}"
+    if was == now:
+        return f"sent in {'the message above it' if titles[1].place else 'its own message'}"
+    if not now.id and attrs.evolve(was, is_named=now.is_named) == now:
+        return f"sent {'with' if now.is_named else 'without'} its name"
+    return f"sent as {now}, was {was}"
 
 
 def _cache(change: Change) -> str:

@@ -73,7 +73,7 @@ class Input:
     def annotation(self) -> str:
         """The type as Python code: ``Literal['EU', 'US']``, ``list[str]``, ``date``."""
         kind = kind_of(self.type)
-        return self.type if kind is None else _annotation(kind)
+        return self.type if kind is None else written(kind, as_code=True)
 
     @property
     def schema(self) -> Mapping[str, Any]:  # Any: JSON
@@ -199,24 +199,16 @@ def kind_of(written: str) -> Kind | None:
     return found[0] if found and found[1] == len(written) else None
 
 
-def written(kind: Kind) -> str:
-    """Return a type as front matter writes it."""
+def written(kind: Kind, *, as_code: bool = False) -> str:
+    """Return a type as front matter writes it, or as Python code."""
     match kind:
+        case tuple() if as_code:
+            return f"Literal[{', '.join(map(repr, kind))}]"
         case tuple():
             words = (it if _WORD.fullmatch(it) else json.dumps(it) for it in kind)
             return f"one of {', '.join(words)}"
         case ListOf():
-            return f"list[{written(kind.item)}]"
-        case _:
-            return kind.__name__
-
-
-def _annotation(kind: Kind) -> str:
-    match kind:
-        case tuple():
-            return f"Literal[{', '.join(map(repr, kind))}]"
-        case ListOf():
-            return f"list[{_annotation(kind.item)}]"
+            return f"list[{written(kind.item, as_code=as_code)}]"
         case _:
             return kind.__name__
 

@@ -5,6 +5,8 @@ from contextvars import ContextVar
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import attrs
+
 from promptdsl.foundation.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ StandIn: TypeAlias = Callable[[Mapping[str, object]], Any]  # Any: a ``RenderedT
 """Writes what replaces a section that is included, from its variables."""
 
 
+@attrs.define(eq=False)
 class Run:
     """One rendering: its folders, the modules it imported, the names in it, and its counts.
 
@@ -47,28 +50,16 @@ class Run:
     With ``none_is_empty`` a ``None`` is written as nothing; otherwise it is an error.
     """
 
-    __slots__ = (
-        *("folders", "modules", "none_is_empty", "pieces", "raised", "sections"),
-        *("stand_ins", "steps", "template", "written"),
-    )
-
-    def __init__(
-        self,
-        folders: "tuple[TemplateFolder, ...]",
-        *,
-        none_is_empty: bool = False,
-        stand_ins: "Mapping[str, StandIn] | None" = None,
-    ) -> None:
-        self.folders = folders
-        self.modules: dict[Template, TemplateModule] = {}
-        self.template: Template | None = None
-        self.sections: dict[LibrarySection, None] = {}
-        self.none_is_empty = none_is_empty
-        self.stand_ins = stand_ins or {}
-        self.raised: Exception | None = None
-        self.pieces = 0
-        self.steps = 0
-        self.written = 0
+    folders: "tuple[TemplateFolder, ...]"
+    none_is_empty: bool = False
+    stand_ins: Mapping[str, StandIn] = attrs.field(factory=dict[str, StandIn])
+    modules: "dict[Template, TemplateModule]" = attrs.field(factory=dict, init=False)
+    template: "Template | None" = attrs.field(default=None, init=False)
+    sections: "dict[LibrarySection, None]" = attrs.field(factory=dict, init=False)
+    raised: Exception | None = attrs.field(default=None, init=False)
+    pieces: int = attrs.field(default=0, init=False)
+    steps: int = attrs.field(default=0, init=False)
+    written: int = attrs.field(default=0, init=False)
 
     def step(self, count: int = 1) -> bool:
         """Count steps; always true, so that it can be part of a condition."""

@@ -64,7 +64,7 @@ def rendered_template(
         source = find(template.value, folders)
     if source is None:
         raise missing_template(template.value, folders)
-    run = Run(folders, stand_ins=stand_ins)
+    run = Run(folders, stand_ins=stand_ins or {})
     pieces = run_template(source, checked, run).pieces
     return RenderedTemplate(pieces, run.template, tuple(run.sections))
 

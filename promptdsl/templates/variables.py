@@ -67,17 +67,11 @@ def _plain_leaf(
     raise ContentError(problem, fix=json_remedy(item, fix))
 
 
-def _plain_datetime(value: datetime) -> datetime:
-    if type(value) is datetime and value.tzinfo is None:
+def _plain_clock(kind: Any, value: Any) -> object:  # Any: ``datetime`` or ``time``, and one of it
+    if type(value) is kind and value.tzinfo is None:
         return value
     # The offset stays and the time zone, which is an object with code of its own, does not.
-    return datetime.fromisoformat(datetime.isoformat(value))
-
-
-def _plain_time(value: time) -> time:
-    if type(value) is time and value.tzinfo is None:
-        return value
-    return time.fromisoformat(time.isoformat(value))
+    return kind.fromisoformat(kind.isoformat(value))
 
 
 # Any: each function takes the type beside it.
@@ -87,8 +81,8 @@ _KINDS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (float, float.__float__),
     (Decimal, Decimal),
     (Fraction, Fraction),
-    (datetime, _plain_datetime),
+    (datetime, partial(_plain_clock, datetime)),
     (date, lambda value: date(value.year, value.month, value.day)),
-    (time, _plain_time),
+    (time, partial(_plain_clock, time)),
     (UUID, lambda value: UUID(UUID.__str__(value))),
 )

@@ -1,7 +1,7 @@
 """Injection: hostile texts in one argument of a prompt function, and what no text may do there."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from inspect import iscoroutinefunction, signature
 from itertools import groupby, zip_longest
@@ -10,6 +10,7 @@ from typing import TypeAlias
 import attrs
 
 from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, render
+from promptdsl.comparing.payloads import TOLD_APART
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.guards import holds, tag_names
 from promptdsl.foundation.json import JsonValue
@@ -22,6 +23,7 @@ from promptdsl.testing.injection_place import (
     ENDS_CODE,
     WORD,
     InjectionPlace,
+    around_word,
     between,
     code_fences,
     is_enclosed,
@@ -29,15 +31,7 @@ from promptdsl.testing.injection_place import (
 )
 from promptdsl.testing.injection_problem import IN_CODE, KINDS, OUTSIDE, TEMPLATE, InjectionProblem
 
-TARGETS = (
-    None,
-    "openai",
-    "openai_responses",
-    "anthropic",
-    "gemini",
-    "bedrock",
-    "chat_template",
-)
+TARGETS = (None, *TOLD_APART)
 EXPRESSION = HostileText("template syntax", f"{{{{ {WORD} + 0 }}}}")
 HARMLESS = ("", "x", "\xe9", "a < b", "x\ny", "x" * 5_000)
 """Texts that a function may leave out or replace, too."""
@@ -211,64 +205,39 @@ class CalmPrompt:
             yield before, place.after + "".join(span.text for _, span in spans[at[0] + 1 :]), place
 
     def _place(self, index: int, probed: str) -> InjectionPlace:
+        """Return the place of the argument in a span; ``probed`` is that span with the probe."""
         span, config = self.spans[index], self.rendered.config
-        before, _, rest = span.text.partition(WORD)
-        after = rest.rpartition(WORD)[2]
         block = [other for other in self.spans if _block(other) == _block(span)]
+        before, after = around_word(span.text)
         start = "".join(other.text for other in block if other.start < span.start) + before
         end = after + "".join(other.text for other in block if other.start > span.start)
-        ours = [other.text for other in block if other.kind in ("section", "author")]
         probe = probed[len(before) : len(probed) - len(after)]
-        code = self._code_before(span, start, end)
+        further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
+        prefix = further[1] if further else ""
+        code = _code_before(span, block, (start, end), config.literals)
         enclosed = code is not None or is_enclosed(start, end, config.literals)
         # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
-        spoken = span.kind == "conversation" or (
-            span.kind == "volatile"
-            and span.role in ("user", "assistant", "tool")
-            and "<" in probe
-            and not enclosed
-        )
-        is_markdown = (
-            not spoken and span.role in ("system", "developer") and config.format == "markdown"
-        )
-        guarded = not spoken or config.guard_conversation
-        names = config.tags | tag_names("" if spoken else "".join(ours))
-        literals = config.literals if spoken or holds("".join(ours), config.literals) else ()
-        further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
-        place = InjectionPlace(
-            span.text,
-            before,
-            after,
-            start,
-            end,
-            names=names if guarded else frozenset(),
-            literals=frozenset(literals if guarded else ()),
-            prefix=further[1] if further else "",
-            strict=not spoken and WORD != probe and "<" not in probe,
+        is_said = span.kind == "volatile" and span.role in ("user", "assistant", "tool")
+        spoken = span.kind == "conversation" or (is_said and "<" in probe and not enclosed)
+        place = InjectionPlace(span.text, before, after, start, end, prefix=prefix, spoken=spoken)
+        expected = place.calm.replace(WORD, self.probe)
+        if spoken:
+            kept = whole(expected)[0] == probe
+            if not config.guard_conversation:
+                return attrs.evolve(place, kept=kept)
+            literals = frozenset(config.literals)
+            return attrs.evolve(place, kept=kept, names=config.tags, literals=literals)
+        ours = "".join(other.text for other in block if other.kind in ("section", "author"))
+        is_markdown = span.role in ("system", "developer") and config.format == "markdown"
+        return attrs.evolve(
+            place,
+            names=config.tags | tag_names(ours),
+            literals=frozenset(config.literals if holds(ours, config.literals) else ()),
+            strict=WORD != probe and "<" not in probe,
             bare=is_markdown and not enclosed,
             code=(code or "") if is_markdown else "",
-            spoken=spoken,
+            kept=expected in readings(place.unindented(probe)),
         )
-        expected = place.calm.replace(WORD, self.probe)
-        read = readings(place.unindented(probe))
-        kept = whole(expected)[0] == probe if spoken else expected in read
-        return attrs.evolve(place, kept=kept)
-
-    def _code_before(self, span: Span, start: str, end: str) -> str | None:
-        """Return what is before a place in its code fence; ``None`` if it stands in none.
-
-        Empty if the library wrote the fence, or in it a tag or a delimiter around the place.
-        """
-        fence, edge = [("", 0), *code_fences(start)][-1]
-        if not fence:
-            return None
-        block = [other for other in self.spans if _block(other) == _block(span)]
-        first, *inner = [it for it in block if it.end > edge and it.start <= span.start]
-        written = "".join(it.text for it in inner if it.kind == "section")
-        by_library = first.kind == "section" or is_enclosed(
-            written, end, self.rendered.config.literals
-        )
-        return "" if by_library else start[edge:]
 
     @property
     def first_span(self) -> Span | None:
@@ -363,6 +332,23 @@ class CalmPrompt:
             what = "forges a control token of the chat template"
             return InjectionProblem(what, str(tokens[1]), self.first_span, provider)
         return None
+
+
+def _code_before(
+    span: Span, block: Sequence[Span], around: tuple[str, str], literals: Collection[str]
+) -> str | None:
+    """Return what is before a place in its code fence; ``None`` if it stands in none.
+
+    ``around`` is what is before and after the place in its block. Empty if the library wrote the
+    fence, or in it a tag or a delimiter around the place.
+    """
+    fence, edge = [("", 0), *code_fences(around[0])][-1]
+    if not fence:
+        return None
+    first, *inner = [it for it in block if it.end > edge and it.start <= span.start]
+    written = "".join(it.text for it in inner if it.kind == "section")
+    by_library = first.kind == "section" or is_enclosed(written, around[1], literals)
+    return "" if by_library else around[0][edge:]
 
 
 def _content(rendered: Rendered) -> tuple[object, ...]:

@@ -10,7 +10,13 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.guards import tag_names
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.testing.hostile import shortened
-from promptdsl.testing.injection_place import WORD, InjectionPlace, between, is_enclosed
+from promptdsl.testing.injection_place import (
+    WORD,
+    InjectionPlace,
+    around_word,
+    between,
+    is_enclosed,
+)
 from promptdsl.testing.injection_problem import CALL, DEFINITION, InjectionProblem
 
 INPUT = frozenset(("input", "args", "arguments"))
@@ -77,8 +83,7 @@ def data_problem(
 
 def _place_in(text: str, calm: Rendered) -> InjectionPlace:
     """Return the place of the argument in a text, which is read as an instruction."""
-    before, _, rest = text.partition(WORD)
-    after = rest.rpartition(WORD)[2]
+    before, after = around_word(text)
     names = calm.config.tags | tag_names(before + after)
     literals = frozenset(calm.config.literals)
     bare = not is_enclosed(before, after, literals)

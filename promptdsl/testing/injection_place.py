@@ -36,9 +36,9 @@ class InjectionPlace:
     after: str
     start: str
     end: str
-    names: frozenset[str]
-    literals: frozenset[str]
-    bare: bool
+    names: frozenset[str] = frozenset()
+    literals: frozenset[str] = frozenset()
+    bare: bool = False
     code: str = ""
     prefix: str = ""
     strict: bool = False
@@ -101,6 +101,12 @@ class InjectionPlace:
         indent = self.prefix.rstrip()
         rest = re.escape(self.prefix[len(indent) :])
         return re.sub(f"\n{re.escape(indent)}(?:{rest})?", "\n", piece) if self.prefix else piece
+
+
+def around_word(text: str) -> tuple[str, str]:
+    """Return what is before the harmless word in a text, and what is after its last one."""
+    before, _, rest = text.partition(WORD)
+    return before, rest.rpartition(WORD)[2]
 
 
 def between(text: str, before: str, after: str) -> str | None:
