@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    ContentError,
     Event,
     Grounding,
     History,
@@ -32,6 +33,7 @@ from promptdsl import (
     User,
     render,
 )
+from tests.errors import raised
 from tests.internals import Recording, recalled, recorded_before
 from tests.internals import read_module as reading
 from tests.internals import recordings_module as remembering
@@ -343,3 +345,12 @@ def test_a_short_one_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = talk(8)
     rendered(messages, "1")
     assert recalled(messages[-1]) is None
+
+
+def test_a_format_block_that_fails_for_recorded_data() -> None:
+    """A ``format_block`` that returns no text for a recorded block is told with the History."""
+    block = {"type": "json", "value": {"a": 1}}
+    history = History([{"role": "user", "content": [block]}])
+    request = {"transformation": {"format_block": lambda _: 3}}
+    error = raised(ContentError, lambda: render(history, **request))
+    assert (history.source,) == error.at

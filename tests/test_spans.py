@@ -25,6 +25,7 @@ from promptdsl import (
     Example,
     FirstFit,
     Format,
+    Grounding,
     Heading,
     History,
     Image,
@@ -562,6 +563,12 @@ def test_tokens_of_spans() -> None:
     )
     counts = rendered.tokens.spans
     assert (len(rendered.spans()), 3, 1) == (len(counts), sum(counts[:3]), counts[3])
+
+
+def test_trusted_text_in_a_grounding() -> None:
+    """Where plain strings are values, a trusted one is the author's still."""
+    kinds = [kind for kind, _ in pieces(Grounding("g", "a ", trusted("b"), Value("c")), User("d"))]
+    assert ["section", "value", "author", "value", "section", "conversation"] == kinds
 
 
 def test_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:

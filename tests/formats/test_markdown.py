@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptdsl import Grounding, Section, System, User, Value
+from promptdsl import Code, Grounding, Section, System, User, Value
 from tests.internals import MARKDOWN
 from tests.renders import only_text
 
@@ -77,3 +77,9 @@ def test_neighbours() -> None:
 def test_in_every_turn(turn: User, expected: str) -> None:
     """A section has its heading in every turn; in a grounding its title is a value."""
     assert expected == only_text(turn)
+
+
+def test_values_in_code() -> None:
+    """A value in code is no Markdown: only what could be a tag or a reference is encoded."""
+    code = Code(Value("# f\n_e_ <b> & *c*"))
+    assert "```\n# f\n_e_ &lt;b&gt; &amp; *c*\n```" == only_text(System(code))

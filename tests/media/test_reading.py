@@ -518,3 +518,14 @@ def test_a_declared_type_of_another_kind_is_refused_at_once(of: Any) -> None:
     """A type that is not of the kind is an error before anything is read."""
     error = raised(MediaError, lambda: of("x", "image/png", kind="video"))
     assert ("a Video cannot be image/png", "make it an Image") == (error.what, error.fix)
+
+
+def test_a_path_in_a_recorded_result_is_read(picture: Path) -> None:
+    """A picture in the result of a tool is read under a declared root, as any other."""
+    block = {"type": "image", "source": {"type": "path", "path": str(picture)}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": [block]}
+    call = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}]
+    rendered = render(History(messages), media_roots=[picture.parent])
+    ((settled,),) = (block.to_dict()["content"] for block in rendered.messages[1].content)
+    assert ENCODED == settled["source"]["data"]

@@ -291,9 +291,8 @@ class Lowering:
             self.losses.append(attrs.evolve(loss, path=f"history[{index}]", source=node.source))
 
         format_block = self.setting.format_block
-        source = None if format_block is None else node.source
         return [
-            as_text(message, format_block, source, partial(note, index))
+            as_text(message, format_block, node.source, partial(note, index))
             for index, message in enumerate(node.items, node.start)
         ]
 
