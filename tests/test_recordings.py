@@ -353,4 +353,4 @@ def test_a_format_block_that_fails_for_recorded_data() -> None:
     history = History([{"role": "user", "content": [block]}])
     request = {"transformation": {"format_block": lambda _: 3}}
     error = raised(ContentError, lambda: render(history, **request))
-    assert (history.source,) == error.at
+    assert (str(history.source),) == error.at

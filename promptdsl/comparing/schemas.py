@@ -24,7 +24,7 @@ def schema_text(
     >>> print(schema_text({"type": "object", "properties": {"city": city}}, str, repr, str))
     city (string)': A city.\nBy name.'
     """
-    keys: dict[str, Any] = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
+    keys: dict[str, Any] = dict(cast("Mapping[str, object]", schema))  # Any: JSON data
     if not isinstance(keys.get("properties"), dict) or keys.get("type") != "object":
         return data(json_text(keys))
     properties = cast("Mapping[str, object]", keys["properties"])
@@ -49,7 +49,7 @@ def _property(schema: object) -> tuple[str, str, str]:
     """Return the type of a property, the other keys of its schema, and its description."""
     if not isinstance(schema, dict):
         return "schema", f" {json_text(schema)}", ""
-    rest = dict(cast("Mapping[str, Any]", schema))  # Any: JSON data
+    rest = dict(cast("Mapping[str, object]", schema))  # Any: JSON data
     description = rest.get("description")
     described = isinstance(description, str)
     if described:

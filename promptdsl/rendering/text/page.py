@@ -226,7 +226,7 @@ class Framed(Generic[T]):
     """
 
     frame: Callable[[Form, Any], TextFrame]  # Any: the class it is listed for
-    write: Callable[[Any, Any, OpenPart, TextFrame], T]  # Any: the state, and that class
+    write: Callable[["TextState", Any, OpenPart, TextFrame], T]  # Any: the same class
 
     def __call__(self, state: "TextState", node: Node, around: OpenPart) -> T:
         """Write the part, or its opening."""
