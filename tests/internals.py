@@ -18,6 +18,7 @@ from promptdsl.comparing.escapes import NAMES, alias, ended, shown
 from promptdsl.comparing.lines import rows_of
 from promptdsl.comparing.matrix import BASE_LINE, applied, difference
 from promptdsl.comparing.schemas import schema_text
+from promptdsl.comparing.shown_texts import ShownTexts
 from promptdsl.comparing.snapshot_file import (
     FileEntry,
     FilePart,
@@ -304,6 +305,7 @@ __all__ = [
     "RootNode",
     "Rope",
     "SectionNode",
+    "ShownTexts",
     "Signature",
     "SnapshotFormatError",
     "Tally",

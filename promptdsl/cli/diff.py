@@ -9,7 +9,7 @@ from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, model_notes, whole_number
-from promptdsl.cli.show import as_json, as_row, is_colourful, relative, visible
+from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative, visible
 from promptdsl.cli.sides import is_target, side
 from promptdsl.cli.write_files import write_files
 from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, Status, diff
@@ -163,15 +163,6 @@ def _cache_diff(
     code = DIFFERENT if report.first else 0
     if not as_data:
         return visible(relative(str(report))), notes, code
-    data = {
-        "shared": report.shared,
-        "served": report.served,
-        "before": report.before,
-        "after": report.after,
-        "behind": report.behind,
-        "cost": report.cost,
-        "label": report.label,
-        "extends": report.extends,
-        "first": report.first and as_row(report.first),
-    }
+    names = ("shared", "served", "before", "after", "behind", "cost", "label", "extends")
+    data = {**fields(report, *names), "first": report.first and as_row(report.first)}
     return as_json(data), notes, code

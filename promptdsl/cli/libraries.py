@@ -9,7 +9,7 @@ from datetime import date
 
 from promptdsl import Input, Library, LibraryError, PromptError, SectionInfo
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.show import as_json, relative, visible
+from promptdsl.cli.show import as_json, as_section, fields, relative, visible
 
 SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"
@@ -60,12 +60,8 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
 def section_row(info: SectionInfo) -> dict[str, object]:
     """Return a section as data, without its source."""
     return {
-        "name": info.section.name,
-        "version": info.section.version,
-        "digest": info.section.digest,
-        "kind": info.kind,
-        "title": info.title,
-        "description": info.description,
+        **as_section(info.section),
+        **fields(info, "kind", "title", "description"),
         "inputs": None if info.inputs is None else [_input_row(one) for one in info.inputs],
         "file": relative(f"{info.file}:{info.line}").rpartition(":")[0],
         "line": info.line,
@@ -104,15 +100,8 @@ def call_text(info: SectionInfo) -> str:
 
 def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
     """Return text as lines that fit a terminal."""
-    lines = visible(text).split("\n")
-    return [
-        wrapped_line
-        for line in lines
-        for wrapped_line in textwrap.wrap(
-            line, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-        )
-        or [""]
-    ]
+    wrap = textwrap.TextWrapper(WIDTH, indent, indent, break_on_hyphens=False).wrap
+    return [row for line in visible(text).split("\n") for row in wrap(line) or [""]]
 
 
 def class_name(library: str) -> str:

@@ -14,7 +14,7 @@ from promptdsl.cli.libraries import (
     section_row,
     wrapped,
 )
-from promptdsl.cli.show import as_json, visible
+from promptdsl.cli.show import as_json, fields, visible
 
 DESCRIPTION = """\
 List the installed section libraries, each with its version and the package that brings it. None is
@@ -82,7 +82,7 @@ def _libraries(
                 broken = {str(it["name"]): str(it["problem"]) for it in its_rows if "problem" in it}
             except LibraryError as error:
                 problem = one_line(error)
-        row = {key: getattr(library, key) for key in ("name", "version", "package", "target")}
+        row = fields(library, "name", "version", "package", "target")
         rows.append({**row, "problem": problem or None, **({"broken": broken} if check else {})})
         text = f"{library.name:<{name}}  {library.version:<{version}}  {library.package}"
         lines.append(visible(text.rstrip(), one_line=True))

@@ -11,7 +11,15 @@ from promptdsl.cli.options import (
     render_notes,
     rendered_target,
 )
-from promptdsl.cli.show import as_explanation, as_json, as_row, as_section, relative, visible
+from promptdsl.cli.show import (
+    as_explanation,
+    as_json,
+    as_row,
+    as_section,
+    fields,
+    relative,
+    visible,
+)
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
@@ -62,18 +70,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         output = rendered.output
         optional = {
             "tools": [
-                {"name": t.name, "description": t.description, "input_schema": t.input_schema}
-                for t in rendered.tools
+                fields(tool, "name", "description", "input_schema") for tool in rendered.tools
             ],
             "tool_choice": rendered.tool_choice,
             "libraries": [as_section(section) for section in rendered.libraries],
-            "output": output
-            and {
-                "name": output.name,
-                "description": output.description,
-                "schema": output.schema,
-                "strict": output.strict,
-            },
+            "output": output and fields(output, "name", "description", "schema", "strict"),
         }
         data = {
             "messages": [message.to_dict() for message in rendered.messages],

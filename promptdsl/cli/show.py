@@ -81,10 +81,15 @@ def relative(text: str) -> str:
 
 def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
     """Return the fields of a part as data, with the file and the line of its source."""
-    fields = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
-    section = fields.pop("library", None)
+    row = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
+    section = row.pop("library", None)
     library = {} if section is None else {"library": as_section(section)}
-    return {**fields, **library, **located(part.source)}
+    return {**row, **library, **located(part.source)}
+
+
+def fields(part: object, *names: str) -> dict[str, object]:
+    """Return the fields of these names as data."""
+    return {name: getattr(part, name) for name in names}
 
 
 def as_section(section: "LibrarySection") -> dict[str, object]:

@@ -154,7 +154,7 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     if len(head) > WIDEST:
         inner = "".join(f"        {one},\n" for one in parameters)
         head = f"    def {name}(\n{inner}    ) -> object:"
-    body = [*_docstring(inspect.getdoc(function) or "")] or ["        ..."]
+    body = _docstring(inspect.getdoc(function) or "")
     return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
 
 
@@ -188,19 +188,16 @@ def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> It
         yield "/"
 
 
-def _docstring(doc: str) -> Iterable[str]:
-    """Return the lines of a docstring in a method, whatever is in it."""
+def _docstring(doc: str) -> list[str]:
+    """Return the lines of a docstring in a method, whatever is in it; without one, its body."""
     if not doc:
-        return
+        return ["        ..."]
     escaped = _QUOTES.sub(lambda it: it[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
     escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in escaped)
     first, *others = escaped.split("\n")
-    closing = '"""' if not others else ""
-    yield f'        """{first}{closing}'
-    for line in others:
-        yield f"        {line}".rstrip()
-    if others:
-        yield '        """'
+    if not others:
+        return [f'        """{first}"""']
+    return [f'        """{first}', *(f"        {it}".rstrip() for it in others), '        """']
 
 
 _QUOTES = re.compile(r'"{3,}|"+\Z')

@@ -13,7 +13,16 @@ from promptdsl.cli.options import (
     rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, as_row, as_section, is_colourful, located, relative, visible
+from promptdsl.cli.show import (
+    as_json,
+    as_row,
+    as_section,
+    fields,
+    is_colourful,
+    located,
+    relative,
+    visible,
+)
 
 if TYPE_CHECKING:
     from promptdsl import LibrarySection, TokenPart, TokenReport
@@ -145,12 +154,7 @@ def _json_text(
     """Return the report as JSON, for programs."""
     return as_json(
         {
-            "total": report.total,
-            "label": report.label,
-            "typical": report.typical,
-            "messages": report.messages,
-            "tools": report.tools,
-            "form": report.form,
+            **fields(report, "total", "label", "typical", "messages", "tools", "form"),
             "sections": dict(report.sections),
             "libraries": [as_section(section) for section in libraries],
             "sources": [{**located(at), "tokens": n} for at, n in report.sources.items()],

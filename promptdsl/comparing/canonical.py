@@ -185,8 +185,7 @@ class FileWriter:
         """Yield a description, and the schema after it."""
         if mark or description:
             yield FilePart(mark, self.texts.text(description or ""))
-        text = schema_text(schema, self.texts.line, self.texts.name, self.texts.data)
-        yield FilePart("─■ takes" if mark else "─■ form", text)
+        yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts))
 
     def mark(self, cache: str, place: str) -> FilePart:
         """Return a cache mark, and note its place."""

@@ -2,31 +2,25 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
+
+from promptdsl.comparing.shown_texts import ShownTexts
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
-def schema_text(
-    schema: object,
-    line: Callable[[str], str],
-    text: Callable[[str], str],
-    data: Callable[[str], str],
-) -> str:
+def schema_text(schema: object, texts: ShownTexts) -> str:
     r"""Return a JSON schema as text: a line for each property, the other keys as JSON.
 
-    ``line`` returns names and types as they are shown on one line, ``text`` descriptions, and
-    ``data`` the other keys.
-
     >>> city = {"type": "string", "description": "A city.\nBy name."}
-    >>> print(schema_text({"type": "object", "properties": {"city": city}}, str, repr, str))
-    city (string)': A city.\nBy name.'
+    >>> print(schema_text({"type": "object", "properties": {"city": city}}, ShownTexts({})))
+    city (string): A city.⟦LF⟧By name.
     """
     keys: dict[str, Any] = dict(cast("Mapping[str, object]", schema))  # Any: JSON data
     if not isinstance(keys.get("properties"), dict) or keys.get("type") != "object":
-        return data(json_text(keys))
+        return texts.data(json_text(keys))
     properties = cast("Mapping[str, object]", keys["properties"])
     required: list[object] = keys.get("required", [])
     needed = [name for name in properties if name in required]
@@ -40,8 +34,9 @@ def schema_text(
         kind, more, said = _property(value)
         words = [kind, "required"] if name in needed else [kind]
         shown = name if _NAME.fullmatch(name) else json_text(name)
-        lines.append(line(f"{shown} ({', '.join(words)})") + data(more) + text(said))
-    lines += [data(json_text(keys))] if keys or not lines else []
+        typed = texts.line(f"{shown} ({', '.join(words)})")
+        lines.append(typed + texts.data(more) + texts.name(said))
+    lines += [texts.data(json_text(keys))] if keys or not lines else []
     return "\n".join(lines)
 
 

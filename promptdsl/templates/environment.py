@@ -49,6 +49,11 @@ class _SectionName(str):
     __slots__ = ()
 
 
+_HOLDERS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    *((str, "a string"), ((list, tuple), "a list"), (Mapping, "a mapping")),
+)
+
+
 class _Undefined(StrictUndefined):
     __slots__ = ()
 
@@ -62,16 +67,8 @@ class _Undefined(StrictUndefined):
         # A hint is the whole message, and no other name is suggested.
         error = partial(UndefinedName, obj, name if hint is None else None)
         if hint is None and obj is not missing:
-            holder = type(obj).__name__
-            match obj:
-                case str():
-                    holder = "a string"
-                case list() | tuple():
-                    holder = "a list"
-                case Mapping():
-                    holder = "a mapping"
-                case _:
-                    pass
+            words = (word for kinds, word in _HOLDERS if isinstance(obj, kinds))
+            holder = next(words, type(obj).__name__)
             hint = f"{holder} has no {name!r}"
         super().__init__(hint, obj, name, cast("type[UndefinedName]", error))
 

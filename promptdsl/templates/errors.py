@@ -54,24 +54,22 @@ def template_error(
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
     """Return the advice for an undefined name: a similar name, if there is one."""
     name, holder = error.name, error.holder
-    known: list[str] = []
+    look_first = "check that it is there first: {% if value is defined %}"
     if not isinstance(name, str):
-        pass
-    elif holder is None:
+        return look_first
+    if holder is None:
         if name in variables:
             return "it is not known there: import the template with context, or pass it on"
         if not variables:
             return f"the template is given no variables: write {name}=... beside it"
         return nearest(name, variables)
-    elif is_mapping(holder):
+    if is_mapping(holder):
         # Data may have any number of keys.
         known = [key for key in islice(holder, 100) if isinstance(key, str)]
     else:
         is_safe = sandbox().is_safe_attribute
         known = [name for name in dir(holder) if is_safe(holder, name, None)]
-    if not isinstance(name, str) or not known:
-        return "check that it is there first: {% if value is defined %}"
-    return nearest(name, known)
+    return nearest(name, known) if known else look_first
 
 
 def _origin(error: Exception) -> tuple[str | None, int] | None:

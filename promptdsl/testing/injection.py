@@ -108,7 +108,10 @@ def assert_injection_safe(
 def _writer(
     prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
 ) -> Callable[[str], WrittenPrompt]:
-    """Return the prompt function of one text."""
+    """Return the prompt function of one text.
+
+    Raises :class:`OptionError` for arguments that it does not take, or needs as well.
+    """
     if not callable(prompt_function) or iscoroutinefunction(prompt_function):
         what = "an async function" if callable(prompt_function) else kind_of(prompt_function)
         raise OptionError(
@@ -116,24 +119,6 @@ def _writer(
             fix="give the function itself: assert_injection_safe(support, 'plan')",
             at=(author(),),
         )
-    _check_arguments(prompt_function, argument, others)
-
-    def write(text: str) -> WrittenPrompt:
-        __tracebackhide__ = True
-        try:
-            return prompt_function(**{**others, argument: text})
-        except Exception as error:
-            error.add_note(f"raised with {argument}={shortened(text)}")
-            raise
-
-    return write
-
-
-@door
-def _check_arguments(
-    prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
-) -> None:
-    """Raise an error for arguments that the function does not take, or needs as well."""
     expected = signature(prompt_function)
     try:
         expected.bind(**{**others, argument: ""})
@@ -146,6 +131,16 @@ def _check_arguments(
             fix=f"give its other arguments by name, such as {missing}" if is_known else known,
             at=(author(),),
         ) from None
+
+    def write(text: str) -> WrittenPrompt:
+        __tracebackhide__ = True
+        try:
+            return prompt_function(**{**others, argument: text})
+        except Exception as error:
+            error.add_note(f"raised with {argument}={shortened(text)}")
+            raise
+
+    return write
 
 
 def _rendered(prompt: WrittenPrompt, target: str | None) -> Rendered:
