@@ -53,9 +53,13 @@ class Run:
     folders: "tuple[TemplateFolder, ...]"
     none_is_empty: bool = False
     stand_ins: Mapping[str, StandIn] = attrs.field(factory=dict[str, StandIn])
-    modules: "dict[Template, TemplateModule]" = attrs.field(factory=dict, init=False)
+    modules: "dict[Template, TemplateModule]" = attrs.field(
+        factory=dict["Template", "TemplateModule"], init=False
+    )
     template: "Template | None" = attrs.field(default=None, init=False)
-    sections: "dict[LibrarySection, None]" = attrs.field(factory=dict, init=False)
+    sections: "dict[LibrarySection, None]" = attrs.field(
+        factory=dict["LibrarySection", None], init=False
+    )
     raised: Exception | None = attrs.field(default=None, init=False)
     pieces: int = attrs.field(default=0, init=False)
     steps: int = attrs.field(default=0, init=False)
