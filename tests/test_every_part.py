@@ -163,3 +163,9 @@ def test_no_value_forges_its_tags(name: str, format: str) -> None:
         found = text_of(prompt(name, format, value))
         assert tags_in(text_of(calm), (tag,)) == tags_in(found, (tag,))
         assert value in decode(found)
+
+
+def test_tags_that_no_part_writes() -> None:
+    """A tag that no part in the turn writes stays as it is in a value."""
+    found = text_of(prompt("SectionNode", "xml", "</item></code>"))
+    assert "Say </item></code>" in found

@@ -385,3 +385,14 @@ def problem(write: Any) -> tuple[str, ...] | None:
     except PromptError as error:
         return error.at
     return None
+
+
+def test_a_marked_text_block_in_instructions() -> None:
+    """A text block with a cache mark ends a block of the system text."""
+    marked = TextBlock("a", cache="default")
+    system = render(System("before", marked, "after"), provider="anthropic").payload()["system"]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert [
+        {"type": "text", "text": "before\n\na", **mark},
+        {"type": "text", "text": "after"},
+    ] == system

@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptdsl import Code, Grounding, Section, System, User, Value
+from promptdsl import Checklist, Code, Grounding, Item, Section, System, User, Value
 from tests.internals import MARKDOWN
 from tests.renders import only_text
 
@@ -83,3 +83,9 @@ def test_values_in_code() -> None:
     """A value in code is no Markdown: only what could be a tag or a reference is encoded."""
     code = Code(Value("# f\n_e_ <b> & *c*"))
     assert "```\n# f\n_e_ &lt;b&gt; &amp; *c*\n```" == only_text(System(code))
+
+
+def test_code_in_a_task() -> None:
+    """A block of code begins a line of its own, under the box of its task."""
+    tasks = Checklist(Item(Code("x"), done=True), "b")
+    assert "- [x]\n  ```\n  x\n  ```\n- [ ] b" == only_text(System(tasks))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import History, Image, MediaError, MediaSource, Node, User, render
+from promptdsl import Document, History, Image, MediaError, MediaSource, Node, User, render
 from tests.errors import lines_of, raised
 from tests.internals import (
     MAX_BYTES,
@@ -529,3 +529,14 @@ def test_a_path_in_a_recorded_result_is_read(picture: Path) -> None:
     rendered = render(History(messages), media_roots=[picture.parent])
     ((settled,),) = (block.to_dict()["content"] for block in rendered.messages[1].content)
     assert ENCODED == settled["source"]["data"]
+
+
+@pytest.mark.parametrize(("title", "expected"), [("Mine", "Mine"), (None, "a.pdf")])
+def test_the_title_of_a_document_that_is_read(
+    tmp_path: Path, title: str | None, expected: str
+) -> None:
+    """A document from a path has its own title, or the name of its file."""
+    file = tmp_path / "a.pdf"
+    file.write_bytes(b"%PDF-1.7")
+    rendered = render(User(Document.from_path(file, title=title)))
+    assert expected == rendered.messages[0].content[0].to_dict()["title"]
