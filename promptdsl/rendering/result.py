@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.config.models import facts_for
-from promptdsl.config.transformation import Resolved
+from promptdsl.config.transformation import Resolved, SettingValue
 from promptdsl.foundation.errors import (
     ContentError,
     PendingToolCalls,
@@ -155,7 +155,7 @@ class Rendered:
         """Return the tree as written and after each pass; a pass without work keeps the tree."""
         return tuple(Stage(name, tree) for name, tree in self._stages)
 
-    def explain(self) -> dict[str, tuple[Any, str]]:  # Any: an option has a type of its own
+    def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return every configuration value with the name of the layer that set it."""
         return self.config.explain()
 
@@ -342,11 +342,12 @@ class Rendered:
         """
         return self._again(provider)
 
-    def with_facts(self, **facts: Any) -> "Rendered":  # Any: values of facts
-        """Return the same messages for a target with other facts, for another library."""
+    def with_facts(self, *, result_media: tuple[str, ...], longest_id: int | None) -> "Rendered":
+        """Return the same messages for a target with these other facts, for another library."""
         from promptdsl.providers.written import WrittenPayload
 
-        new = WrittenPayload(self._marked, attrs.evolve(self.facts, **facts))
+        facts = attrs.evolve(self.facts, result_media=result_media, longest_id=longest_id)
+        new = WrittenPayload(self._marked, facts)
         before = {id(loss) for loss in (self._written.losses if self._written else ())}
         kept = tuple(loss for loss in self._losses if id(loss) not in before)
         return attrs.evolve(self, facts=new.facts, written=new, losses=kept + new.losses)
