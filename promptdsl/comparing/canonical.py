@@ -167,7 +167,7 @@ class FileWriter:
                 is_named=_is_sent(output.name, sent),
             )
             described = self.described("", output.description, output.schema)
-            yield FileEntry(str(title), tuple(described))
+            yield FileEntry(title, tuple(described))
 
     def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
         """Yield the parts of a tool."""
@@ -222,7 +222,7 @@ class FileWriter:
                     place = places.get(number)
                     yield from self.added(place.turns if place else ())
                     self.block(message.content[number], spans, place, (index, number))
-                yield FileEntry(str(title), tuple(self.parts))
+                yield FileEntry(title, tuple(self.parts))
         yield from self.added(sent.tail if sent else ())
 
     def added(self, turns: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:

@@ -15,7 +15,6 @@ from promptdsl.comparing.snapshot_file import (
     PromptFile,
     serialise,
 )
-from promptdsl.comparing.titles import EntryTitle
 from promptdsl.foundation.source import Source
 
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
@@ -77,12 +76,12 @@ class NamedEntry:
     """
 
     def __init__(self, entry: FileEntry, name: str, number: int) -> None:
-        self.title, self.name, self.number = EntryTitle.parse(entry.title), name, number
+        self.title, self.name, self.number = entry.title, name, number
         self.parts: list[FilePart] = []
         self.items: list[int] = []
         """The number of each part as an item."""
         self.cache: list[CacheMark] = []
-        is_tool = entry.title == "tools"
+        is_tool = entry.title.what == "tools"
         for part in entry.parts:
             item = len(self.parts) + len(self.cache)
             if part.mark.startswith(CACHE):
@@ -166,7 +165,7 @@ def _header_changes(
 
 def named(file: PromptFile) -> list[NamedEntry]:
     """Return the messages of a file, each with a name and its number."""
-    names = numbered([entry.kind for entry in file.entries])
+    names = numbered([entry.title.kind for entry in file.entries])
     return [*map(NamedEntry, file.entries, names, range(len(names)))]
 
 

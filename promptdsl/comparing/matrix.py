@@ -31,8 +31,8 @@ def difference(base: PromptFile, full: PromptFile) -> PromptFile:
     ...     PromptFile((), (FileEntry(title, (FilePart("", "Hi."),)),))
     ...     for title in ("event", "event as user")
     ... )
-    >>> difference(base, full).entries
-    (FileEntry(title='event as user', parts=(FilePart(mark='─= event', text=''),)),)
+    >>> [(str(entry.title), entry.parts) for entry in difference(base, full).entries]
+    [('event as user', (FilePart(mark='─= event', text=''),))]
     """
     # A message of one part is told by its own name.
     named = reversed(_base_parts(base))
@@ -40,7 +40,7 @@ def difference(base: PromptFile, full: PromptFile) -> PromptFile:
     steps = aligned(
         base.entries,
         full.entries,
-        [lambda it: (it.kind, it.parts), lambda it: it.kind],
+        [lambda it: (it.title.kind, it.parts), lambda it: it.title.kind],
         group=lambda it: it.title,
         text=lambda _: "",
     )
@@ -80,7 +80,7 @@ def applied(base: PromptFile, model: PromptFile) -> PromptFile:
 def _base_parts(base: PromptFile) -> list[BasePart]:
     """Return the messages and parts of a base that have a name of their own."""
     found: list[BasePart] = []
-    names = numbered([entry.kind for entry in base.entries])
+    names = numbered([entry.title.kind for entry in base.entries])
     for number, (entry, name) in enumerate(zip(base.entries, names, strict=True)):
         found.append(BasePart(f"{AS_THERE}{name}", number, entry.parts))
         # A part without a text is no longer than its name.

@@ -40,7 +40,7 @@ def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # An
     >>> from promptdsl.comparing import payload_file
     >>> messages = [{"role": "user", "content": "Hi"}]
     >>> file = payload_file({"system": "Be brief.", "messages": messages})
-    >>> dict(file.header)["model"], [entry.title for entry in file.entries]
+    >>> dict(file.header)["model"], [str(entry.title) for entry in file.entries]
     ('(anthropic)', ['system', 'user'])
 
     Raises :class:`DataError` for a payload that cannot be read, and for one whose provider cannot

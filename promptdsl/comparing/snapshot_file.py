@@ -5,7 +5,7 @@ import re
 import attrs
 
 from promptdsl.comparing.escapes import GOES_ON
-from promptdsl.comparing.titles import EntryTitle
+from promptdsl.comparing.titles import EntryTitle, title_of
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import Source
 
@@ -43,15 +43,13 @@ class FilePart:
 
 @attrs.frozen
 class FileEntry:
-    """A message, the tools or the form of the answer; ``title`` is such as ``event as user``."""
+    """A message, the tools or the form of the answer.
 
-    title: str
+    ``title`` may be given as its text, such as ``event as user``.
+    """
+
+    title: EntryTitle = attrs.field(converter=title_of)
     parts: tuple[FilePart, ...] = ()
-
-    @property
-    def kind(self) -> str:
-        """The title without what became of the entry on the wire."""
-        return EntryTitle.parse(self.title).kind
 
 
 @attrs.frozen

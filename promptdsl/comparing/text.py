@@ -12,7 +12,7 @@ import attrs
 from promptdsl.comparing.changes import HEADER, LISTED, Change, changes, sources
 from promptdsl.comparing.lines import AROUND, Row, WordHunk, hunks_of, rows_of
 from promptdsl.comparing.snapshot_file import PromptFile
-from promptdsl.comparing.titles import NOT_SENT, EntryTitle
+from promptdsl.comparing.titles import NOT_SENT, title_of
 
 LONG = 60
 """The characters from which on a changed line is followed by its changed words."""
@@ -144,7 +144,7 @@ def _names(some: Sequence[Change]) -> str:
 
 def _name(change: Change) -> str:
     if change.kind == "renamed":
-        return EntryTitle.parse(change.was).what if _is_strictness(change) else change.was
+        return title_of(change.was).what if _is_strictness(change) else change.was
     return change.place[0] if change.kind == "role" else change.place[-1]
 
 
@@ -163,14 +163,14 @@ def _verb(change: Change, header: Sequence[Change]) -> str:
     if change.kind == "renamed":
         if not _is_strictness(change):
             return f"renamed to `{change.now}`"
-        return "strict now" if EntryTitle.parse(change.now).is_strict else "not strict any more"
+        return "strict now" if title_of(change.now).is_strict else "not strict any more"
     if _is_dropped(change, header):
         return "dropped for the budget" if change.kind == "removed" else "not dropped any more"
     return change.kind
 
 
 def _is_strictness(change: Change) -> bool:
-    was, now = EntryTitle.parse(change.was), EntryTitle.parse(change.now)
+    was, now = title_of(change.was), title_of(change.now)
     return was.is_strict != now.is_strict and was.what == now.what
 
 
@@ -205,7 +205,7 @@ def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
 
 def _sent(change: Change) -> str:
     """Return how a message is sent now, by its role before and after."""
-    titles = EntryTitle.parse(change.was), EntryTitle.parse(change.now)
+    titles = title_of(change.was), title_of(change.now)
     was, now = (attrs.evolve(title, place="") for title in titles)
     if titles[1].place == NOT_SENT:
         return "not sent any more"

@@ -1,7 +1,6 @@
 """The titles of the entries of a snapshot: what an entry is, and what became of it on the wire."""
 
 import re
-from typing import Self
 
 import attrs
 
@@ -24,7 +23,7 @@ class EntryTitle:
     >>> title = EntryTitle("event left", role="user", place=ABOVE)
     >>> str(title), title.kind, title.sent_as
     ('event left as user, in the message above', 'event left', 'user, in the message above')
-    >>> EntryTitle.parse(str(title)) == title
+    >>> title_of(str(title)) == title
     True
     """
 
@@ -35,14 +34,6 @@ class EntryTitle:
     is_named: bool = True
     id: str = ""
     place: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the title that is written as a text."""
-        end = _TITLE.search(text)
-        assert end is not None  # it may be empty
-        strict, role, fence, name, id, place = end.groups("")
-        return cls(text[: end.start()], not strict, role, fence, not name, id, place)
 
     @property
     def kind(self) -> str:
@@ -67,3 +58,13 @@ class EntryTitle:
         name = "" if self.is_named else ", name not sent"
         id = f", id sent as {self.id}" if self.id else ""
         return f"{fence}{name}{id}{self.place}"
+
+
+def title_of(text: str | EntryTitle) -> EntryTitle:
+    """Return the title that is written as a text, or the title itself."""
+    if isinstance(text, EntryTitle):
+        return text
+    end = _TITLE.search(text)
+    assert end is not None  # it may be empty
+    strict, role, fence, name, id, place = end.groups("")
+    return EntryTitle(text[: end.start()], not strict, role, fence, not name, id, place)

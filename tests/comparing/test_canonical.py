@@ -398,7 +398,7 @@ def test_a_mark_names_the_section_of_the_text_below() -> None:
 
 def titles(tree: Timeline, **target: Any) -> list[str]:
     """Return the titles of the messages of a prompt."""
-    return [entry.title for entry in prompt_file(render(tree, **target)).entries]
+    return [str(entry.title) for entry in prompt_file(render(tree, **target)).entries]
 
 
 HAPPENED = Timeline(
@@ -557,7 +557,7 @@ def test_an_empty_line_for_a_mark() -> None:
 def test_blank_turns_are_not_sent() -> None:
     """A target leaves out a text of white space alone: it is not the first message."""
     rendered = render(Timeline(User("  "), Assistant("Hi."), User("x")), model="gpt-5")
-    titles = [entry.title for entry in prompt_file(rendered).entries]
+    titles = [str(entry.title) for entry in prompt_file(rendered).entries]
     added = "user, added for the target"
     assert titles == ["user, not sent", added, "assistant", "user"]
 
@@ -575,7 +575,7 @@ def test_ids_as_sent() -> None:
     tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="fc.1")), ToolMessage("fc.1", "x"))
     _, call, result = prompt_file(render(tree, provider="anthropic")).entries
     assert call.parts[0].mark == "─■ call f fc.1, id sent as fc_1"
-    assert result.title == "tool f fc.1 as user, id sent as fc_1"
+    assert str(result.title) == "tool f fc.1 as user, id sent as fc_1"
 
 
 def test_calls_without_results() -> None:
