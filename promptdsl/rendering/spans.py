@@ -165,11 +165,12 @@ class Trace:
             for number, block in enumerate(message.content if message.plain is None else ()):
                 writer = self.writer(index, number)
                 turn, place, page = writer.turn, writer.place, writer.page
-                if page is not None and isinstance(block, MediaBlock | ToolResultBlock):
-                    turn.blocks = (*turn.blocks[:place], block, *turn.blocks[place + 1 :])
-                if page is not None and isinstance(block, MediaBlock):
-                    page.segments[place] = page.segments[place]._replace(block=block)
+                if page is None or not isinstance(block, MediaBlock | ToolResultBlock):
+                    continue
+                turn.blocks = (*turn.blocks[:place], block, *turn.blocks[place + 1 :])
                 within = writer.inside().page
+                if within is not page or isinstance(block, MediaBlock):
+                    page.segments[place] = page.segments[place]._replace(block=block)
                 if within is not None and isinstance(block, ToolResultBlock):
                     for inner, sent in enumerate(block.content):
                         if isinstance(sent, MediaBlock):

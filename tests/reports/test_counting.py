@@ -1,6 +1,7 @@
 """How many tokens a request is, and which parts they are."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from promptdsl import (
     Assistant,
     CacheBreakpoint,
     Developer,
+    Document,
     Ephemeral,
     Event,
     Format,
@@ -260,6 +262,20 @@ def test_what_is_exact_has_no_usual() -> None:
 
 
 # Parts.
+
+
+def test_a_file_in_a_result_of_a_user_turn(tmp_path: Path) -> None:
+    """A file in a result counts as it was sent: it is not read again for the report."""
+    (tmp_path / "notes.md").write_text("Some notes", "utf-8")
+    file = Document.from_path(tmp_path / "notes.md")
+    prompt = Timeline(Assistant(ToolUse("f", {}, id="a")), User(ToolResult("a", "x", file)))
+    assert [
+        (0, "assistant turn", "assistant[0]", 6),
+        (1, "call 'f'", "assistant[0]", 2),
+        (0, "user turn", "user[0]", 8),
+        (1, "tool result", "user[0]", 4),
+        (2, "document", "user[0]", 3),
+    ] == shown(render(prompt, counter=words))[:5]
 
 
 def test_parts_of_a_text() -> None:
