@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Never, Unpack
 
-from promptdsl.components.arguments import Content, adopt, block_part, is_data
+from promptdsl.components.arguments import Content, adopt, block_part, is_data, text_in
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.fast_path import (
     known_section,
@@ -16,7 +16,6 @@ from promptdsl.components.scope import Component, getframe, innermost, is_text, 
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
-from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.foundation.unicode import exact
@@ -112,10 +111,7 @@ class Section(Container, SectionNode):
             adopt(self, [self.title] if self.title.mask & BUSY else [])
             finish(self.title)
         elif self.title is not None:
-            try:
-                self.title = text_of(self.title)
-            except ContentError as error:
-                raise error.located(self.source) from None
+            self.title = text_in(self, self.title)
 
     @classmethod
     def _advice(cls, node: Node) -> str:
