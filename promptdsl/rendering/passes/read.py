@@ -7,12 +7,10 @@ from promptdsl.foundation.errors import DataError, PromptError
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
+    EventBlock,
     MediaBlock,
-    StateChangeBlock,
-    SystemEventBlock,
     TextBlock,
     UnknownBlock,
-    UserActionBlock,
     conversation_cache,
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
@@ -289,7 +287,7 @@ def _turn(message: Message, node: RecordedNode) -> Node:
 
 
 def _node(block: Block, node: RecordedNode) -> Node:
-    if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
+    if isinstance(block, EventBlock):
         return make(
             EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset[str]()
         )
