@@ -41,6 +41,7 @@ from promptdsl.tree.part_nodes import (
     ValueNode,
     VolatileNode,
 )
+from promptdsl.tree.recorded import options_of
 from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
@@ -265,9 +266,7 @@ _ROLE_BITS = {
 def _turn(message: Message, node: RecordedNode) -> Node:
     """Return the node of a recorded event or request-only turn; its text is a value."""
     content = tuple(_node(block, node) for block in message.content)
-    options = Options(
-        id=message.id, name=message.name, metadata=message.metadata, tags=message.tags
-    )
+    options = options_of(message)
     if message.role == "event":
         return make_turn(
             TurnNode, content, EVENT, at=node, role="event", kind="event", options=options
