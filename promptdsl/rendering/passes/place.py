@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
@@ -61,18 +62,17 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
             system.append(child)
         else:
             conversation.append(child)
-    positioned = {
-        position: [
-            _turn(request, config) for request in sorted(requests, key=lambda node: node.order)
-        ]
-        for position, requests in waiting.items()
-    }
+
+    def waiting_at(position: str) -> list[TurnNode]:
+        requests = sorted(waiting.get(position, ()), key=attrgetter("order"))
+        return [_turn(request, config) for request in requests]
+
     return [
         *system,
-        *positioned.get("after_system", []),
-        *positioned.get("start", []),
-        *_before_user(conversation, positioned.get("before_user", [])),
-        *positioned.get("end", []),
+        *waiting_at("after_system"),
+        *waiting_at("start"),
+        *_before_user(conversation, waiting_at("before_user")),
+        *waiting_at("end"),
     ]
 
 
