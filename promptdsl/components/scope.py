@@ -336,15 +336,18 @@ def open_block() -> Component | None:
     return None if opened is None else opened.component
 
 
+def flattened(args: Iterable[object]) -> list[object]:
+    """Return arguments, with the items of the lists among them in the places of these."""
+    return [item for arg in args for item in (arg if is_list(arg) else (arg,))]
+
+
 def retract(args: Iterable[object]) -> None:
     """Take the components of an argument list back out of the open block: the call failed.
 
     Those are the last entries of the block. The components written before them stay.
     """
-    flat: list[object] = []
-    for arg in args:
-        flat += arg if is_list(arg) else (arg,)
-    written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
+    parts = flattened(args)
+    written = {id(arg) for arg in parts if isinstance(arg, Component) and arg.mask & PLACED}
     top = innermost()
     if not written or top is None or top.component is None or not is_owner(top):
         return
