@@ -114,7 +114,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
     from promptdsl.rendering.result import Rendered, Stage
     from promptdsl.rendering.spans import Span
-    from promptdsl.templates import register_templates
+    from promptdsl.templates.folders import register_templates
     from promptdsl.templates.inputs import Input
     from promptdsl.templates.installed import InstalledLibrary
     from promptdsl.tokens import split_text
@@ -180,7 +180,7 @@ else:
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
             "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",
-            "templates": "register_templates",
+            "templates.folders": "register_templates",
             "templates.inputs": "Input",
             "templates.installed": "InstalledLibrary",
             "tokens": "split_text",

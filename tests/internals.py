@@ -180,7 +180,6 @@ from promptdsl.rendering.text.page import (
     marked,
 )
 from promptdsl.rendering.text.traced import TracedPage, lower_traced
-from promptdsl.templates import Inserted, Piece, TemplateSource, check_variables
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_pieces
 from promptdsl.templates.filters import FILTERS, TESTS
@@ -188,9 +187,11 @@ from promptdsl.templates.folders import Registration, read_template, templates_r
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
 from promptdsl.templates.names import check_name
-from promptdsl.templates.pieces import Rope
+from promptdsl.templates.pieces import Inserted, Piece, Rope
 from promptdsl.templates.render import rendered_template
+from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
+from promptdsl.templates.variables import check_variables
 from promptdsl.testing.injection_place import skeleton
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.payload import payload_text

@@ -15,7 +15,7 @@ needed.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 
 import attrs
@@ -92,22 +92,8 @@ class Choice:
         elif isinstance(action, Shrink):
             self.shrink(action.unit, action.number)
         else:
-            self._drop(action)
-
-    def _drop(self, action: Drop) -> None:
-        self.parts += action.saves
-        self.dropped.add(action.unit)
-        for unit in (action.unit, *action.unit.companions):
-            # A slot that is not fixed was emptied before, with the last of its parts.
-            if not unit.slot.fixed:
-                continue
-            self.take(self.positions(unit))
-            for holder in unit.slot.holders:
-                self.live[holder] = self.live.get(holder, holder.live) - 1
-                if self.live[holder] or holder.fixed:
-                    break
-                self.parts += holder.shell
-                self.take(holder.positions)
+            self.dropped.add(action.unit)
+            self._move(action, self.take, 1)
 
     def may_put_back(self, action: Drop, need: int) -> bool:
         """Return whether a drop may be undone: a look without its neighbours, which saves time."""
@@ -120,19 +106,27 @@ class Choice:
 
     def put_back(self, action: Drop) -> None:
         """Undo a drop."""
-        self.parts -= action.saves
         self.dropped.discard(action.unit)
+        self._move(action, self.put, -1)
+
+    def _move(self, action: Drop, move: Callable[[Iterable[int]], None], gone: int) -> None:
+        """Take a unit and its companions out, or put them in; ``gone`` is 1 or -1 for each.
+
+        A holder around them goes with the last of its parts, and comes with the first.
+        """
+        self.parts += gone * action.saves
         for unit in (action.unit, *action.unit.companions):
+            # A slot that is not fixed was emptied before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
-            self.put(self.positions(unit))
+            move(self.positions(unit))
             for holder in unit.slot.holders:
-                count = self.live.get(holder, holder.live)
-                self.live[holder] = count + 1
-                if count or holder.fixed:
+                before = self.live.get(holder, holder.live)
+                self.live[holder] = after = before - gone
+                if min(before, after) or holder.fixed:
                     break
-                self.parts -= holder.shell
-                self.put(holder.positions)
+                self.parts += gone * holder.shell
+                move(holder.positions)
 
     def shrink(self, unit: Alternatives, number: int) -> None:
         """Send an alternative, given by its index among the sizes."""

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -95,7 +94,7 @@ def child() -> None:
     """Render the TARGET of a task that comes by standard input, and write the answer to a file."""
     task: dict[str, Any] = json.load(sys.stdin)  # Any: JSON data
     tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
-    sys.path[:] = _moved(sys.path, tree, checkout)
+    sys.path[:] = [_moved(path, tree, checkout) for path in sys.path]
     arguments = argparse.Namespace(**task["arguments"])
     try:
         with rendered_target(task["target"], task["props"], arguments) as rendered:
@@ -110,14 +109,11 @@ def child() -> None:
     Path(task["answer"]).write_text(json.dumps(answer), "utf-8")
 
 
-def _moved(paths: Iterable[str], tree: Path, checkout: Path) -> list[str]:
-    """Return paths to import from, those in the working tree as those of the checkout."""
-    moved: list[str] = []
-    for path in paths:
-        full = Path(path).resolve()
-        inside = full.is_relative_to(tree) and not _is_installed(full)
-        moved.append(str(checkout / full.relative_to(tree)) if inside else path)
-    return moved
+def _moved(path: str, tree: Path, checkout: Path) -> str:
+    """Return a path to import from, one in the working tree as that of the checkout."""
+    full = Path(path).resolve()
+    inside = full.is_relative_to(tree) and not _is_installed(full)
+    return str(checkout / full.relative_to(tree)) if inside else path
 
 
 def _moved_target(target: str, tree: Path, checkout: Path) -> str:

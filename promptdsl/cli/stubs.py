@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from datetime import date
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
@@ -69,8 +70,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         module = sys.modules[location]
         if not isinstance(library, Library):
             raise UsageError(f"{target} is no Library: it is of the type {type(library).__name__}")
-        with open(str(module.__file__), encoding="utf-8") as source:
-            tree = ast.parse(source.read())
+        tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         if maker := _imported_from(module, tree, name):
             raise UsageError(f"{location} only imports {name}: promptdsl stubs {maker}")
         path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
@@ -81,10 +81,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
                 f"move {name} into a module of its own"
             )
         text = stub_text(library, target)
-    old = None
-    if os.path.exists(path):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            old = file.read()
+    old = Path(path).read_text("utf-8", "replace") if os.path.exists(path) else None
     is_current = old == text
     if arguments.check and not is_current:
         raise OutOfDateError(f"{path} is not up to date: write it with promptdsl stubs {target}")

@@ -225,10 +225,7 @@ def inline(arg: object, component: Node) -> list[Inline]:
     if type(arg) is Trusted:
         return [make(TrustedTextNode, mask=TEXT_BITS, at=component, text=str.__str__(arg))]
     if isinstance(arg, str) or is_number(arg):
-        try:
-            return [text_of(arg)]
-        except ContentError as error:
-            raise error.located(component.source) from None
+        return [text_in(component, arg)]
     if not _is_t_string(arg):
         raise refused(arg, component)
     return _t_string_parts(arg, component)
@@ -322,11 +319,16 @@ def value_node(value: object, component: Node, label: str | None = None) -> Valu
 
     Raises :class:`ContentError` with the author's line for a value that has no text.
     """
+    text = text_in(component, value)
+    return make(ValueNode, mask=TEXT_BITS, at=component, text=text, label=label)
+
+
+def text_in(component: Node, value: object) -> str:
+    """Return the text of a value that is given to a component; an error has the line of that."""
     try:
-        text = text_of(value)
+        return text_of(value)
     except ContentError as error:
         raise error.located(component.source) from None
-    return make(ValueNode, mask=TEXT_BITS, at=component, text=text, label=label)
 
 
 def adopt(component: Node, busy: list[Node]) -> None:

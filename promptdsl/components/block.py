@@ -25,9 +25,9 @@ from promptdsl.components.scope import (
     fail,
     getframe,
     innermost,
-    join,
     leave,
     misplaced,
+    place,
     retract,
     set_innermost,
     start,
@@ -157,9 +157,7 @@ def begin(
             seal(component, content, component.mask & ~BARE)
             if not component.content:
                 component.mask |= HOLLOW
-        top = innermost()
-        if top is not None:
-            join(component, top, component.mask)
+        place(component)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract((*args, *volatile_in(args), *found_in(id, *options.values(), *fields)))
@@ -174,9 +172,7 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
         if unknown:
             refuse_options(component, unknown)
         component._check_fields()
-        top = innermost()
-        if top is not None:
-            join(component, top, component.mask)
+        place(component)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract(found_in(*unknown.values(), *fields))

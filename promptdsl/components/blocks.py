@@ -9,15 +9,13 @@ from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages import (
     Block,
     CodeBlock,
+    EventBlock,
     JsonBlock,
     ReasoningBlock,
-    StateChangeBlock,
-    SystemEventBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    UserActionBlock,
     block_from_dict,
 )
 from promptdsl.messages.blocks import CLASSES
@@ -58,6 +56,9 @@ def _node(block: Block, at: Node) -> Node:
     cache: Cache | None = getattr(block, "cache", None)
     options = DEFAULTS if cache is None else Options(cache=cache)
     marks = implied(options)
+    if isinstance(block, EventBlock):
+        mask = bits(EVENT_BLOCK)
+        return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
     match block:
         case TextBlock(text, cache, extra):
             if extra or (text and cache):
@@ -73,9 +74,6 @@ def _node(block: Block, at: Node) -> Node:
             return make(cls, mask=bits(CALL) | marks, at=at, options=options, block=block)
         case ToolResultBlock():
             return _result_node(block, at)
-        case UserActionBlock() | StateChangeBlock() | SystemEventBlock():
-            mask = bits(EVENT_BLOCK)
-            return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
         case UnknownBlock():
             raise _unknown(block.data.get("type"), at)
         case _:

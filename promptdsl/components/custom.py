@@ -23,6 +23,7 @@ from promptdsl.components.replacements import (
 from promptdsl.components.scope import (
     enter,
     fail,
+    flattened,
     getframe,
     innermost,
     leave,
@@ -39,7 +40,6 @@ from promptdsl.foundation.errors import (
     nearest,
     shown,
 )
-from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import author, author_frame, door
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode
@@ -315,11 +315,9 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
 
 def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:
     """Take the components among arguments, or in a list of them, out of the open block."""
-    flat: list[object] = []
-    for arg in args:
-        flat += arg if is_list(arg) else [arg]
+    parts = [part for part in flattened(args) if isinstance(part, Node)]
     try:
-        adopt(block, [x for x in flat if isinstance(x, Node) and x.mask & (BUSY | BARE)])
+        adopt(block, [part for part in parts if part.mask & (BUSY | BARE)])
     except PromptError:
         retract(args)
         raise

@@ -156,7 +156,8 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             else value
             for key, value in messages.items()
         }
-    elif _is_series(messages) and not _is_used_up(messages):
+    elif _is_series(messages) and not (isgenerator(messages) and messages.gi_frame is None):
+        # A generator without a frame was read to its end before.
         component.items = _entries(component, messages)
     else:
         way = "" if form == "messages" else f".from_{form}"
@@ -184,12 +185,8 @@ def _list_of(value: object) -> str:
     return "give the list itself: History(messages)"
 
 
-def _is_used_up(value: object) -> bool:
-    """Return whether a value is a generator that was read to its end."""
-    return isgenerator(value) and value.gi_frame is None
-
-
 def _is_series(value: object) -> TypeGuard[Iterable[object]]:
+    """Return whether a value holds messages one after the other; a text and a mapping do not."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 

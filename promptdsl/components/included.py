@@ -18,7 +18,7 @@ from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.source import note_caller, source_of
-from promptdsl.templates import Inserted, Piece
+from promptdsl.templates.pieces import Inserted, Piece
 from promptdsl.templates.render import RenderedTemplate, rendered_template
 from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
 from promptdsl.tree.node import Child, named_label

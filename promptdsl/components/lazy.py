@@ -98,9 +98,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
     Raises :class:`ContentError` when it has to be awaited.
     """
     with detached(), replacing(_overrides(lazy)):
-        result = _called(lazy, context)
-        _refuse_open(lazy)
-        result = _or_hint(result, lazy)
+        result = _finished(_called(lazy, context), lazy)
     if isawaitable(result):
         close: Callable[[], object] | None = getattr(result, "close", None)
         if close is not None:
@@ -149,19 +147,14 @@ async def acall(lazy: LazyNode, context: LazyContext) -> object:
             except Exception as error:
                 note_caller(error, lazy.source, "the function of this Lazy")
                 raise
-        _refuse_open(lazy)
-        return _or_hint(result, lazy)
+        return _finished(result, lazy)
 
 
-def _or_hint(result: object, lazy: LazyNode) -> object:
-    """Return the result, or an empty part with a hint: parts were written, and none is returned."""
-    if result is not None or not wrote_detached():
-        return result
-    return make(ComponentNode, mask=HOLLOW | HINTED, at=lazy, name=label(lazy), by=None)
+def _finished(result: object, lazy: LazyNode) -> object:
+    """Return the result, or an empty part with a hint: parts were written, and none is returned.
 
-
-def _refuse_open(lazy: LazyNode) -> None:
-    """Raise :class:`ScopeError` for a block that the function of a lazy left open."""
+    Raises :class:`ScopeError` for a block that the function of a lazy left open.
+    """
     block = open_block()
     if block is not None:
         raise ScopeError(
@@ -169,6 +162,9 @@ def _refuse_open(lazy: LazyNode) -> None:
             fix="write blocks with `with`",
             at=(lazy.source, block.source),
         )
+    if result is not None or not wrote_detached():
+        return result
+    return make(ComponentNode, mask=HOLLOW | HINTED, at=lazy, name=label(lazy), by=None)
 
 
 def part_of(result: object, lazy: LazyNode) -> Node | None:

@@ -23,7 +23,8 @@ from promptdsl.components.replacements import (
     Replacements,
     written_as,
 )
-from promptdsl.foundation.errors import LibraryError, OptionError, ScopeError, nearest
+from promptdsl.components.scope import out_of_order
+from promptdsl.foundation.errors import LibraryError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Source, author, door
@@ -222,12 +223,7 @@ class _Override(AbstractContextManager[None]):
         if kind is not None:
             return
         if opened is None or opened is not top:
-            raise ScopeError(
-                "this override() is closed out of order",
-                fix="close blocks in the order they were opened; a generator suspended inside a "
-                "block keeps it open",
-                at=(author(), self.line),
-            )
+            raise out_of_order("this override()", self.line)
         unused = [entry for entry in opened.entries[: len(self.replacements)] if not entry.used]
         if unused:
             key = unused[0].key

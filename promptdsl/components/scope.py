@@ -105,30 +105,25 @@ def start(component: Component, calls: int = 2) -> None:
 Owner: TypeAlias = "tuple[int, Task[object] | None]"
 
 
+@attrs.define(eq=False)
 class OpenBlock:
     """A block that is open: its component, the open block around it, and who opened it.
 
     ``component`` is ``None`` in ``detached()``. ``owner`` is a thread, and a task if one ran there.
     """
 
-    __slots__ = ("around", "component", "owner")
-
-    def __init__(self, component: Component | None, around: OpenBlock | None, owner: Owner) -> None:
-        self.component = component
-        self.around = around
-        self.owner = owner
+    component: Component | None
+    around: OpenBlock | None
+    owner: Owner
 
 
+@attrs.define(eq=False)
 class _Detached(OpenBlock):
     """The open block of a ``detached()``: it has no component, and knows its own line."""
 
-    __slots__ = ("source", "wrote")
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(None, OPENED.get(), (get_ident(), running_task()))
-        self.source = source
-        self.wrote = False
-        """Whether a component was written in it."""
+    source: Source
+    wrote: bool = False
+    """Whether a component was written in it."""
 
 
 OPENED: ContextVar[OpenBlock | None] = ContextVar("promptdsl_open", default=None)
@@ -264,7 +259,7 @@ def leave(component: Component, *, raised: bool) -> OpenBlock | None:
     around = _unwind(component, top)
     fail(component, around)
     if not raised:
-        raise _out_of_order(f"this {label(component)}", component.source, top)
+        raise out_of_order(f"this {label(component)}", component.source, top)
     return around
 
 
@@ -316,7 +311,7 @@ def detached() -> AbstractContextManager[None]:
 
 @contextmanager
 def _detached(source: Source) -> Generator[None]:
-    opened = _Detached(source)
+    opened = _Detached(None, OPENED.get(), (get_ident(), running_task()), source)
     OPENED.set(opened)
     try:
         yield
@@ -326,7 +321,7 @@ def _detached(source: Source) -> Generator[None]:
     top = OPENED.get()
     _unwind(opened, top)
     if top is not opened:
-        raise _out_of_order("this detached()", source, top)
+        raise out_of_order("this detached()", source, top)
 
 
 def wrote_detached() -> bool:
@@ -341,15 +336,18 @@ def open_block() -> Component | None:
     return None if opened is None else opened.component
 
 
+def flattened(args: Iterable[object]) -> list[object]:
+    """Return arguments, with the items of the lists among them in the places of these."""
+    return [item for arg in args for item in (arg if is_list(arg) else (arg,))]
+
+
 def retract(args: Iterable[object]) -> None:
     """Take the components of an argument list back out of the open block: the call failed.
 
     Those are the last entries of the block. The components written before them stay.
     """
-    flat: list[object] = []
-    for arg in args:
-        flat += arg if is_list(arg) else (arg,)
-    written = {id(arg) for arg in flat if isinstance(arg, Component) and arg.mask & PLACED}
+    parts = flattened(args)
+    written = {id(arg) for arg in parts if isinstance(arg, Component) and arg.mask & PLACED}
     top = innermost()
     if not written or top is None or top.component is None or not is_owner(top):
         return
@@ -393,8 +391,8 @@ def _elsewhere(component: Node) -> ScopeError:
     )
 
 
-def _out_of_order(name: str, source: Source | None, top: OpenBlock | None) -> ScopeError:
-    """Return the error for a block that is closed while ``top`` is open inside it."""
+def out_of_order(name: str, source: Source | None, top: OpenBlock | None = None) -> ScopeError:
+    """Return the error for a block that is closed while ``top``, if any, is open inside it."""
     inner = None if top is None else top.component or top
     still_open, line = "", None
     if isinstance(inner, _Detached):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Never, Unpack
 
-from promptdsl.components.arguments import Content, adopt, block_part, is_data
+from promptdsl.components.arguments import Content, adopt, block_part, is_data, text_in
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.fast_path import (
     known_section,
@@ -16,30 +16,18 @@ from promptdsl.components.scope import Component, getframe, innermost, is_text, 
 from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
-from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block
 from promptdsl.messages.field_checks import kind_of
+from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
-from promptdsl.tree.masks import (
-    AUDIENCE,
-    BARE,
-    BUSY,
-    CLOSED,
-    HINTED,
-    HOLLOW,
-    NAMED,
-    PLACED,
-    SECTION,
-    bits,
-)
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import SectionNode, ValueNode
 
-_SECTION_TEXT = bits(SECTION | NAMED)
-_SECTION_BARE = _SECTION_TEXT | BARE
+_SECTION_TEXT = masks.bits(masks.SECTION | masks.NAMED)
+_SECTION_BARE = _SECTION_TEXT | masks.BARE
 
 
 class Section(Container, SectionNode):
@@ -109,13 +97,10 @@ class Section(Container, SectionNode):
 
     def _check_fields(self) -> None:
         if isinstance(self.title, ValueNode):
-            adopt(self, [self.title] if self.title.mask & BUSY else [])
+            adopt(self, [self.title] if self.title.mask & masks.BUSY else [])
             finish(self.title)
         elif self.title is not None:
-            try:
-                self.title = text_of(self.title)
-            except ContentError as error:
-                raise error.located(self.source) from None
+            self.title = text_in(self, self.title)
 
     @classmethod
     def _advice(cls, node: Node) -> str:
@@ -143,14 +128,14 @@ def take_replacement(section: Section) -> None:
     replacement = None if current is None else current.of_part(section)
     if replacement is None:
         return
-    if section.mask & HINTED == BARE:
+    if section.mask & masks.HINTED == masks.BARE:
         section.__class__ = ReplacedSection
         return
     node = replaced(section, replacement)
     assert isinstance(node, SectionNode)
     section.options, section.content = node.options, node.content
     section.title = node.title
-    section.mask = node.mask | section.mask & (PLACED | CLOSED)
+    section.mask = node.mask | section.mask & (masks.PLACED | masks.CLOSED)
 
 
 class Fragment(Container, FragmentNode):
@@ -165,7 +150,7 @@ class Fragment(Container, FragmentNode):
     """
 
     __slots__ = ()
-    _own = HOLLOW
+    _own = masks.HOLLOW
 
     def __init__(self, *content: Content, **unknown: Never) -> None:
         begin(self, content, unknown)
@@ -185,7 +170,7 @@ class Format(Container, FormatNode):
     """
 
     __slots__ = ()
-    _own = HOLLOW
+    _own = masks.HOLLOW
 
     def __init__(self, format: FormatName, /, *content: Content, **unknown: Never) -> None:
         self.format = format
@@ -211,7 +196,7 @@ class Note(Container, NoteNode):
     """
 
     __slots__ = ()
-    _own = HOLLOW | AUDIENCE
+    _own = masks.HOLLOW | masks.AUDIENCE
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
 
@@ -250,7 +235,7 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
         part if isinstance(part, Node) else _block_node(part, top.component, line) for part in parts
     ]
     # Together: parts written in the argument list are the newest entries of the block together.
-    adopt(make(FragmentNode, at=line), [node for node in nodes if node.mask & BUSY])
+    adopt(make(FragmentNode, at=line), [node for node in nodes if node.mask & masks.BUSY])
     finished = tuple(map(finish, nodes))
     for part in placed(finished) if PARTS_REPLACED else finished:
         put(part, top, line)

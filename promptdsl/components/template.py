@@ -16,7 +16,8 @@ from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.templates import TemplateSource, check_inputs, check_variables
+from promptdsl.templates.source import TemplateSource, check_inputs
+from promptdsl.templates.variables import check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode

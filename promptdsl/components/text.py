@@ -179,22 +179,13 @@ def begin_text(
     component: Component, parts: tuple[Content, ...], unknown: Mapping[str, Never]
 ) -> None:
     """Fill a new component of one text from its parts, and put it into the open block."""
-    frame = getframe(2)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.options = DEFAULTS
-    component.content = ()
-    component.mask = TEXT_BITS
+    start(component, 3)
     try:
         if unknown:
             refuse_options(component, unknown)
         component._check_fields()
-        component.content, mask = text_parts(component, parts)
-        top = innermost()
-        if top is None:
-            component.mask = mask
-        else:
-            join(component, top, mask)
+        component.content, component.mask = text_parts(component, parts)
+        place(component)
     except PromptError as error:
         retract((*parts, *volatile_in(parts)))
         end_traceback(error)
@@ -252,15 +243,14 @@ class Value(Component, ValueNode):
     """
 
     __slots__ = ()
+    _own = TEXT_BITS
 
     def __init__(self, value: object, *extra: Never, **unknown: Never) -> None:
         if extra:
             raise too_many(self, value, *extra)
         self.label = None
         _begin_value(self, value, unknown)
-        top = innermost()
-        if top is not None:
-            join(self, top, TEXT_BITS)
+        place(self)
 
 
 class Volatile(Component, VolatileNode):
@@ -279,6 +269,7 @@ class Volatile(Component, VolatileNode):
     """
 
     __slots__ = ()
+    _own = TEXT_BITS
 
     def __init__(self, value: object, /, label: str, *extra: Never, **unknown: Never) -> None:
         if extra:
@@ -314,6 +305,7 @@ class Untrusted(Component, UntrustedNode):
     """
 
     __slots__ = ()
+    _own = TEXT_BITS
 
     def __init__(
         self,
@@ -382,12 +374,7 @@ def _begin_value(
     component: Value | Volatile | Untrusted, value: object, unknown: Mapping[str, Never]
 ) -> None:
     """Fill a new component with the text of a value."""
-    frame = getframe(2)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
-    component.content = ()
-    component.mask = TEXT_BITS
-    component.options = DEFAULTS
+    start(component, 3)
     try:
         if unknown:
             refuse_options(component, unknown)

@@ -53,6 +53,7 @@ class ToolUse(Component, ToolUseNode):
     """
 
     __slots__ = ()
+    _own = _CALL
 
     def __init__(
         self,
@@ -65,11 +66,7 @@ class ToolUse(Component, ToolUseNode):
     ) -> None:
         if extra:
             raise too_many(self, name, input, id, *extra)
-        frame = getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
-        self.content = ()
-        self.options = DEFAULTS
+        start(self)
         try:
             if unknown:
                 refuse_options(self, unknown)
@@ -80,11 +77,7 @@ class ToolUse(Component, ToolUseNode):
             end_traceback(error)
             raise
         self.block = tool_use_block(id, name, input)
-        top = innermost()
-        if top is None:
-            self.mask = _CALL
-        else:
-            join(self, top, _CALL)
+        place(self)
 
 
 def _input_text(component: ToolUse, name: object, input: object, id: object) -> str:

@@ -184,19 +184,17 @@ def _output_schema(
     """Return the schema of an answer, from a type or from a JSON schema."""
     if not isinstance(strict, bool):
         raise OptionError(f"strict={shown(strict)}", fix="write True or False")
-    kind = kind_of(schema)
+    problem = f"an Output takes a type or a JSON schema, not {kind_of(schema)}"
     own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
     if is_mapping(schema):
         data = _plain_schema(schema, "schema")
         check_shape(data, "schema")
     elif inspect.isroutine(schema) or isinstance(schema, _NO_TYPES):
-        problem = f"an Output takes a type or a JSON schema, not {kind}"
         raise ContentError(problem, fix="Output(Answer), or Output({...})")
     else:
         from promptdsl.components.type_schemas import type_schema
 
         if hasattr(type(schema), "__pydantic_fields__"):
-            problem = f"an Output takes a type or a JSON schema, not {kind}"
             raise ContentError(problem, fix=f"give its class: Output({type(schema).__name__})")
         made = type_schema(schema, getattr(schema, "__name__", shown(schema)))
         data = _plain_schema(closed(made) if strict else made, "schema")

@@ -38,7 +38,9 @@ _REFERENCE = (
     r"|(?:a(?:mp?|p(?:os?)?)?|lt?|gt?|q(?:u(?:ot?)?)?|\#(?:x[0-9A-Fa-f]*+|[0-9]*+))?\Z)"
 )
 _ANY = pattern(rf"[{_BRACKETS}&{CONTROL}\r]")
-_UNWANTED = rf"[{CONTROL}\r]{NOT_CRLF}"
+_UNSENT = rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}"
+_MARKUP = "[&<>]"
+_NO_MORE = "(?!)"
 
 
 def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
@@ -51,7 +53,7 @@ def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) ->
     text = str.__str__(text)
     if not literals and (not names or ("<" not in text and text.isascii())):
         return text
-    return _referenced(text, _marks(literals), names, literals)
+    return _referenced(text, _patterned(_NO_MORE, literals), names, literals)
 
 
 def guard_end(text: str, names: Collection[str]) -> str:
@@ -79,7 +81,7 @@ def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = 
     value = str.__str__(value)
     if not literals and not _ANY.search(value):  # as most values
         return value
-    return _referenced(value, _values(literals), names, literals)
+    return _referenced(value, _patterned(_UNSENT, literals), names, literals)
 
 
 def json_body(
@@ -93,7 +95,7 @@ def json_body(
     """
     if not literals and text.isascii() and (full or "\\u" not in text):  # as most
         return text
-    marks = _full(literals) if full else _strings(literals)
+    marks = _patterned(_MARKUP if full else _REFERENCE, literals)
 
     def rewritten(match: re.Match[str]) -> str:
         string = match[0]
@@ -109,7 +111,7 @@ def json_body(
                 start = mark.end()
         written = f'"{"".join(pieces)}{_json_piece(value[start:])}"'
         # An escape reads as a slash and a letter, too: ``<\tool_use>``.
-        return _marks(NONE).sub(escaped, written) if "\\" in written else written
+        return _patterned(_NO_MORE, NONE).sub(escaped, written) if "\\" in written else written
 
     def escaped(mark: re.Match[str]) -> str:
         return f"\\u{ord(mark[1]):04x}" if _is_mark(mark, names, NONE) else mark[0]
@@ -132,7 +134,7 @@ def tag_names(text: str) -> frozenset[str]:
     if "<" not in text and text.isascii():
         return NONE
     found: set[str] = set()
-    for match in _marks(NONE).finditer(text):
+    for match in _patterned(_NO_MORE, NONE).finditer(text):
         if match[2]:
             found.add(fold(match[2]))
         else:
@@ -278,8 +280,13 @@ def _begins(text: str, position: int, literal: str) -> bool:
 # group 3 the first character of a literal, group 4 all else that is written as a reference.
 
 
+@lru_cache(maxsize=256)
 def _patterned(rest: str, literals: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of marks, with the ``rest`` of what is written as a reference."""
+    """Return the pattern of marks, with the ``rest`` of what is written as a reference.
+
+    The rest is ``_NO_MORE`` for author text, ``_UNSENT`` for values, ``_REFERENCE`` for the strings
+    in JSON, and ``_MARKUP`` for such strings in the full encoding.
+    """
     firsts: list[str] = []
     for literal in sorted(literals):
         check_delimiter(literal)
@@ -288,30 +295,6 @@ def _patterned(rest: str, literals: frozenset[str]) -> re.Pattern[str]:
         firsts.append(f"{first}{following}")
     # Without a literal, group 3 never matches.
     return re.compile(rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!)'}))|({rest})")
-
-
-@lru_cache(maxsize=64)
-def _marks(literals: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of marks."""
-    return _patterned("(?!)", literals)
-
-
-@lru_cache(maxsize=64)
-def _strings(literals: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of marks and references, for the strings in JSON."""
-    return _patterned(_REFERENCE, literals)
-
-
-@lru_cache(maxsize=64)
-def _full(literals: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of marks and of ``&``, ``<`` and ``>``."""
-    return _patterned("[&<>]", literals)
-
-
-@lru_cache(maxsize=64)
-def _values(literals: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of marks, references and characters that are never sent as they are."""
-    return _patterned(f"{_REFERENCE}|{_UNWANTED}", literals)
 
 
 # Delimiters.

@@ -73,7 +73,7 @@ def read_json(text: str) -> JsonValue | Absent:
     text = text.strip(" \t\n\r")
     try:
         value: JsonValue
-        value, end = _DECODER.raw_decode(text)
+        value, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return ABSENT
     if end != len(text) or (_may_be_deep(text) and _is_deep(value)):
@@ -139,4 +139,5 @@ def _finite(text: str) -> float:
 
 
 # Built once: making a decoder costs more than reading a call's arguments with it.
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+"""Reads strict JSON: ``NaN``, ``Infinity`` and a number that is too large are none."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any, overload
+from typing import overload
 
 from promptdsl.foundation.escaping import json_text
 from promptdsl.foundation.frozen import is_list, is_mapping
@@ -50,7 +50,7 @@ def label_of(pieces: Iterable[object]) -> str | None:
     return next((it.label for it in pieces if isinstance(it, Label) and it.label is not None), None)
 
 
-Labels = Mapping[Any, str]  # Any: a path, a tuple of names and indexes
+Labels = Mapping[tuple[object, ...], str]
 """The labels of the volatile values in data, by their paths."""
 
 

@@ -11,9 +11,9 @@ from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.libraries.section_info import SectionInfo
-from promptdsl.templates import TemplateSource
 from promptdsl.templates.folders import find, read_template
 from promptdsl.templates.front_matter import FrontMatter, split
+from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import SUFFIX, TemplateFile, TemplateFolder
 from promptdsl.tree.part_nodes import VolatileNode
 

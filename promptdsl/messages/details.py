@@ -60,15 +60,6 @@ class Origin:
 def origin_of(raw: RawOrigin) -> Origin:
     """Return an origin with its address and its line."""
     head, number, at, details, components = raw
-    return Origin(
-        address=head if number < 0 else f"{head}[{number}]",
-        source=looked_up(at),
-        id=details.id,
-        metadata=details.metadata,
-        components=components,
-        tags=details.tags,
-        token_usage=details.token_usage,
-        structured_output=details.structured_output,
-        finish_reason=details.finish_reason,
-        raw_finish_reason=details.raw_finish_reason,
-    )
+    address = head if number < 0 else f"{head}[{number}]"
+    notes = {key: getattr(details, key) for key in DETAIL_KEYS - {"name"}}
+    return Origin(address, looked_up(at), components=components, **notes)

@@ -13,7 +13,7 @@ import attrs
 from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.source import author, door
-from promptdsl.templates.limits import MAX_SOURCE, over_limit
+from promptdsl.templates.limits import MAX_SOURCE, check_limit
 from promptdsl.templates.names import check_name, label
 from promptdsl.templates.template_folder import SUFFIX, TemplateFile, TemplateFolder, WhiteSpace
 
@@ -212,8 +212,7 @@ def read_template(file: TemplateFile) -> tuple[str, str]:
                 f"{label(file.name)} is a link that leads out of {folder!r}",
                 fix="put the file itself there, or register the folder it is in",
             )
-    if file.stamp[1] > MAX_SOURCE:
-        raise over_limit(MAX_SOURCE, f"bytes in {label(file.name)}")
+    check_limit(file.stamp[1], MAX_SOURCE, f"bytes in {label(file.name)}")
     try:
         data = read_file(file.path, limit=MAX_SOURCE, roots=roots)
         return data.decode("utf-8-sig"), sha256(data).hexdigest()[:8]

@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import lru_cache
-from math import isfinite
 from typing import Any, TypeAlias
 
 import attrs
 
 from promptdsl.foundation.errors import TemplateError, nearest, shown
 from promptdsl.foundation.frozen import frozen, is_list
+from promptdsl.foundation.json import DECODER
 from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.unicode import exact
 
@@ -171,7 +171,7 @@ def default_at(text: str, start: int, kind: Kind) -> tuple[object, int] | None:
 def json_at(text: str, start: int) -> tuple[object, int] | None:
     """Return the JSON value at an index of a text, and the index after it; ``None`` for none."""
     try:
-        return _DECODER.raw_decode(text, start)
+        return DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 
@@ -179,17 +179,6 @@ def json_at(text: str, start: int) -> tuple[object, int] | None:
 def _word_at(text: str, start: int) -> tuple[object, int] | None:
     word = _WORD.match(text, start)
     return (word[0], word.end()) if word else None
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(text)
-    return number
-
-
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
-"""Reads JSON; ``NaN``, ``Infinity`` and a number that is too large are none."""
 
 
 @lru_cache(maxsize=256)

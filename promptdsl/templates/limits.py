@@ -31,7 +31,6 @@ MAX_DIGITS = 4_300
 MAX_SOURCE = 1_000_000
 """Bytes of a template file, and characters of a template given as text."""
 
-_MAX_BITS = MAX_DIGITS * 10 // 3
 _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 
 
@@ -68,8 +67,7 @@ class Run:
     def step(self, count: int = 1) -> bool:
         """Count steps; always true, so that it can be part of a condition."""
         self.steps += count
-        if self.steps > MAX_STEPS:
-            raise over_limit(MAX_STEPS, "steps in one rendering")
+        check_limit(self.steps, MAX_STEPS, "steps in one rendering")
         return True
 
     def write(self, length: int, pieces: int = 0) -> None:
@@ -77,38 +75,33 @@ class Run:
         check_length(length, pieces)
         self.pieces += pieces
         self.written += length
-        if self.pieces > MAX_PIECES:
-            raise over_limit(MAX_PIECES, "pieces put together in one rendering")
-        if self.written > MAX_WRITTEN:
-            raise over_limit(MAX_WRITTEN, "characters written in one rendering")
+        check_limit(self.pieces, MAX_PIECES, "pieces put together in one rendering")
+        check_limit(self.written, MAX_WRITTEN, "characters written in one rendering")
 
 
 RUN: ContextVar[Run] = ContextVar("promptdsl_template_run")
 
 
-def over_limit(limit: int, unit: str) -> TemplateError:
-    """Return the error for going over a limit."""
-    return TemplateError(f"it comes to more than {limit:,} {unit}", fix="have it do less")
+def check_limit(count: int, limit: int, unit: str) -> None:
+    """Raise :class:`TemplateError` for a count of some unit that goes over its limit."""
+    if count > limit:
+        raise TemplateError(f"it comes to more than {limit:,} {unit}", fix="have it do less")
 
 
 def check_length(length: int, pieces: int = 0) -> None:
     """Raise :class:`TemplateError` for a text that is too long, or of too many pieces."""
-    if length > MAX_TEXT:
-        raise over_limit(MAX_TEXT, "characters of text")
-    if pieces > MAX_PIECES:
-        raise over_limit(MAX_PIECES, "pieces put together in one rendering")
+    check_limit(length, MAX_TEXT, "characters of text")
+    check_limit(pieces, MAX_PIECES, "pieces put together in one rendering")
 
 
 def check_count(count: int) -> None:
     """Raise :class:`TemplateError` for a list that is too long to be made."""
-    if count > MAX_STEPS:
-        raise over_limit(MAX_STEPS, "items in a list")
+    check_limit(count, MAX_STEPS, "items in a list")
 
 
 def check_bits(bits: int) -> None:
-    """Raise :class:`TemplateError` for a whole number of too many bits."""
-    if bits > _MAX_BITS:
-        raise over_limit(MAX_DIGITS, "digits in a number")
+    """Raise :class:`TemplateError` for a whole number of too many bits: ten are three digits."""
+    check_limit((bits * 3 + 9) // 10, MAX_DIGITS, "digits in a number")
 
 
 def bounded(value: T) -> T:

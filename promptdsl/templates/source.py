@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl.foundation.errors import TemplateError, shown
 from promptdsl.foundation.unicode import exact
-from promptdsl.templates.limits import MAX_SOURCE, over_limit
+from promptdsl.templates.limits import MAX_SOURCE, check_limit
 from promptdsl.templates.names import check_name
 from promptdsl.templates.template_folder import TemplateFolder
 
@@ -53,8 +53,7 @@ class TemplateSource:
                 f"the text of a template is a string, not {type(text).__name__}",
                 fix="give the text itself",
             )
-        if len(text) > MAX_SOURCE:
-            raise over_limit(MAX_SOURCE, "characters of template")
+        check_limit(len(text), MAX_SOURCE, "characters of template")
         return cls("text", exact(text))
 
 

@@ -5,6 +5,7 @@ from typing import TypeVar, cast
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
+from promptdsl.tree.node import Options
 from promptdsl.tree.rewrite import copied
 from promptdsl.tree.turn_nodes import RecordedNode
 
@@ -24,6 +25,11 @@ def cut(
     _set(part, "start", run.start + start)
     _set(part, "known", getattr(run, "known", None))
     return part
+
+
+def options_of(message: Message) -> Options:
+    """Return the options of the turn of a recorded message: its id, its speaker and its notes."""
+    return Options(id=message.id, name=message.name, metadata=message.metadata, tags=message.tags)
 
 
 def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], T | None], T]) -> T:

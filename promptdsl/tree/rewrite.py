@@ -11,6 +11,7 @@ import attrs
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.source import Position, Source
 from promptdsl.messages.roles import Kind, Role
+from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import (
     ComponentNode,
     FirstFitNode,
@@ -19,22 +20,6 @@ from promptdsl.tree.group_nodes import (
     LimitNode,
     NoteNode,
     ReserveNode,
-)
-from promptdsl.tree.masks import (
-    AUDIENCE,
-    DEEP,
-    HOLLOW,
-    LIFTED,
-    MEDIA,
-    NAMED,
-    RESULT,
-    SECTION,
-    SHIFT,
-    SURFACE,
-    SYSTEM,
-    TEXT,
-    TURN,
-    bits,
 )
 from promptdsl.tree.node import DEFAULTS, Child, N, Node, Options, implied, label, make
 from promptdsl.tree.part_nodes import (
@@ -83,7 +68,7 @@ def covering(content: Iterable[Child]) -> int:
     for child in content:
         if not isinstance(child, str):
             mask |= child.mask
-    return mask & DEEP
+    return mask & masks.DEEP
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:
@@ -91,21 +76,21 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
-    surface = node.mask & SURFACE
-    own = surface | (surface & LIFTED) << SHIFT
+    surface = node.mask & masks.SURFACE
+    own = surface | (surface & masks.LIFTED) << masks.SHIFT
     if isinstance(node, NoteNode):
-        own = HOLLOW | AUDIENCE
+        own = masks.HOLLOW | masks.AUDIENCE
     elif isinstance(node, FragmentNode):
         # The surface bits of its parts are also its own.
-        own = HOLLOW
+        own = masks.HOLLOW
         for child in content:
-            own |= TEXT if isinstance(child, str) else child.mask & SURFACE
+            own |= masks.TEXT if isinstance(child, str) else child.mask & masks.SURFACE
     elif node.options is not DEFAULTS:
         own |= implied(node.options)
     if isinstance(node, ToolTurnNode):
-        own |= RESULT << SHIFT  # the turn itself is the result
-    below = covering(content) if content else HOLLOW
-    copy = copied(node, content, node.mask & ~(DEEP | SURFACE) | own | below)
+        own |= masks.RESULT << masks.SHIFT  # the turn itself is the result
+    below = covering(content) if content else masks.HOLLOW
+    copy = copied(node, content, node.mask & ~(masks.DEEP | masks.SURFACE) | own | below)
     if isinstance(node, ComponentNode):
         _set(copy, "running", getattr(node, "running", None))
     return copy
@@ -122,7 +107,7 @@ def make_turn(
     options: Options = DEFAULTS,
 ) -> T:
     """Return a turn with the mask of its content; ``surface`` is its bit beside ``TURN``."""
-    mask = bits(TURN | surface, covering(content)) | implied(options)
+    mask = masks.bits(masks.TURN | surface, covering(content)) | implied(options)
     return make(cls, content, mask=mask, at=at, options=options, role=role, kind=kind)
 
 
@@ -131,7 +116,7 @@ def mapped_role(turn: Node, role: Role) -> Role:
 
     With an attachment it is a turn of the user: no instruction can hold one.
     """
-    return "user" if turn.mask & MEDIA << SHIFT else role
+    return "user" if turn.mask & masks.MEDIA << masks.SHIFT else role
 
 
 def has_content(content: Iterable[Child]) -> bool:
@@ -207,7 +192,7 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
             around.ids.update(few)
             continue
         child = level.waiting.pop()
-        if isinstance(child, str) or not child.mask & NAMED:
+        if isinstance(child, str) or not child.mask & masks.NAMED:
             continue
         if isinstance(child, RequestOnlyNode) and child.grounding:
             continue
@@ -260,7 +245,7 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
     named = [part.options for part in parts]
     if len({it.id for it in named}) == len(named) and all(it.number == 1 for it in named):
         return content
-    sections = {part.options.id: 1 for part in parts if part.mask & SECTION}
+    sections = {part.options.id: 1 for part in parts if part.mask & masks.SECTION}
     coded = {
         part.options.id: 1 + (part.options.id in sections) for part in parts if _is_coded(part)
     }
@@ -274,7 +259,7 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
             return node
         return replace(node, options=attrs.evolve(node.options, number=number))
 
-    return rewrite(make(FragmentNode, content), change, within=NAMED).content
+    return rewrite(make(FragmentNode, content), change, within=masks.NAMED).content
 
 
 def _named_parts(content: Iterable[Child]) -> Iterator[Node]:
@@ -282,9 +267,9 @@ def _named_parts(content: Iterable[Child]) -> Iterator[Node]:
     waiting = [*content]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str) or not part.mask & (NAMED | SYSTEM):
+        if isinstance(part, str) or not part.mask & (masks.NAMED | masks.SYSTEM):
             continue
-        if isinstance(part, FragmentNode) or part.mask & SYSTEM:
+        if isinstance(part, FragmentNode) or part.mask & masks.SYSTEM:
             waiting += part.content
         if part.options.id is not None:
             yield part
@@ -306,7 +291,7 @@ def _numbers(
     waiting = [*content][::-1]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str) or not part.mask & NAMED or isinstance(part, SectionNode):
+        if isinstance(part, str) or not part.mask & masks.NAMED or isinstance(part, SectionNode):
             continue
         id = part.options.id
         if isinstance(part, FirstFitNode) and not is_choice:
@@ -332,7 +317,7 @@ def hollow(root: Node) -> list[Node]:
     while waiting:
         node = waiting.pop()
         nodes.append(node)
-        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & masks.HOLLOW]
     return nodes
 
 

@@ -10,7 +10,7 @@ from promptdsl.tree.group_nodes import FormatNode
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
-from promptdsl.tree.recorded import cut
+from promptdsl.tree.recorded import cut, options_of
 from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
@@ -110,9 +110,6 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
                 )
             case _:
                 content.append(make(MediaNode, mask=bits(MEDIA), at=recorded, block=block))
-    options = Options(
-        id=message.id, name=message.name, metadata=message.metadata, tags=message.tags
-    )
     return make_turn(
         TurnNode,
         tuple(content),
@@ -120,5 +117,5 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
         at=recorded,
         role="system",
         kind="recorded",
-        options=options,
+        options=options_of(message),
     )

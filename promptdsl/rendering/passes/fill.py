@@ -36,10 +36,15 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
     returned. Raises :class:`ContentError` after too many rounds, :class:`PlacementError` when two
     siblings then have one id.
     """
-    waiting = _waiting_lazies(root)
-    for _ in range(DEEPEST):
-        if not waiting:
-            return root
+    rounds = 0
+    while waiting := _waiting_lazies(root):
+        if rounds == DEEPEST:
+            raise ContentError(
+                f"lazies return lazies, {DEEPEST} times over",
+                fix="return text or a part that is written",
+                at=(waiting[0].lazy.source,),
+            )
+        rounds += 1
         parts = iter(ask(waiting))
 
         def change(node: Node, parts: Iterator[Node | None] = parts) -> Node | None:
@@ -51,13 +56,6 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
             return node
 
         root = rewrite(root, change, within=WITHIN)
-        waiting = _waiting_lazies(root)
-    if waiting:
-        raise ContentError(
-            f"lazies return lazies, {DEEPEST} times over",
-            fix="return text or a part that is written",
-            at=(waiting[0].lazy.source,),
-        )
     return root
 
 

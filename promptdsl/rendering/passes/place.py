@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
@@ -11,18 +12,8 @@ from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
 from promptdsl.rendering.text.format import fence, line_in_fence
+from promptdsl.tree import masks
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
-from promptdsl.tree.masks import (
-    CALL,
-    DEVELOPER,
-    EVENT,
-    HINTED,
-    REQUEST,
-    RESULT,
-    SHIFT,
-    SYSTEM,
-    TEXT,
-)
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
@@ -37,9 +28,9 @@ def place(root: RootNode, *, config: Resolved) -> RootNode:
     the last of these results. Raises :class:`PlacementError` for a ``Developer`` turn there.
     """
     content: Sequence[Node] = root.content
-    if root.mask & REQUEST << SHIFT:
+    if root.mask & masks.REQUEST << masks.SHIFT:
         content = _positioned(content, config)
-    if root.mask & CALL << SHIFT:
+    if root.mask & masks.CALL << masks.SHIFT:
         content = _after_results(content)
     return with_content(root, tuple(content))
 
@@ -57,22 +48,21 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
                 conversation.append(_turn(child, config))
             else:
                 waiting.setdefault(position, []).append(child)
-        elif child.mask & SYSTEM:
+        elif child.mask & masks.SYSTEM:
             system.append(child)
         else:
             conversation.append(child)
-    positioned = {
-        position: [
-            _turn(request, config) for request in sorted(requests, key=lambda node: node.order)
-        ]
-        for position, requests in waiting.items()
-    }
+
+    def waiting_at(position: str) -> list[TurnNode]:
+        requests = sorted(waiting.get(position, ()), key=attrgetter("order"))
+        return [_turn(request, config) for request in requests]
+
     return [
         *system,
-        *positioned.get("after_system", []),
-        *positioned.get("start", []),
-        *_before_user(conversation, positioned.get("before_user", [])),
-        *positioned.get("end", []),
+        *waiting_at("after_system"),
+        *waiting_at("start"),
+        *_before_user(conversation, waiting_at("before_user")),
+        *waiting_at("end"),
     ]
 
 
@@ -80,7 +70,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     """Return a request-only turn as a turn of its mapped role, its content in a fence."""
     delimiter = config.delimiters.ephemeral
     content = request.content
-    is_told = request.mask & HINTED == HINTED  # a hint tells that it is empty
+    is_told = request.mask & masks.HINTED == masks.HINTED  # a hint tells that it is empty
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(
         f' {name}="{_attribute(value, request, config)}"' for name, value in shown if value
@@ -91,7 +81,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
             _attribute(request.title, request, config) if has_end else inline_line(request.title)
         )
         pieces = (labelled(title, getattr(request.title, "label", None)),)
-        heading = make(VerbatimNode, mask=TEXT, at=request, text=title, pieces=pieces)
+        heading = make(VerbatimNode, mask=masks.TEXT, at=request, text=title, pieces=pieces)
         content = (heading, *content)
     fenced = fence(
         delimiter,
@@ -103,7 +93,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     )
     role, options = mapped_role(request, config.ephemeral_role), request.options
     return make_turn(
-        TurnNode, (fenced,), REQUEST, at=request, role=role, kind="request", options=options
+        TurnNode, (fenced,), masks.REQUEST, at=request, role=role, kind="request", options=options
     )
 
 
@@ -154,7 +144,7 @@ def _after_results(content: Iterable[Node]) -> list[Node]:
     delayed: list[Node] = []
     open_calls: set[str] = set()
     for child, calls, answers in _with_calls(content):
-        if open_calls and child.mask & (EVENT | DEVELOPER | REQUEST):
+        if open_calls and child.mask & (masks.EVENT | masks.DEVELOPER | masks.REQUEST):
             delayed.append(child)
             continue
         if not answers:
@@ -187,13 +177,13 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
     """
     for child in content:
         if not isinstance(child, RecordedNode):
-            paired = child.mask & (CALL | RESULT) << SHIFT
+            paired = child.mask & (masks.CALL | masks.RESULT) << masks.SHIFT
             calls, answers = (calls_of(child), answers_of(child)) if paired else ((), ())
             yield child, set(calls), set(answers)
             continue
         messages: tuple[Message, ...] = child.items
         head = tail = len(messages)
-        if not child.mask & DEVELOPER << SHIFT:
+        if not child.mask & masks.DEVELOPER << masks.SHIFT:
             plain = (i for i, m in enumerate(messages) if m.plain is not None or not answers_in(m))
             head = next(plain, len(messages))
             assistants = (
@@ -206,7 +196,7 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
             if stop - start > 1:
                 yield cut(child, start, stop), set(), set()
                 continue
-            surface = DEVELOPER if message.role in ("developer", "system") else 0
+            surface = masks.DEVELOPER if message.role in ("developer", "system") else 0
             part = cut(child, start, stop, mask=child.mask | surface)
             # A plain message is text, without calls and results.
             if message.plain is not None:

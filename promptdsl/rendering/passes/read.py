@@ -7,33 +7,19 @@ from promptdsl.foundation.errors import DataError, PromptError
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
+    EventBlock,
     MediaBlock,
-    StateChangeBlock,
-    SystemEventBlock,
     TextBlock,
     UnknownBlock,
-    UserActionBlock,
     conversation_cache,
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
 from promptdsl.rendering.text.blocks import DataBlock, data_node
+from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ConversationNode
-from promptdsl.tree.masks import (
-    CALL,
-    DEVELOPER,
-    EVENT,
-    EVENT_BLOCK,
-    HOLLOW,
-    MEDIA,
-    RECORDED,
-    REQUEST,
-    RESULT,
-    SHIFT,
-    TEXT,
-    bits,
-)
+from promptdsl.tree.masks import bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, implied, make
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
@@ -43,6 +29,7 @@ from promptdsl.tree.part_nodes import (
     ValueNode,
     VolatileNode,
 )
+from promptdsl.tree.recorded import options_of
 from promptdsl.tree.rewrite import covering, make_turn, numbered, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
@@ -59,7 +46,7 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
 """Renders a template."""
-WITHIN = HOLLOW | RECORDED
+WITHIN = masks.HOLLOW | masks.RECORDED
 
 
 def read(
@@ -92,11 +79,11 @@ def read(
                 continue
             text, label, is_volatile = piece
             cls = VolatileNode if is_volatile else ValueNode
-            parts.append(make(cls, mask=TEXT, at=node, text=text, label=label))
+            parts.append(make(cls, mask=masks.TEXT, at=node, text=text, label=label))
         if not rendered:
             return None
         options = Options(libraries=sections) if sections else DEFAULTS
-        return make(TextNode, tuple(parts), mask=TEXT, at=node, options=options)
+        return make(TextNode, tuple(parts), mask=masks.TEXT, at=node, options=options)
 
     content: list[Child] = []
     for child in root.content:
@@ -129,7 +116,7 @@ def _conversation(
         raise error.located(node.source) from None
     conversation = make(
         ConversationNode,
-        mask=HOLLOW,
+        mask=masks.HOLLOW,
         at=node,
         keep=node.keep,
         step=node.step,
@@ -200,7 +187,7 @@ def _joined(
     known: Recording | None, given: tuple[Any, ...], run: list[Message], *, hollow: bool
 ) -> Recording:
     """Return the recording of a run, which continues a known recording, if any."""
-    mask = mask_of(run) | (HOLLOW if hollow else 0)
+    mask = mask_of(run) | (masks.HOLLOW if hollow else 0)
     if known is None:
         return Recording(given, tuple(run), mask)
     joined = Recording(given, (*known.items, *run), known.mask | mask)
@@ -218,7 +205,7 @@ def _run_before(
     if known is not None:
         joined = _joined(known, (), run, hollow=hollow)
         return [_run(node, joined.items, joined.mask)]
-    mask = mask_of(run) | (HOLLOW if hollow else 0)
+    mask = mask_of(run) | (masks.HOLLOW if hollow else 0)
     return [_run(node, tuple(run), mask, stop - len(run))] if run else []
 
 
@@ -250,34 +237,32 @@ def mask_of(messages: list[Message]) -> int:
     for message in messages:
         if message.plain is None or message.role not in _SPEAKERS:
             surface |= _ROLE_BITS[message.role]
-    return RECORDED | surface << SHIFT
+    return masks.RECORDED | surface << masks.SHIFT
 
 
 _SPEAKERS = ("user", "assistant")
 """The roles whose plain messages hold text alone."""
 _ROLE_BITS = {
-    "assistant": CALL,
-    "tool": RESULT,
-    "user": RESULT,
-    "developer": DEVELOPER,
-    "system": DEVELOPER,
+    "assistant": masks.CALL,
+    "tool": masks.RESULT,
+    "user": masks.RESULT,
+    "developer": masks.DEVELOPER,
+    "system": masks.DEVELOPER,
 }
 
 
 def _turn(message: Message, node: RecordedNode) -> Node:
     """Return the node of a recorded event or request-only turn; its text is a value."""
     content = tuple(_node(block, node) for block in message.content)
-    options = Options(
-        id=message.id, name=message.name, metadata=message.metadata, tags=message.tags
-    )
+    options = options_of(message)
     if message.role == "event":
         return make_turn(
-            TurnNode, content, EVENT, at=node, role="event", kind="event", options=options
+            TurnNode, content, masks.EVENT, at=node, role="event", kind="event", options=options
         )
     return make(
         RequestOnlyNode,
         content,
-        mask=bits(REQUEST, covering(content)) | implied(options),
+        mask=bits(masks.REQUEST, covering(content)) | implied(options),
         at=node,
         options=options,
         type=None,
@@ -289,16 +274,15 @@ def _turn(message: Message, node: RecordedNode) -> Node:
 
 
 def _node(block: Block, node: RecordedNode) -> Node:
-    if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
-        return make(
-            EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset[str]()
-        )
+    if isinstance(block, EventBlock):
+        mask = bits(masks.EVENT_BLOCK)
+        return make(EventBlockNode, mask=mask, at=node, block=block, trusted=frozenset[str]())
     if isinstance(block, TextBlock):
-        return make(ValueNode, mask=TEXT, at=node, text=block.text)
+        return make(ValueNode, mask=masks.TEXT, at=node, text=block.text)
     if isinstance(block, DataBlock):
         return data_node(block, node.at, is_value=True)
     if isinstance(block, MediaBlock):
-        return make(MediaNode, mask=bits(MEDIA), at=node, block=block)
+        return make(MediaNode, mask=bits(masks.MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
         f"a recorded event or ephemeral message cannot hold a {kind!r} block",
