@@ -131,12 +131,13 @@ def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[B
 def _result_blocks(crossing: Crossing, part: ai.ToolReturnPart) -> Iterator[Block]:
     """Yield the blocks of a result; a value that is no text is its JSON, and marked as such.
 
-    A list without files is one value, as Pydantic AI sends it to OpenAI and Gemini.
+    A list without files is one value, as Pydantic AI sends it to OpenAI and Gemini; an empty one
+    is, too, where it sends an empty text.
     """
     texts: Sequence[str | Media] = part.content_items(mode="str", wrap_if_error=False)
     values: Sequence[object] = part.content_items(mode="jsonable", wrap_if_error=False)
-    if texts and part.content_items(mode="raw") is part.content and not part.files:
-        texts, values = [part.model_response_str(wrap_if_error=False)], [values]
+    if part.content_items(mode="raw") is part.content and not part.files:
+        texts, values = [part.model_response_str(wrap_if_error=False) or "[]"], [values]
     for text, value in zip(texts, values, strict=True):
         if not isinstance(text, str):
             yield read_media(crossing, text)
