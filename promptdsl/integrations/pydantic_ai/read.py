@@ -42,7 +42,7 @@ from promptdsl.integrations.values import (
 )
 
 
-def read(given: object) -> Bridged[tuple[Message, ...]]:
+def read(given: object, provider: str | None) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
     crossing, messages = Crossing("promptdsl"), list[Message]()
     history = listed(given, "Pydantic AI's messages")
@@ -63,7 +63,8 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
         raise crossing.located(error) from None
     if instructions:
         leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
-        messages.insert(leading, Message("system", instructions[-1], kind="recorded"))
+        at = 0 if provider == RESPONSES else leading
+        messages.insert(at, Message("system", instructions[-1], kind="recorded"))
     return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
