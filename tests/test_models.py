@@ -1049,6 +1049,8 @@ def test_result_media(model: str | None, provider: str | None, held: bool) -> No
         ("us.mistral.pixtral-large-2502-v1:0", (("document",), (), False, False, True)),
         ("moonshotai.kimi-k2.5", ((), None, False, False, True)),
         ("us.deepseek.r1-v1:0", (("image", "document"), None, False, True, True)),
+        ("deepseek.v3.2", (("image", "document"), None, False, False, True)),
+        ("us.openai.gpt-6-sol", (("image", "document"), None) + (True,) * 3),
     ],
 )
 def test_facts_of_vendors_on_bedrock(model: str | None, expected: tuple[object, ...]) -> None:

@@ -57,8 +57,7 @@ PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown
 WithBytes: TypeAlias = Callable[[MediaBlock, Role], MediaBlock]
 """Returns an attachment with its bytes, where a target needs these and they can be loaded.
 
-The other arguments are the role of its message, and whether the result it is in is an error
-(``None`` outside of results).
+The other argument is the role of its message.
 """
 TWO_SIDED = ("anthropic", "bedrock", "gemini")
 """The providers that take neighbours of one side as one message; results are the user's."""

@@ -109,6 +109,13 @@ def test_invalid_arguments() -> None:
     ] == written(say("assistant", call("a", arguments="{"))).invalid_tool_calls
 
 
+def test_blank_arguments() -> None:
+    """A blank text of arguments is an empty object, with a hint."""
+    bridged = to_langchain(rendered([say("assistant", call("a", arguments=" "))]))
+    assert [{}] == [made["args"] for made in bridged.messages[0].tool_calls]
+    assert [("hint", "arguments of a call")] == named_losses(bridged.losses)
+
+
 def test_refusals() -> None:
     """A refusal stands where LangChain keeps it, and comes back as one."""
     refusal = TextBlock("No.", extra={"refusal": True})

@@ -171,6 +171,7 @@ def test_results() -> None:
         ([{"id": 1}, {"id": 2}], '[{"id":1},{"id":2}]'),
         (["a\n\nb", "c"], '["a\\n\\nb","c"]'),
         (["a"], '["a"]'),
+        ([], "[]"),
         ({"x": 1}, '{"x":1}'),
         (2.5, "2.5"),
         (None, "null"),
@@ -255,7 +256,7 @@ def test_tools() -> None:
             ("tool", ToolResultBlock("i", (JSON,), "f", is_error=True, extra=outcome("retried"))),
         ),
         (
-            ToolReturnPart("f", [], "i", outcome="interrupted"),
+            ToolReturnPart("f", "", "i", outcome="interrupted"),
             ("tool", ToolResultBlock("i", (), "f", extra=outcome("interrupted"))),
         ),
         (

@@ -185,11 +185,15 @@ def test_what_the_model_sees() -> None:
 
 
 @pytest.mark.slow
-def test_the_order_of_instructions() -> None:
-    """Instructions follow the system prompts, as in Pydantic AI's own request of Chat."""
+@pytest.mark.parametrize("provider", ["openai", "openai_responses"])
+def test_the_order_of_instructions(provider: str) -> None:
+    """Instructions and system prompts have the order of Pydantic AI's own request."""
     first = ModelRequest([SystemPromptPart("S"), UserPromptPart("Hi.")], instructions="I")
     history = [first, ModelResponse([]), ModelRequest([UserPromptPart("So?")], instructions="I")]
-    messages = from_pydantic_ai(history).messages
-    assert [
-        (item["role"], item["content"]) for item in captured(history, chat=True)["messages"]
-    ] == [(message.role, message.text) for message in messages if message.content]
+    messages = from_pydantic_ai(history, provider=provider).messages
+    sent = captured(history, chat=provider == "openai")
+    standing = [{"role": "system", "content": sent.get("instructions")}]
+    items = sent.get("messages") or [*standing, *sent["input"]]
+    assert [(item["role"], item["content"]) for item in items] == [
+        (message.role, message.text) for message in messages if message.content
+    ]

@@ -108,6 +108,9 @@ def _ai_message(
         crossing.lose_hints(use, SIGNATURE)
         name, id = crossing.clean(use.name, "a tool's name"), crossing.clean_id(use.id)
         arguments = crossing.clean_json(use.arguments)
+        if not arguments.strip():
+            arguments, why = "{}", "no text: sent as {}"
+            crossing.hint("mended_arguments", "arguments of a call", why, block=use)
         args = ToolUseBlock(id, name, arguments).input
         if args is not None:
             calls.append({"type": "tool_call", "name": name, "args": args, "id": id})

@@ -38,7 +38,9 @@ def to_pydantic_ai(
     return write(rendered, strict=strict)
 
 
-def from_pydantic_ai(messages: "Iterable[ModelMessage]") -> Bridged[tuple[Message, ...]]:
+def from_pydantic_ai(
+    messages: "Iterable[ModelMessage]", *, provider: str | None = None
+) -> Bridged[tuple[Message, ...]]:
     """Return the messages of ``result.all_messages()``, for a ``History``.
 
     >>> from pydantic_ai.messages import ModelRequest, UserPromptPart
@@ -48,8 +50,8 @@ def from_pydantic_ai(messages: "Iterable[ModelMessage]") -> Bridged[tuple[Messag
 
     A system prompt after the leading ones becomes a developer's message that remembers its role.
     The last ``instructions`` of a request, the only ones that count there, come after the leading
-    system prompts, as in Pydantic AI's own requests; only to OpenAI Responses does it send them
-    before these, in a field of their own. A response without parts is a message, too.
+    system prompts, as in Pydantic AI's own requests; with ``provider="openai_responses"`` they come
+    before these, as it sends them there. A response without parts is a message, too.
 
     Losses are in ``losses``. Raises :class:`DataError` for anything but requests and responses, and
     for data that is not JSON, and :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
@@ -57,4 +59,4 @@ def from_pydantic_ai(messages: "Iterable[ModelMessage]") -> Bridged[tuple[Messag
     require("pydantic_ai.messages", "pydantic-ai")
     from promptdsl.integrations.pydantic_ai.read import read
 
-    return read(messages)
+    return read(messages, provider)

@@ -68,19 +68,18 @@ def written_reason(
 
 
 def read_reasons(response: ai.ModelResponse) -> tuple[str | None, str | None]:
-    """Return the finish reason of a response, and the raw one where it is another."""
-    reason, raw = _read_reason(response), (response.provider_details or {}).get("finish_reason")
-    return reason, raw if isinstance(raw, str) and raw != reason else None
+    """Return the finish reason of a response, and the raw one where it is another.
 
-
-def _read_reason(response: ai.ModelResponse) -> str | None:
-    """Return the finish reason of a response, a raw one where Pydantic AI has no word for it."""
+    The raw one is the reason where Pydantic AI has no word for it.
+    """
     details = response.provider_details or {}
     raw: object = details.get("finish_reason")
+    raw = raw if isinstance(raw, str) else None
+    reason = "paused" if response.state == "suspended" else None
     if details.get("refusal"):
-        return "refused"
-    if isinstance(raw, str) and (raw in _RAW_REASONS or response.finish_reason is None):
-        return _RAW_REASONS.get(raw, raw)
-    names = {theirs: ours for ours, theirs in _REASONS.items()}
-    paused = "paused" if response.state == "suspended" else None
-    return names[response.finish_reason] if response.finish_reason else paused
+        reason = "refused"
+    elif raw and (raw in _RAW_REASONS or response.finish_reason is None):
+        reason = _RAW_REASONS.get(raw, raw)
+    elif response.finish_reason:
+        reason = {theirs: ours for ours, theirs in _REASONS.items()}[response.finish_reason]
+    return reason, None if raw == reason else raw

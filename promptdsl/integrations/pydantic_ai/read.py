@@ -42,7 +42,7 @@ from promptdsl.integrations.values import (
 )
 
 
-def read(given: object) -> Bridged[tuple[Message, ...]]:
+def read(given: object, provider: str | None) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
     crossing, messages = Crossing("promptdsl"), list[Message]()
     history = listed(given, "Pydantic AI's messages")
@@ -63,7 +63,8 @@ def read(given: object) -> Bridged[tuple[Message, ...]]:
         raise crossing.located(error) from None
     if instructions:
         leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
-        messages.insert(leading, Message("system", instructions[-1], kind="recorded"))
+        at = 0 if provider == RESPONSES else leading
+        messages.insert(at, Message("system", instructions[-1], kind="recorded"))
     return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
@@ -131,12 +132,13 @@ def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[B
 def _result_blocks(crossing: Crossing, part: ai.ToolReturnPart) -> Iterator[Block]:
     """Yield the blocks of a result; a value that is no text is its JSON, and marked as such.
 
-    A list without files is one value, as Pydantic AI sends it to OpenAI and Gemini.
+    A list without files is one value, as Pydantic AI sends it to OpenAI and Gemini; an empty one
+    is, too, where it sends an empty text.
     """
     texts: Sequence[str | Media] = part.content_items(mode="str", wrap_if_error=False)
     values: Sequence[object] = part.content_items(mode="jsonable", wrap_if_error=False)
-    if texts and part.content_items(mode="raw") is part.content and not part.files:
-        texts, values = [part.model_response_str(wrap_if_error=False)], [values]
+    if part.content_items(mode="raw") is part.content and not part.files:
+        texts, values = [part.model_response_str(wrap_if_error=False) or "[]"], [values]
     for text, value in zip(texts, values, strict=True):
         if not isinstance(text, str):
             yield read_media(crossing, text)

@@ -70,7 +70,7 @@ def _cached(rng: Random) -> Any:
     return [_ask("A long text.", first, "Another.", second), _reply("Read.")]
 
 
-LISTS: Any = [[{"id": 1}], [1, 2], ["item 1\n\nitem 2", "item 3"]]
+LISTS: Any = [[{"id": 1}], [1, 2], ["item 1\n\nitem 2", "item 3"], []]
 DATA: Any = [*LISTS, {"x": 1, "y": [None]}, 3, None, '{"a": "b"}']
 ADDRESSES = ai.ImageUrl("https://a.b/c.png"), ai.DocumentUrl("https://a.b/c.pdf")
 WORDS = ["\U0001f469\u200d\U0001f680 e\u0301", "\u0645 \u202ex", "a\r\nb\x07", "<system>x</system>"]

@@ -24,7 +24,7 @@ KINDS = {
     "frames of instructions": (
         r".*: user text <developer>\n(.*)\n</developer> >> \w+ text (<system>)?\1(</system>)?"
     ),
-    "place of instructions": r"openai_responses.*: instruction text (.*) >> system text \1",
+    "place of instructions": r"openai_responses \S+: instruction text (.*) >> system text \1",
     "notes on frames": (
         r".*:  >> \w+ text (Mid-conversation system|When a user message"
         r"|(<system>)?The (following|preceding) user message).*"
@@ -40,12 +40,17 @@ KINDS = {
     ),
     "keys of results": r"gemini.*: tool key (output|error) >> tool key return_value",
     "empty results": (
-        r"(gemini|openai).*: tool text (null)? >> (tool text )?|tool key output >> tool key empty"
+        r"(gemini|openai).*: tool text (null|\[\])? >> (tool text )?"
+        r"|tool key output >> tool key empty"
     ),
     "lists in results": (
-        r"(anthropic|bedrock).*: (tool text \[.*\])? >> tool text (\d|item \d|\{.*\})"
+        r"(anthropic|bedrock).*: tool text \[\] >> |"
+        r"(tool text \[.*\])? >> tool text (\d|item \d|\{.*\})"
     ),
-    "bad arguments": r'.*: assistant arguments .* >> assistant arguments \{"INVALID_JSON": .*',
+    "bad arguments": (
+        r'.*: assistant arguments (\{"arguments": (".*")\}|(?!\{"arguments").*) >> '
+        r'assistant arguments \{"INVALID_JSON": (?(2)\2|".*")\}'
+    ),
     "words of errors": r'openai.*: tool text Error: .* >> tool text \{"error": .*',
     "order of results": r".* moved: (tool \w+ .*) >> \1",
     "moved files": (

@@ -58,7 +58,7 @@ def _own_request(history: Sent, target: Target) -> list[Atom]:
     messages, tools = history
     own = [Tool(name=t.name, input_schema=t.parameters_json_schema) for t in tools]
     try:
-        prompt = Timeline(*own, History(from_pydantic_ai(messages).messages))
+        prompt = Timeline(*own, History(from_pydantic_ai(messages, provider=target[0]).messages))
         rendered = render(prompt, provider=target[0], model=target[1], media_loader=_loaded)
     except (PromptError, ValueError) as error:
         return [Atom("request", "refused", str(error))]
