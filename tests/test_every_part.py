@@ -128,10 +128,14 @@ EXAMPLES: Mapping[str, Write] = {
 """By the class of a node, turns in which it is written."""
 
 
+TREE = Node.__module__.rpartition(".")[0]
+"""The room of the package that has the classes of nodes."""
+
+
 def node_classes(cls: type[Node] = Node) -> Iterator[str]:
     """Yield the names of the classes of nodes in the package, found by their base class."""
     for child in cls.__subclasses__():
-        if child.__module__.startswith("promptdsl.tree."):
+        if child.__module__.startswith(f"{TREE}."):
             yield child.__name__
         yield from node_classes(child)
 
