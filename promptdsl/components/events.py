@@ -1,7 +1,6 @@
 """Event blocks: an action of a user, a change of a value, an event of the application."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 from promptdsl.components.arguments import Content, adopt_values, volatile_leaf
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
@@ -14,13 +13,12 @@ from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import on_one_line
-from promptdsl.messages import StateChangeBlock, SystemEventBlock, UserActionBlock
+from promptdsl.messages import EventBlock, StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
 from promptdsl.tree.node import Node, found_in, label, named_label
 from promptdsl.tree.part_nodes import EventBlockNode, ValueNode, VolatileNode
 
 _NO_FIELDS: frozenset[str] = frozenset()
-_Block: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
 
 
 class EventBlockComponent(Container, EventBlockNode):
@@ -132,7 +130,7 @@ class SystemEvent(EventBlockComponent):
 
 def _begin_event(
     component: EventBlockComponent,
-    cls: Callable[..., _Block],
+    cls: Callable[..., EventBlock],
     fields: Mapping[str, object],
     details: Mapping[str, object],
     *content: Content,

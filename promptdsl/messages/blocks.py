@@ -395,6 +395,8 @@ class UnknownBlock(AnyBlock):
 
 EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
+DataBlock: TypeAlias = JsonBlock | CodeBlock
+"""The blocks that become text before they are sent: no provider has them."""
 Block: TypeAlias = (
     TextBlock
     | MediaBlock
@@ -402,8 +404,7 @@ Block: TypeAlias = (
     | ToolResultBlock
     | ReasoningBlock
     | EventBlock
-    | JsonBlock
-    | CodeBlock
+    | DataBlock
     | UnknownBlock
 )
 

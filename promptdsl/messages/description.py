@@ -1,10 +1,13 @@
-"""A block in a few words, as outlines and the views of a request name it."""
+"""A block in a few words, as outlines and views of a request name it, and the text of data."""
 
 from collections.abc import Mapping
 
+from promptdsl.foundation.escaping import code_fences, json_text
 from promptdsl.foundation.json import write_json
 from promptdsl.messages.blocks import (
     Block,
+    DataBlock,
+    JsonBlock,
     MediaBlock,
     ReasoningBlock,
     TextBlock,
@@ -38,6 +41,13 @@ def described(block: Block, *, tools: Mapping[str, str] | None = None) -> tuple[
             data = block.to_dict()
             words, text = str(data.get("type", block.type)), write_json(data)
     return words, text
+
+
+def default_text(block: DataBlock) -> str:
+    """Return the text of a block that becomes text, the same in every format of a prompt."""
+    if isinstance(block, JsonBlock):
+        return json_text(block.value)
+    return block.text.join(code_fences(block.text, block.language))
 
 
 def _attachment(block: MediaBlock) -> tuple[str, str]:

@@ -7,18 +7,17 @@ from promptdsl.foundation.errors import DataError, PromptError
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
+    DataBlock,
+    EventBlock,
     MediaBlock,
-    StateChangeBlock,
-    SystemEventBlock,
     TextBlock,
     UnknownBlock,
-    UserActionBlock,
     conversation_cache,
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
-from promptdsl.rendering.text.blocks import DataBlock, data_node
+from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import (
     CALL,
@@ -289,7 +288,7 @@ def _turn(message: Message, node: RecordedNode) -> Node:
 
 
 def _node(block: Block, node: RecordedNode) -> Node:
-    if isinstance(block, UserActionBlock | StateChangeBlock | SystemEventBlock):
+    if isinstance(block, EventBlock):
         return make(
             EventBlockNode, mask=bits(EVENT_BLOCK), at=node, block=block, trusted=frozenset[str]()
         )
