@@ -169,6 +169,14 @@ def test_no_value_forges_its_tags(name: str, format: str) -> None:
         assert value in decode(found)
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_function_for_blocks_that_returns_none(name: str) -> None:
+    """A part is written as it is without ``format_block``, if that leaves its blocks as they are."""
+    tree = timeline_of(*EXAMPLES[name](Value("a")))
+    rendered = render(tree, transformation={"format_block": lambda _: None})
+    assert render(tree).messages == rendered.messages
+
+
 def test_tags_that_no_part_writes() -> None:
     """A tag that no part in the turn writes stays as it is in a value."""
     found = text_of(prompt("SectionNode", "xml", "</item></code>"))
