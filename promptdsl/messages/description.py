@@ -6,6 +6,7 @@ from promptdsl.foundation.escaping import code_fences, json_text
 from promptdsl.foundation.json import write_json
 from promptdsl.messages.blocks import (
     Block,
+    CodeBlock,
     DataBlock,
     JsonBlock,
     MediaBlock,
@@ -45,9 +46,11 @@ def described(block: Block, *, tools: Mapping[str, str] | None = None) -> tuple[
 
 def default_text(block: DataBlock) -> str:
     """Return the text of a block that becomes text, the same in every format of a prompt."""
-    if isinstance(block, JsonBlock):
-        return json_text(block.value)
-    return block.text.join(code_fences(block.text, block.language))
+    match block:
+        case JsonBlock(value):
+            return json_text(value)
+        case CodeBlock(text, language):
+            return text.join(code_fences(text, language))
 
 
 def _attachment(block: MediaBlock) -> tuple[str, str]:
