@@ -171,7 +171,7 @@ def test_no_value_forges_its_tags(name: str, format: str) -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_function_for_blocks_that_returns_none(name: str) -> None:
-    """A part is written as it is without ``format_block``, if that leaves its blocks as they are."""
+    """A part is written as it is without ``format_block`` where that returns ``None``."""
     tree = timeline_of(*EXAMPLES[name](Value("a")))
     rendered = render(tree, transformation={"format_block": lambda _: None})
     assert render(tree).messages == rendered.messages

@@ -50,6 +50,11 @@ def block_node(given: object, component: Node) -> Node:
 
 def _node(block: Block, at: Node) -> Node:
     """Return the node that a component of the same content would be; its paths are data."""
+    if isinstance(block, DataBlock):
+        return data_node(block, at, is_value=False)
+    if isinstance(block, EventBlock):
+        mask = bits(EVENT_BLOCK)
+        return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
     cache: Cache | None = getattr(block, "cache", None)
     options = DEFAULTS if cache is None else Options(cache=cache)
     marks = implied(options)
@@ -59,16 +64,11 @@ def _node(block: Block, at: Node) -> Node:
                 mask = bits(TEXT) | marks
                 return make(TextBlockNode, (text,), mask=mask, at=at, options=options, extra=extra)
             return make(TextNode, (text,), mask=bits(TEXT) | (0 if text else HOLLOW), at=at)
-        case _ if isinstance(block, DataBlock):
-            return data_node(block, at, is_value=False)
         case ToolUseBlock() | ReasoningBlock():
             cls = ToolUseNode if isinstance(block, ToolUseBlock) else ReasoningNode
             return make(cls, mask=bits(CALL) | marks, at=at, options=options, block=block)
         case ToolResultBlock():
             return _result_node(block, at)
-        case _ if isinstance(block, EventBlock):
-            mask = bits(EVENT_BLOCK)
-            return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
         case UnknownBlock():
             raise _unknown(block.data.get("type"), at)
         case _:
