@@ -1,7 +1,7 @@
 """The types of content blocks: frozen values, independent of trees and providers.
 
 The fields of a block are checked, and copied so that nobody can change them. A new type is a class
-here and a member of ``Block``; ``docs/design.md`` lists the other files to change.
+here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists the other files to change.
 """
 
 from collections.abc import Mapping, Sequence
