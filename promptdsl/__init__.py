@@ -22,107 +22,139 @@ I was charged twice.
 
 TYPE_CHECKING = False  # typing has it too, and costs more than all of this
 if TYPE_CHECKING:
-    from promptdsl.budget.dropped import Dropped
-    from promptdsl.comparing.prompt_diff import PromptDiff, diff
-    from promptdsl.components.any_turn import Turn
-    from promptdsl.components.budget import CacheBreakpoint, FirstFit, Group, Limit, Reserve
-    from promptdsl.components.custom import component
-    from promptdsl.components.events import StateChange, SystemEvent, UserAction
-    from promptdsl.components.history import History
-    from promptdsl.components.lazy import Lazy, LazyContext
-    from promptdsl.components.lists import Checklist, Example, Item, List, Quote
-    from promptdsl.components.media import Audio, Document, Image, Video
-    from promptdsl.components.overrides import override
-    from promptdsl.components.request_only import Ephemeral, Grounding
-    from promptdsl.components.scope import detached
-    from promptdsl.components.sections import Format, Fragment, Note, Section, include
-    from promptdsl.components.tables import Table
-    from promptdsl.components.template import Template
-    from promptdsl.components.text import (
-        Code,
-        Heading,
-        Json,
-        Paragraph,
-        Text,
-        Untrusted,
-        Value,
-        Volatile,
-        dedent,
+    from promptdsl.budget.dropped import Dropped as Dropped
+    from promptdsl.comparing.prompt_diff import PromptDiff as PromptDiff
+    from promptdsl.comparing.prompt_diff import diff as diff
+    from promptdsl.components.any_turn import Turn as Turn
+    from promptdsl.components.budget import CacheBreakpoint as CacheBreakpoint
+    from promptdsl.components.budget import FirstFit as FirstFit
+    from promptdsl.components.budget import Group as Group
+    from promptdsl.components.budget import Limit as Limit
+    from promptdsl.components.budget import Reserve as Reserve
+    from promptdsl.components.custom import component as component
+    from promptdsl.components.events import StateChange as StateChange
+    from promptdsl.components.events import SystemEvent as SystemEvent
+    from promptdsl.components.events import UserAction as UserAction
+    from promptdsl.components.history import History as History
+    from promptdsl.components.lazy import Lazy as Lazy
+    from promptdsl.components.lazy import LazyContext as LazyContext
+    from promptdsl.components.lists import Checklist as Checklist
+    from promptdsl.components.lists import Example as Example
+    from promptdsl.components.lists import Item as Item
+    from promptdsl.components.lists import List as List
+    from promptdsl.components.lists import Quote as Quote
+    from promptdsl.components.media import Audio as Audio
+    from promptdsl.components.media import Document as Document
+    from promptdsl.components.media import Image as Image
+    from promptdsl.components.media import Video as Video
+    from promptdsl.components.overrides import override as override
+    from promptdsl.components.request_only import Ephemeral as Ephemeral
+    from promptdsl.components.request_only import Grounding as Grounding
+    from promptdsl.components.scope import detached as detached
+    from promptdsl.components.sections import Format as Format
+    from promptdsl.components.sections import Fragment as Fragment
+    from promptdsl.components.sections import Note as Note
+    from promptdsl.components.sections import Section as Section
+    from promptdsl.components.sections import include as include
+    from promptdsl.components.tables import Table as Table
+    from promptdsl.components.template import Template as Template
+    from promptdsl.components.text import Code as Code
+    from promptdsl.components.text import Heading as Heading
+    from promptdsl.components.text import Json as Json
+    from promptdsl.components.text import Paragraph as Paragraph
+    from promptdsl.components.text import Text as Text
+    from promptdsl.components.text import Untrusted as Untrusted
+    from promptdsl.components.text import Value as Value
+    from promptdsl.components.text import Volatile as Volatile
+    from promptdsl.components.text import dedent as dedent
+    from promptdsl.components.timeline import Timeline as Timeline
+    from promptdsl.components.tool_calls import Reasoning as Reasoning
+    from promptdsl.components.tool_calls import ToolMessage as ToolMessage
+    from promptdsl.components.tool_calls import ToolResult as ToolResult
+    from promptdsl.components.tool_calls import ToolUse as ToolUse
+    from promptdsl.components.tool_definitions import Output as Output
+    from promptdsl.components.tool_definitions import Tool as Tool
+    from promptdsl.components.turns import Assistant as Assistant
+    from promptdsl.components.turns import Developer as Developer
+    from promptdsl.components.turns import Event as Event
+    from promptdsl.components.turns import System as System
+    from promptdsl.components.turns import User as User
+    from promptdsl.config.chat_template import ChatTemplate as ChatTemplate
+    from promptdsl.config.model_facts import ModelFacts as ModelFacts
+    from promptdsl.config.models import register_model as register_model
+    from promptdsl.config.transformation import (
+        MessageTransformationConfig as MessageTransformationConfig,
     )
-    from promptdsl.components.timeline import Timeline
-    from promptdsl.components.tool_calls import Reasoning, ToolMessage, ToolResult, ToolUse
-    from promptdsl.components.tool_definitions import Output, Tool
-    from promptdsl.components.turns import Assistant, Developer, Event, System, User
-    from promptdsl.config.chat_template import ChatTemplate
-    from promptdsl.config.model_facts import ModelFacts
-    from promptdsl.config.models import register_model
-    from promptdsl.config.transformation import MessageTransformationConfig
-    from promptdsl.foundation.errors import (
-        BudgetError,
-        ConfigError,
-        ContentError,
-        DataError,
-        LibraryError,
-        LossError,
-        MediaError,
-        OptionError,
-        PairingError,
-        PendingToolCalls,
-        PlacementError,
-        PromptError,
-        ScopeError,
-        TargetError,
-        TemplateError,
-        TokenizerError,
-        UnknownNameError,
-    )
-    from promptdsl.foundation.escaping import decode
-    from promptdsl.foundation.library_section import LibrarySection
-    from promptdsl.foundation.notice import UNTRUSTED_NOTICE
-    from promptdsl.foundation.source import Source
-    from promptdsl.foundation.trusted import trusted
-    from promptdsl.libraries.library import Library
-    from promptdsl.libraries.section_info import SectionInfo
-    from promptdsl.messages import (
-        AudioBlock,
-        Block,
-        CodeBlock,
-        DocumentBlock,
-        ImageBlock,
-        JsonBlock,
-        ReasoningBlock,
-        StateChangeBlock,
-        SystemEventBlock,
-        TextBlock,
-        ToolResultBlock,
-        ToolUseBlock,
-        UnknownBlock,
-        UserActionBlock,
-        VideoBlock,
-        block_from_dict,
-    )
-    from promptdsl.messages.details import Origin
-    from promptdsl.messages.loss import Loss
-    from promptdsl.messages.media.source import MediaSource
-    from promptdsl.messages.message import Message
-    from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-    from promptdsl.providers.read_response import read_response
-    from promptdsl.providers.read_stream import aread_stream, read_stream
-    from promptdsl.providers.registry import read_payload
-    from promptdsl.rendering.prefix import prefix_report
-    from promptdsl.rendering.render import arender, render
-    from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
-    from promptdsl.rendering.result import Rendered, Stage
-    from promptdsl.rendering.spans import Span
-    from promptdsl.templates.folders import register_templates
-    from promptdsl.templates.inputs import Input
-    from promptdsl.templates.installed import InstalledLibrary
-    from promptdsl.tokens import split_text
-    from promptdsl.tree.node import Node
+    from promptdsl.foundation.errors import BudgetError as BudgetError
+    from promptdsl.foundation.errors import ConfigError as ConfigError
+    from promptdsl.foundation.errors import ContentError as ContentError
+    from promptdsl.foundation.errors import DataError as DataError
+    from promptdsl.foundation.errors import LibraryError as LibraryError
+    from promptdsl.foundation.errors import LossError as LossError
+    from promptdsl.foundation.errors import MediaError as MediaError
+    from promptdsl.foundation.errors import OptionError as OptionError
+    from promptdsl.foundation.errors import PairingError as PairingError
+    from promptdsl.foundation.errors import PendingToolCalls as PendingToolCalls
+    from promptdsl.foundation.errors import PlacementError as PlacementError
+    from promptdsl.foundation.errors import PromptError as PromptError
+    from promptdsl.foundation.errors import ScopeError as ScopeError
+    from promptdsl.foundation.errors import TargetError as TargetError
+    from promptdsl.foundation.errors import TemplateError as TemplateError
+    from promptdsl.foundation.errors import TokenizerError as TokenizerError
+    from promptdsl.foundation.errors import UnknownNameError as UnknownNameError
+    from promptdsl.foundation.escaping import decode as decode
+    from promptdsl.foundation.library_section import LibrarySection as LibrarySection
+    from promptdsl.foundation.notice import UNTRUSTED_NOTICE as UNTRUSTED_NOTICE
+    from promptdsl.foundation.source import Source as Source
+    from promptdsl.foundation.trusted import trusted as trusted
+    from promptdsl.libraries.library import Library as Library
+    from promptdsl.libraries.section_info import SectionInfo as SectionInfo
+    from promptdsl.messages import AudioBlock as AudioBlock
+    from promptdsl.messages import Block as Block
+    from promptdsl.messages import CodeBlock as CodeBlock
+    from promptdsl.messages import DocumentBlock as DocumentBlock
+    from promptdsl.messages import ImageBlock as ImageBlock
+    from promptdsl.messages import JsonBlock as JsonBlock
+    from promptdsl.messages import ReasoningBlock as ReasoningBlock
+    from promptdsl.messages import StateChangeBlock as StateChangeBlock
+    from promptdsl.messages import SystemEventBlock as SystemEventBlock
+    from promptdsl.messages import TextBlock as TextBlock
+    from promptdsl.messages import ToolResultBlock as ToolResultBlock
+    from promptdsl.messages import ToolUseBlock as ToolUseBlock
+    from promptdsl.messages import UnknownBlock as UnknownBlock
+    from promptdsl.messages import UserActionBlock as UserActionBlock
+    from promptdsl.messages import VideoBlock as VideoBlock
+    from promptdsl.messages import block_from_dict as block_from_dict
+    from promptdsl.messages.details import Origin as Origin
+    from promptdsl.messages.loss import Loss as Loss
+    from promptdsl.messages.media.source import MediaSource as MediaSource
+    from promptdsl.messages.message import Message as Message
+    from promptdsl.messages.prompt import OutputSchema as OutputSchema
+    from promptdsl.messages.prompt import Prompt as Prompt
+    from promptdsl.messages.prompt import ToolDefinition as ToolDefinition
+    from promptdsl.providers.read_response import read_response as read_response
+    from promptdsl.providers.read_stream import aread_stream as aread_stream
+    from promptdsl.providers.read_stream import read_stream as read_stream
+    from promptdsl.providers.registry import read_payload as read_payload
+    from promptdsl.rendering.prefix import prefix_report as prefix_report
+    from promptdsl.rendering.render import arender as arender
+    from promptdsl.rendering.render import render as render
+    from promptdsl.rendering.reports import Difference as Difference
+    from promptdsl.rendering.reports import PrefixReport as PrefixReport
+    from promptdsl.rendering.reports import TokenPart as TokenPart
+    from promptdsl.rendering.reports import TokenReport as TokenReport
+    from promptdsl.rendering.result import Rendered as Rendered
+    from promptdsl.rendering.result import Stage as Stage
+    from promptdsl.rendering.spans import Span as Span
+    from promptdsl.templates.folders import register_templates as register_templates
+    from promptdsl.templates.inputs import Input as Input
+    from promptdsl.templates.installed import InstalledLibrary as InstalledLibrary
+    from promptdsl.tokens import split_text as split_text
+    from promptdsl.tree.node import Node as Node
 else:
     from promptdsl.foundation.lazy_names import lazy_names as _lazy_names
 
-    __getattr__, __dir__ = _lazy_names(
+    __all__, __getattr__, __dir__ = _lazy_names(
         globals(),
         {
             "budget.dropped": "Dropped",
@@ -187,133 +219,3 @@ else:
             "tree.node": "Node",
         },
     )
-
-__all__ = [
-    "UNTRUSTED_NOTICE",
-    "Assistant",
-    "Audio",
-    "AudioBlock",
-    "Block",
-    "BudgetError",
-    "CacheBreakpoint",
-    "ChatTemplate",
-    "Checklist",
-    "Code",
-    "CodeBlock",
-    "ConfigError",
-    "ContentError",
-    "DataError",
-    "Developer",
-    "Difference",
-    "Document",
-    "DocumentBlock",
-    "Dropped",
-    "Ephemeral",
-    "Event",
-    "Example",
-    "FirstFit",
-    "Format",
-    "Fragment",
-    "Grounding",
-    "Group",
-    "Heading",
-    "History",
-    "Image",
-    "ImageBlock",
-    "Input",
-    "InstalledLibrary",
-    "Item",
-    "Json",
-    "JsonBlock",
-    "Lazy",
-    "LazyContext",
-    "Library",
-    "LibraryError",
-    "LibrarySection",
-    "Limit",
-    "List",
-    "Loss",
-    "LossError",
-    "MediaError",
-    "MediaSource",
-    "Message",
-    "MessageTransformationConfig",
-    "ModelFacts",
-    "Node",
-    "Note",
-    "OptionError",
-    "Origin",
-    "Output",
-    "OutputSchema",
-    "PairingError",
-    "Paragraph",
-    "PendingToolCalls",
-    "PlacementError",
-    "PrefixReport",
-    "Prompt",
-    "PromptDiff",
-    "PromptError",
-    "Quote",
-    "Reasoning",
-    "ReasoningBlock",
-    "Rendered",
-    "Reserve",
-    "ScopeError",
-    "Section",
-    "SectionInfo",
-    "Source",
-    "Span",
-    "Stage",
-    "StateChange",
-    "StateChangeBlock",
-    "System",
-    "SystemEvent",
-    "SystemEventBlock",
-    "Table",
-    "TargetError",
-    "Template",
-    "TemplateError",
-    "Text",
-    "TextBlock",
-    "Timeline",
-    "TokenPart",
-    "TokenReport",
-    "TokenizerError",
-    "Tool",
-    "ToolDefinition",
-    "ToolMessage",
-    "ToolResult",
-    "ToolResultBlock",
-    "ToolUse",
-    "ToolUseBlock",
-    "Turn",
-    "UnknownBlock",
-    "UnknownNameError",
-    "Untrusted",
-    "User",
-    "UserAction",
-    "UserActionBlock",
-    "Value",
-    "Video",
-    "VideoBlock",
-    "Volatile",
-    "aread_stream",
-    "arender",
-    "block_from_dict",
-    "component",
-    "decode",
-    "dedent",
-    "detached",
-    "diff",
-    "include",
-    "override",
-    "prefix_report",
-    "read_payload",
-    "read_response",
-    "read_stream",
-    "register_model",
-    "register_templates",
-    "render",
-    "split_text",
-    "trusted",
-]

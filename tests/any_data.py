@@ -22,7 +22,7 @@ from promptdsl import (
     UserActionBlock,
     VideoBlock,
 )
-from tests.internals import CACHES, ERROR_TYPES, SOURCE_KEYS
+from tests.internals import CACHES, CLASSES, ERROR_TYPES, SOURCE_KEYS
 
 
 class Liar(str):
@@ -66,22 +66,7 @@ mappings = st.dictionaries(texts, json_values, max_size=2)
 extras = st.dictionaries(texts.map("x-".__add__), json_values, max_size=2)
 """Keys that are none of ours, and their values."""
 
-BLOCK_TYPES = (
-    "text",
-    "image",
-    "audio",
-    "document",
-    "video",
-    "tool_use",
-    "tool_result",
-    "reasoning",
-    "user_action",
-    "state_change",
-    "system_event",
-    "json",
-    "code",
-    "new",
-)
+BLOCK_TYPES = (*CLASSES, "new")
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
     lambda below: (

@@ -154,6 +154,7 @@ from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally
 from promptdsl.rendering import render as render_module
+from promptdsl.rendering import spans as spans_module
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
@@ -483,6 +484,7 @@ __all__ = [
     "signature_of",
     "skeleton",
     "sniff",
+    "spans_module",
     "spelled",
     "split",
     "stem_of",

@@ -128,10 +128,14 @@ EXAMPLES: Mapping[str, Write] = {
 """By the class of a node, turns in which it is written."""
 
 
+TREE = Node.__module__.rpartition(".")[0]
+"""The room of the package that has the classes of nodes."""
+
+
 def node_classes(cls: type[Node] = Node) -> Iterator[str]:
     """Yield the names of the classes of nodes in the package, found by their base class."""
     for child in cls.__subclasses__():
-        if child.__module__.startswith("promptdsl.tree."):
+        if child.__module__.startswith(f"{TREE}."):
             yield child.__name__
         yield from node_classes(child)
 
@@ -163,6 +167,14 @@ def test_no_value_forges_its_tags(name: str, format: str) -> None:
         found = text_of(prompt(name, format, value))
         assert tags_in(text_of(calm), (tag,)) == tags_in(found, (tag,))
         assert value in decode(found)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_function_for_blocks_that_returns_none(name: str) -> None:
+    """A part is written as it is without ``format_block`` where that returns ``None``."""
+    tree = timeline_of(*EXAMPLES[name](Value("a")))
+    rendered = render(tree, transformation={"format_block": lambda _: None})
+    assert render(tree).messages == rendered.messages
 
 
 def test_tags_that_no_part_writes() -> None:

@@ -64,7 +64,7 @@ from promptdsl import (
 )
 from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
-from tests.internals import lower_traced, prompt_file, serialise
+from tests.internals import lower_traced, prompt_file, serialise, spans_module
 from tests.providers.conversations import PNG
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
@@ -579,7 +579,7 @@ def test_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
         made.append(1)
         return lower_traced(*arguments, **options)
 
-    monkeypatch.setattr("promptdsl.rendering.spans.lower_traced", counted)
+    monkeypatch.setattr(spans_module, "lower_traced", counted)
     rendered = render(
         Timeline(System(Section("role", "Help.")), User(Audio.from_file_id("f"))),
         model="claude-opus-4-5",

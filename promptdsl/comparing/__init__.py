@@ -2,21 +2,26 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from promptdsl.comparing.canonical import prompt_file
-    from promptdsl.comparing.changes import Change
-    from promptdsl.comparing.comparison import PromptComparison, Status
-    from promptdsl.comparing.groups import ChangeGroup
-    from promptdsl.comparing.lines import changed_words
-    from promptdsl.comparing.matrix import applied
-    from promptdsl.comparing.payloads import payload_file
-    from promptdsl.comparing.prefix import SharedPrefix
-    from promptdsl.comparing.prompt_diff import PromptDiff, diff
-    from promptdsl.comparing.report import DiffReport
-    from promptdsl.comparing.snapshot_file import PromptFile, SnapshotFormatError, parse, serialise
+    from promptdsl.comparing.canonical import prompt_file as prompt_file
+    from promptdsl.comparing.changes import Change as Change
+    from promptdsl.comparing.comparison import PromptComparison as PromptComparison
+    from promptdsl.comparing.comparison import Status as Status
+    from promptdsl.comparing.groups import ChangeGroup as ChangeGroup
+    from promptdsl.comparing.lines import changed_words as changed_words
+    from promptdsl.comparing.matrix import applied as applied
+    from promptdsl.comparing.payloads import payload_file as payload_file
+    from promptdsl.comparing.prefix import SharedPrefix as SharedPrefix
+    from promptdsl.comparing.prompt_diff import PromptDiff as PromptDiff
+    from promptdsl.comparing.prompt_diff import diff as diff
+    from promptdsl.comparing.report import DiffReport as DiffReport
+    from promptdsl.comparing.snapshot_file import PromptFile as PromptFile
+    from promptdsl.comparing.snapshot_file import SnapshotFormatError as SnapshotFormatError
+    from promptdsl.comparing.snapshot_file import parse as parse
+    from promptdsl.comparing.snapshot_file import serialise as serialise
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
-    __getattr__, __dir__ = lazy_names(
+    __all__, __getattr__, __dir__ = lazy_names(
         globals(),
         {
             "canonical": "prompt_file",
@@ -32,22 +37,3 @@ else:
             "report": "DiffReport",
         },
     )
-
-__all__ = [
-    "Change",
-    "ChangeGroup",
-    "DiffReport",
-    "PromptComparison",
-    "PromptDiff",
-    "PromptFile",
-    "SharedPrefix",
-    "SnapshotFormatError",
-    "Status",
-    "applied",
-    "changed_words",
-    "diff",
-    "parse",
-    "payload_file",
-    "prompt_file",
-    "serialise",
-]

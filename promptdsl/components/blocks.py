@@ -4,13 +4,11 @@ import attrs
 
 from promptdsl.components.scope import is_text
 from promptdsl.foundation.errors import ContentError, PlacementError, PromptError, nearest
-from promptdsl.foundation.escaping import json_text
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages import (
     Block,
-    CodeBlock,
+    DataBlock,
     EventBlock,
-    JsonBlock,
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
@@ -20,12 +18,11 @@ from promptdsl.messages import (
 )
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.field_checks import Cache, kind_of
+from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.masks import CALL, EVENT_BLOCK, HOLLOW, MEDIA, RESULT, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Node, Options, implied, make, named_label
 from promptdsl.tree.part_nodes import (
-    CodeNode,
     EventBlockNode,
-    JsonNode,
     MediaNode,
     ReasoningNode,
     TextBlockNode,
@@ -53,6 +50,11 @@ def block_node(given: object, component: Node) -> Node:
 
 def _node(block: Block, at: Node) -> Node:
     """Return the node that a component of the same content would be; its paths are data."""
+    if isinstance(block, DataBlock):
+        return data_node(block, at, is_value=False)
+    if isinstance(block, EventBlock):
+        mask = bits(EVENT_BLOCK)
+        return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
     cache: Cache | None = getattr(block, "cache", None)
     options = DEFAULTS if cache is None else Options(cache=cache)
     marks = implied(options)
@@ -65,10 +67,6 @@ def _node(block: Block, at: Node) -> Node:
                 mask = bits(TEXT) | marks
                 return make(TextBlockNode, (text,), mask=mask, at=at, options=options, extra=extra)
             return make(TextNode, (text,), mask=bits(TEXT) | (0 if text else HOLLOW), at=at)
-        case JsonBlock(value):
-            return make(JsonNode, mask=bits(TEXT), at=at, text=json_text(value))
-        case CodeBlock(text, language):
-            return make(CodeNode, (text,), mask=bits(TEXT), at=at, language=language)
         case ToolUseBlock() | ReasoningBlock():
             cls = ToolUseNode if isinstance(block, ToolUseBlock) else ReasoningNode
             return make(cls, mask=bits(CALL) | marks, at=at, options=options, block=block)

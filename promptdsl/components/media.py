@@ -22,7 +22,7 @@ from promptdsl.foundation.errors import ContentError, OptionError, PromptError, 
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, VideoBlock
+from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.media.source import MediaSource
@@ -59,7 +59,7 @@ class MediaComponent(Component, MediaNode):
     __slots__ = ()
     _own = bits(MEDIA)
     accepts = frozenset({"media_type", "title"})
-    block_class: ClassVar[type[ImageBlock | AudioBlock | DocumentBlock | VideoBlock]]
+    block_class: ClassVar[type[MediaBlock]]
 
     def __init__(self, *_: object, **__: object) -> None:
         raise ContentError(

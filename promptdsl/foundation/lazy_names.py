@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 
 def lazy_names(
     package: "dict[str, object]", homes: "Mapping[str, str]"
-) -> "tuple[Callable[[str], object], Callable[[], list[str]]]":
-    """Return the ``__getattr__`` and the ``__dir__`` of a package, given its ``globals()``.
+) -> "tuple[list[str], Callable[[str], object], Callable[[], list[str]]]":
+    """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
-    ``homes`` lists public names by module, relative to the package. After its first use a name is
-    a plain global.
+    ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
+    After its first use a name is a plain global. ``__all__`` has constants first. Type checkers
+    read the imports of the package instead, in which each public name is ``import x as x``.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -37,4 +38,5 @@ def lazy_names(
     def names() -> list[str]:
         return sorted({*package, *modules})
 
-    return load, names
+    public = sorted(modules, key=lambda name: (not name.isupper(), name))
+    return public, load, names

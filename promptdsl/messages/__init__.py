@@ -6,6 +6,7 @@ Other rooms import the types of blocks from here, everything else from its own f
 from promptdsl.messages.blocks import AudioBlock as AudioBlock
 from promptdsl.messages.blocks import Block as Block
 from promptdsl.messages.blocks import CodeBlock as CodeBlock
+from promptdsl.messages.blocks import DataBlock as DataBlock
 from promptdsl.messages.blocks import DocumentBlock as DocumentBlock
 from promptdsl.messages.blocks import EventBlock as EventBlock
 from promptdsl.messages.blocks import ImageBlock as ImageBlock

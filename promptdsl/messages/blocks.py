@@ -1,7 +1,7 @@
 """The types of content blocks: frozen values, independent of trees and providers.
 
 The fields of a block are checked, and copied so that nobody can change them. A new type is a class
-here and a member of ``Block``; ``docs/design.md`` lists the other files to change.
+here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists the other files to change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -395,6 +395,8 @@ class UnknownBlock(AnyBlock):
 
 EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
+DataBlock: TypeAlias = JsonBlock | CodeBlock
+"""The blocks that become text before they are sent: no provider has them."""
 Block: TypeAlias = (
     TextBlock
     | MediaBlock
@@ -402,8 +404,7 @@ Block: TypeAlias = (
     | ToolResultBlock
     | ReasoningBlock
     | EventBlock
-    | JsonBlock
-    | CodeBlock
+    | DataBlock
     | UnknownBlock
 )
 

@@ -1,10 +1,14 @@
-"""A block in a few words, as outlines and the views of a request name it."""
+"""A block in a few words, as outlines and views of a request name it, and the text of data."""
 
 from collections.abc import Mapping
 
+from promptdsl.foundation.escaping import code_fences, json_text
 from promptdsl.foundation.json import write_json
 from promptdsl.messages.blocks import (
     Block,
+    CodeBlock,
+    DataBlock,
+    JsonBlock,
     MediaBlock,
     ReasoningBlock,
     TextBlock,
@@ -38,6 +42,15 @@ def described(block: Block, *, tools: Mapping[str, str] | None = None) -> tuple[
             data = block.to_dict()
             words, text = str(data.get("type", block.type)), write_json(data)
     return words, text
+
+
+def default_text(block: DataBlock) -> str:
+    """Return the text of a block that becomes text, the same in every format of a prompt."""
+    match block:
+        case JsonBlock(value):
+            return json_text(value)
+        case CodeBlock(text, language):
+            return text.join(code_fences(text, language))
 
 
 def _attachment(block: MediaBlock) -> tuple[str, str]:

@@ -16,11 +16,9 @@ from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, HOLLOW, RECORDED
 from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import (
-    CodeNode,
     ParagraphNode,
     TemplateNode,
     TextNode,
-    TrustedTextNode,
     ValueNode,
 )
 from promptdsl.tree.rewrite import hollow
@@ -213,8 +211,7 @@ def outline_hints(tree: Node) -> Iterator[Loss]:
     The texts are those before they were encoded. Recordings, trusted text and code are left out.
     """
     why = "str() or %s of a part is its outline: pass the part itself"
-    nodes = (node for node, _ in walk(tree) if not isinstance(node, CodeNode | TrustedTextNode))
-    for walked in nodes:
+    for walked in (node for node, _ in walk(tree) if not node.may_quote):
         node: Any = walked  # Any: a node of any class, of which some have these texts
         texts = (getattr(node, "text", ""), *getattr(node, "raw_values", ()))
         for text in chain(node.content, texts, *getattr(node, "rows", ())):

@@ -10,15 +10,18 @@ to divide a text.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from promptdsl.tokens.count import Count, TokenCounter, Tokens
-    from promptdsl.tokens.counters import counter, tokens_for
-    from promptdsl.tokens.cut import fitting_prefix
-    from promptdsl.tokens.encodings import download
-    from promptdsl.tokens.splitting import split_text
+    from promptdsl.tokens.count import Count as Count
+    from promptdsl.tokens.count import TokenCounter as TokenCounter
+    from promptdsl.tokens.count import Tokens as Tokens
+    from promptdsl.tokens.counters import counter as counter
+    from promptdsl.tokens.counters import tokens_for as tokens_for
+    from promptdsl.tokens.cut import fitting_prefix as fitting_prefix
+    from promptdsl.tokens.encodings import download as download
+    from promptdsl.tokens.splitting import split_text as split_text
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
-    __getattr__, __dir__ = lazy_names(
+    __all__, __getattr__, __dir__ = lazy_names(
         globals(),
         {
             "count": "Count TokenCounter Tokens",
@@ -28,14 +31,3 @@ else:
             "splitting": "split_text",
         },
     )
-
-__all__ = [
-    "Count",
-    "TokenCounter",
-    "Tokens",
-    "counter",
-    "download",
-    "fitting_prefix",
-    "split_text",
-    "tokens_for",
-]

@@ -1,11 +1,9 @@
 """The tokens of a neutral message, before it is written for a provider."""
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.escaping import json_text
 from promptdsl.messages import (
     Block,
-    CodeBlock,
-    JsonBlock,
+    DataBlock,
     MediaBlock,
     ReasoningBlock,
     TextBlock,
@@ -13,6 +11,7 @@ from promptdsl.messages import (
     ToolUseBlock,
     UnknownBlock,
 )
+from promptdsl.messages.description import default_text
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.message import Message
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at
@@ -54,11 +53,8 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
         return tokens.of(block.text)
     if isinstance(block, MediaBlock):
         return _media_tokens(block, tokens, facts)
-    if isinstance(block, JsonBlock):
-        return tokens.of(json_text(block.value))
-    if isinstance(block, CodeBlock):
-        # Recorded code has these fences in every format.
-        return tokens.of(f"```{block.language or ''}\n{block.text}\n```")
+    if isinstance(block, DataBlock):
+        return tokens.of(default_text(block))
     data = block.data if isinstance(block, UnknownBlock) else block.to_dict()
     return sum(unknown_tokens(data, tokens, facts))
 

@@ -129,6 +129,10 @@ class Node:
     """Whether a budget may drop the nodes in it; in a text they are pieces of the text."""
     is_prose: ClassVar[bool] = False
     """Whether it is plain text, which may follow a label or a box on its line."""
+    may_quote: ClassVar[bool] = False
+    """Whether its text may show the outline of a part on purpose."""
+    volatile_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of data that may hold volatile values, or (``labels``) the labels of such."""
     head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 

@@ -21,6 +21,7 @@ class SectionNode(Node):
     """A named part of a turn; its id is ``options.id``."""
 
     holds_parts = True
+    volatile_fields = ("title",)
 
     title: str | ValueNode | None
     """A field, not a child: :func:`walk` does not visit a value in it."""
@@ -81,6 +82,7 @@ class TrustedTextNode(Node):
     """Author text, inside a turn in which plain strings are values."""
 
     is_prose = True
+    may_quote = True
 
     text: str
 
@@ -167,6 +169,8 @@ class ExampleSideNode(Node):
 class TableNode(Node):
     """A table of plain data; with ``format=None`` in the format of the text around it."""
 
+    volatile_fields = ("rows",)
+
     columns: tuple[str, ...] | None
     rows: tuple[tuple[object, ...], ...]
     format: str | None
@@ -183,6 +187,8 @@ class TableNode(Node):
 class CodeNode(Node):
     """Source code: strings and values that are joined without a space."""
 
+    may_quote = True
+
     language: str | None
 
 
@@ -194,6 +200,7 @@ class JsonNode(Node):
     """
 
     is_prose = True
+    volatile_fields = ("pieces",)
 
     text: str
     pieces: tuple[Labelled, ...] = ()
@@ -205,6 +212,8 @@ class JsonNode(Node):
 @node_class
 class UntrustedNode(Node):
     """Text from an untrusted source, always between delimiters. ``origin`` names the source."""
+
+    volatile_fields = ("text", "origin")
 
     text: str
     origin: str | None
@@ -221,6 +230,8 @@ class TemplateNode(Node):
     ``overrides`` are the overridden sections of libraries at the place where it was written: it may
     include them.
     """
+
+    volatile_fields = ("variables",)
 
     _beside = ("keywords", "compiled")
     template: Any  # Any: only the renderer of templates reads it
@@ -326,6 +337,7 @@ class EventBlockNode(Node):
     """
 
     holds_parts = True
+    volatile_fields = ("labels",)
 
     block: EventBlock
     trusted: frozenset[str]

@@ -73,6 +73,8 @@ class RequestOnlyNode(Node):
     conversation, ``None`` for the default. With ``grounding`` every string in it is a value.
     """
 
+    volatile_fields = ("type", "title")
+
     type: str | None
     title: str | None
     position: str | None

@@ -11,15 +11,7 @@ from promptdsl.foundation.labelled import Label
 from promptdsl.tree.group_nodes import LazyNode
 from promptdsl.tree.masks import SECTION, SYSTEM
 from promptdsl.tree.node import Node, named_label, walk
-from promptdsl.tree.part_nodes import (
-    EventBlockNode,
-    JsonNode,
-    SectionNode,
-    TableNode,
-    TemplateNode,
-    UntrustedNode,
-    VolatileNode,
-)
+from promptdsl.tree.part_nodes import VolatileNode
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode, among_turns
 
 
@@ -66,23 +58,11 @@ def _changing_part(turn: Node) -> Node | None:
     for node, _ in walk(turn):
         if isinstance(node, VolatileNode | LazyNode):
             return node
-        for name in _DATA.get(type(node), ()):
+        for name in node.volatile_fields:
             value = getattr(node, name)
             if value and (name == "labels" or _is_volatile(value)):
                 return value if isinstance(value, Node) else node
     return None
-
-
-_DATA: dict[type[Node], tuple[str, ...]] = {
-    SectionNode: ("title",),
-    RequestOnlyNode: ("type", "title"),
-    TableNode: ("rows",),
-    UntrustedNode: ("text", "origin"),
-    TemplateNode: ("variables",),
-    EventBlockNode: ("labels",),
-    JsonNode: ("pieces",),
-}
-"""The fields of data that may hold volatile values; ``labels`` are those of such values."""
 
 
 def _is_volatile(data: object) -> bool:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from promptdsl.messages import CodeBlock, JsonBlock, TextBlock
+from promptdsl.messages import DataBlock, TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
-from promptdsl.rendering.text.blocks import data_node
+from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import FormatNode
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
@@ -94,7 +94,7 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
     content: list[Node] = []
     for block in message.content:
         match block:
-            case JsonBlock() | CodeBlock():
+            case _ if isinstance(block, DataBlock):
                 content.append(data_node(block, recorded.at, is_value=False))
             case TextBlock():
                 # What a payload has in two blocks stays in two blocks.

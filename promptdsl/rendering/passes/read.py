@@ -7,6 +7,7 @@ from promptdsl.foundation.errors import DataError, PromptError
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
     Block,
+    DataBlock,
     EventBlock,
     MediaBlock,
     TextBlock,
@@ -16,8 +17,8 @@ from promptdsl.messages import (
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
 from promptdsl.messages.roles import LEADING
-from promptdsl.rendering.text.blocks import DataBlock, data_node
 from promptdsl.tree import masks
+from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, implied, make
