@@ -10,29 +10,28 @@ import attrs
 
 from promptdsl.config.transformation import FormatBlock
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.escaping import json_text, text_of
+from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.json import ABSENT, read_json
-from promptdsl.foundation.source import Position, Source, note_caller
+from promptdsl.foundation.source import Source, note_caller
 from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.messages import (
     Block,
     CodeBlock,
+    DataBlock,
     JsonBlock,
     MediaBlock,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
+from promptdsl.messages.description import default_text
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.format import MARKDOWN
 from promptdsl.rendering.text.strings import NoteLoss, written
-from promptdsl.tree.masks import TEXT
-from promptdsl.tree.node import Child, Node, make
+from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode
 
-DataBlock: TypeAlias = JsonBlock | CodeBlock
 MediaRoots: TypeAlias = tuple[str | os.PathLike[str], ...]
 """The folders that data may name files in."""
 MediaLoader: TypeAlias = Callable[[str], bytes | bytearray | Awaitable[bytes | bytearray]]
@@ -79,7 +78,7 @@ def settle(
 
 def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -> Block:
     """Return a block that can be sent; the same object if nothing had to change."""
-    if isinstance(block, TextBlock | CodeBlock):
+    if isinstance(block, DataBlock | TextBlock) and not isinstance(block, JsonBlock):
         text, changed = whole(block.text)
         if not changed:
             return block
@@ -108,19 +107,7 @@ def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
     return attrs.evolve(block, source=source, title=file_name(block.source.value) or None)
 
 
-# JSON and code: the nodes of recorded blocks, and their text.
-
-
-def data_node(
-    block: DataBlock, at: Position | Source | Node | None, *, is_value: bool
-) -> JsonNode | CodeNode:
-    """Return the node of a recorded block; ``is_value`` is whether code is encoded as a value."""
-    if isinstance(block, JsonBlock):
-        return make(JsonNode, mask=TEXT, at=at, text=json_text(block.value))
-    code: Child = block.text
-    if is_value:
-        code = make(ValueNode, mask=TEXT, at=at, text=block.text)
-    return make(CodeNode, (code,), mask=TEXT, at=at, language=block.language)
+# JSON and code: the blocks of nodes, and their text.
 
 
 def data_block(node: JsonNode | CodeNode) -> DataBlock:
@@ -198,10 +185,6 @@ def as_text(
         text = None if format_block is None else formatted(block, format_block, at)
         if text is not None:
             return text_block(written(text, note))
-        if isinstance(block, JsonBlock):
-            return text_block(json_text(block.value))
-        # A recorded message has the same text in every format of the prompt.
-        frame = MARKDOWN.code(block.text, block.language)
-        return text_block(f"{frame.open}{block.text}{frame.close}")
+        return text_block(default_text(block))
 
     return message.replace(content=tuple(map(reworded, message.content)))
