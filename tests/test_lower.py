@@ -1,6 +1,7 @@
 """Lower: the finished tree becomes messages."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ from promptdsl import (
     Origin,
     Output,
     PromptError,
+    Quote,
+    Reasoning,
     Section,
     Source,
     StateChange,
@@ -54,7 +57,7 @@ from promptdsl import (
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import lines_of, raised, this_line
-from tests.internals import JsonNode, lower, lower_traced, make
+from tests.internals import MARKDOWN, JsonNode, lower, lower_plain, lower_traced, make
 from tests.renders import comes_to, only_text, timeline_of
 from tests.searching import examples
 
@@ -314,7 +317,11 @@ def test_json_is_read_for_who_asks() -> None:
     broken = make(JsonNode, mask=System(Json(1)).content[0].mask, text="{")
     assert "{" == only_text(System(broken))
     error = raised(ContentError, lambda: render(System(broken), transformation=ASKED))
-    assert "format_block cannot read this Json" in error.what
+    fix = "make it flatter, or render it without format_block"
+    assert ("format_block cannot read this Json: it is nested too deep", fix) == (
+        error.what,
+        error.fix,
+    )
 
 
 TOO_DEEP: dict[str, Callable[[Any], object]] = {
@@ -429,6 +436,64 @@ def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None
     walked, _ = lower_traced(tree, config=config)
     assert walked == fast
     assert [message.sources for message in walked] == [message.sources for message in fast]
+
+
+TAKEN: list[Node] = [
+    User("a"),
+    User("é"),
+    User("a", "", "é"),
+    User(Text("a")),
+    User(Text("a"), Text(""), Text("é")),
+    User(Image.from_bytes(PNG)),
+    User("a", Image.from_file_id("f")),
+    Assistant(ToolUse("t", "{}", id="c")),
+    Assistant("a", ToolUse("t", "{}", id="c")),
+    ToolMessage("c", "x"),
+    ToolMessage("c", "é", Image.from_bytes(PNG)),
+    ToolMessage("c", is_error=True),
+    System("a"),
+    System("é"),
+    System(Text("a"), "b"),
+    System(Section("role", "a"), TITLED, Section("end", Text("é"), title="End")),
+]
+WALKED: list[Node] = [
+    User("\ud800"),
+    User("a", Text("\ud800")),
+    User(Value("a")),
+    User("a", Value("b")),
+    User(Text("a", Value("b")), "c"),
+    User(Section("s", "a")),
+    User("a", id="first"),
+    Assistant("a", Reasoning("b")),
+    Developer("a"),
+    Event("a"),
+    System("a", id="first"),
+    System("\n a"),
+    System("\r a"),
+    System("a\ud800"),
+    System("a", Value("b")),
+    System(Text("a", Value("b"))),
+    System(Quote("a")),
+    System(Section("s", "a", Text("b"))),
+    System(Section("s", "a", cache=True)),
+    System(Section("s", "a", title=Value("b"))),
+    System(Section("s", "a", title="\ud800")),
+]
+
+
+def taken(turn: Node) -> tuple[int, int, int]:
+    """Return what the fast path takes of a turn: its index after it, its messages, its count."""
+    before = [Assistant(ToolUse("t", "{}", id="c"))] if isinstance(turn, ToolMessage) else []
+    turns = render(timeline_of(*before, turn)).stages()[-1].tree.content[-1:]
+    sent, counts = list[Message](), Counter[str]()
+    end = lower_plain(turns, 0, MARKDOWN, messages=sent, counts=counts)
+    return end, len(sent), counts.total()
+
+
+def test_what_the_fast_path_takes() -> None:
+    """It takes each turn of strings, calls, attachments and plain sections, and no other one."""
+    assert [(1, 1, 1)] * len(TAKEN) == [*map(taken, TAKEN)]
+    assert [(0, 0, 0)] * len(WALKED) == [*map(taken, WALKED)]
 
 
 @examples(100, fast=10)
