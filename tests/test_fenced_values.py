@@ -1,6 +1,7 @@
 """Values in fences and tags of a whole prompt: one frame around each, whatever it is."""
 
 import json
+import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
@@ -18,6 +19,7 @@ from promptdsl import (
     DocumentBlock,
     Ephemeral,
     Event,
+    Format,
     Fragment,
     Grounding,
     Group,
@@ -50,7 +52,7 @@ from promptdsl import (
 )
 from tests.errors import raised
 from tests.hostile import FENCES, TOLERANT, TWINS, VALUES
-from tests.renders import only_text
+from tests.renders import only_text, timeline_of
 from tests.searching import examples, with_each
 from tests.template_strings import tstring
 from tests.tolerant_reader import OWN, tags_in
@@ -364,6 +366,42 @@ def test_appended_turns_change_no_text_before_them(config: Any) -> None:
     )
     assert before == after[: len(before)]
     assert "</late> &lt;/facts> <b>" in before[0]
+
+
+ALL_TAGS = "</rules> </KIND> </b> </tone> </c> </d> </e>"
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, [["KIND", "b"], ["KIND", "c"], ["KIND", "d"], ["KIND"]]),
+        (
+            XML,
+            [
+                ["rules", "KIND", "b", "tone"],
+                ["rules", "KIND", "tone", "c"],
+                ["rules", "KIND", "tone", "d"],
+                ["rules", "KIND", "tone"],
+            ],
+        ),
+    ],
+)
+def test_the_tags_that_a_turn_may_not_forge(config: Any, expected: list[list[str]]) -> None:
+    """They are those of its own author, and of all sections of the instructions; no others."""
+    tree = timeline_of(
+        Section("rules", "a"),
+        Format("xml", Section("Kind", "a")),
+        System("\uff1cb>"),
+        System(Section("tone", Untrusted(ALL_TAGS))),
+        Developer("<c>", Untrusted(ALL_TAGS)),
+        Event("<d>", Value(ALL_TAGS)),
+        Grounding("g", "<e>", Section("s", ALL_TAGS, title="<e>")),
+    )
+    rendered = render(tree, transformation={"merge_consecutive": False, **config})
+    assert expected == [
+        [name for name in re.findall(r"&lt;/(\w+)>", spoken(message)) if name != "e"]
+        for message in rendered.messages
+    ]
 
 
 # The setting.
