@@ -279,8 +279,10 @@ def half(_: object) -> str:
         (Message("user", (JSON,)),),
         (Message("user", (CodeBlock("a"),)),),
         (CALL, Message("user", (ToolResultBlock("a", (JSON,)), "Go on"))),
+        (CALL, Message("user", (ToolResultBlock("a", (TextBlock("b"), JSON)), "Go on"))),
+        (CALL, Message("tool", (ToolResultBlock("a", (TextBlock("b"), CodeBlock("b"))),))),
     ],
-    ids=["JSON", "code", "result"],
+    ids=["JSON", "code", "result", "second in a result", "answer of a tool"],
 )
 def test_a_lone_surrogate_in_a_recorded_block(
     items: tuple[Message, ...], more: tuple[Node, ...]
@@ -292,6 +294,28 @@ def test_a_lone_surrogate_in_a_recorded_block(
     why, source = "it is no character, U+FFFD is sent", Source(__file__, line)
     path = f"history[{len(items) - 1}]"
     assert (Loss("content", "a lone surrogate", why, path, source),) == found.losses
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        (Message("user", (CodeBlock("a\ud800"),)),),
+        (Message("user", ("b", "a\ud800")),),
+        (CALL, Message("user", (ToolResultBlock("a", (TextBlock("a\ud800"),)),))),
+        (CALL, Message("user", (ToolResultBlock("a", (TextBlock("b"), TextBlock("a\ud800"))),))),
+        (
+            CALL,
+            Message("user", (ToolResultBlock("a", (TextBlock("b"), CodeBlock("a\ud800"))), "c")),
+        ),
+    ],
+)
+def test_a_lone_surrogate_of_any_recorded_block(recorded: tuple[Message, ...]) -> None:
+    """It is replaced, and is one loss, in whatever block of a recorded message it is."""
+    found = render(timeline_of(User("Hi"), Assistant("Yes"), History(recorded)))
+    [loss] = found.losses
+    expected = ("content", "a lone surrogate", f"history[{len(recorded) - 1}]")
+    assert expected == (loss.kind, loss.what, loss.path)
+    assert "a\ufffd" in str(found.messages[-1].to_dict())
 
 
 # JSON.
