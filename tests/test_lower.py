@@ -196,6 +196,19 @@ def test_ids_survive() -> None:
     ] == [(m.id, m.name, dict(m.metadata), m.tags) for m in messages(*tree, transformation=roles)]
 
 
+def test_details_of_several_messages_and_turns() -> None:
+    """A tool message has the id of its turn, but no name; a merged one has the name alone."""
+    asked = User(ToolResult("c", "x"), "y", name="ada", id="one", tags=("t",))
+    tree = [Assistant(ToolUse("t", {}, id="c")), asked, Assistant("a")]
+    merged = [User("u", name="bob", id="two", metadata={"n": 1}), User("v", name="bob")]
+    assert [
+        ("tool", "one", None, {}, ("t",)),
+        ("user", "one", "ada", {}, ("t",)),
+        ("assistant", None, None, {}, ()),
+        ("user", None, "bob", {}, ()),
+    ] == [(m.role, m.id, m.name, dict(m.metadata), m.tags) for m in messages(*tree, *merged)[1:]]
+
+
 def test_where_messages_are_from() -> None:
     """Every message has the address, file and line of each turn it was made of."""
     first = this_line() + 1
