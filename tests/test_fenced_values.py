@@ -34,6 +34,7 @@ from promptdsl import (
     Node,
     OptionError,
     Paragraph,
+    Quote,
     Section,
     System,
     Table,
@@ -47,6 +48,7 @@ from promptdsl import (
     UserAction,
     Value,
     decode,
+    detached,
     render,
     trusted,
 )
@@ -402,6 +404,51 @@ def test_the_tags_that_a_turn_may_not_forge(config: Any, expected: list[list[str
         [name for name in re.findall(r"&lt;/(\w+)>", spoken(message)) if name != "e"]
         for message in rendered.messages
     ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        System("<b>a</b>", Untrusted("</b>")),
+        Section("s", "<b>a</b>", Untrusted("</b>")),
+        Developer("<b>a</b>", Untrusted("</b>")),
+        User("<b>a</b>", Untrusted("</b>")),
+        User(Section("s", "<b>a</b>"), Untrusted("</b>")),
+        Ephemeral(Section("s", "a", title="<b>"), Value("</b>")),
+        System(Section("s", "a", title="<b>"), Untrusted("</b>")),
+        System(Format("xml", Heading("a")), Untrusted("</heading>")),
+        Ephemeral(Format("xml", List(Quote("a"))), Value("</item>")),
+    ],
+)
+def test_the_tags_of_a_turn_alone(part: Any) -> None:
+    """In a prompt of one turn, of whatever kind, no value forges a tag that its author wrote."""
+    assert 1 == heard(part).count("&lt;/")
+
+
+@pytest.mark.parametrize("config", [{}, XML])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda part: (part, User(part)),
+        lambda part: (part, User("a", Fragment(part))),
+        lambda part: (Format("xml", part), Developer(part), Event(part)),
+    ],
+)
+def test_a_section_beside_turns_and_in_one(write: Any, config: Any) -> None:
+    """Where a section stands beside turns and in one of them, no value forges a tag in either."""
+    with detached():
+        part = Section("s", "<b>a</b>", Untrusted("</b>"))
+    texts = [*map(spoken, render(timeline_of(*write(part)), transformation=config).messages)]
+    assert ["&lt;/b>" in text for text in texts] == [True] * len(texts)
+
+
+def test_a_turn_in_two_formats() -> None:
+    """A turn that is placed twice has the tags of both places."""
+    with detached():
+        turn = User(Section("s", "a"), Untrusted("</s>"))
+    tree = timeline_of(Format("xml", turn), Assistant("b"), turn)
+    texts = [*map(spoken, render(tree).messages)]
+    assert [True, False, True] == ["&lt;/s>" in text for text in texts]
 
 
 # The setting.
