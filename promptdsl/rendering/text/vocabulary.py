@@ -10,7 +10,7 @@ from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.page import Framed
-from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
+from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import EVENT, HOLLOW, REQUEST, SECTION, SYSTEM, TURN
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
@@ -35,7 +35,7 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     waiting: list[tuple[Node, Form]] = [(root, form)]
     while waiting:
         node, around = waiting.pop()
-        if isinstance(node, FragmentNode | RootNode) and not isinstance(node, NoteNode):
+        if isinstance(node, FragmentNode | RootNode):
             if isinstance(node, FormatNode):
                 around = FORMATS[node.format]
             # Outside of turns there is no string.
