@@ -16,6 +16,7 @@ from promptdsl import (
     CodeBlock,
     ContentError,
     Developer,
+    DocumentBlock,
     Ephemeral,
     Event,
     Grounding,
@@ -413,6 +414,19 @@ def test_a_picture(tmp_path: Path) -> None:
         TextBlock("Look:"),
         ImageBlock(Image.from_bytes(PNG).block.source, "A dot", "low"),
     ) == message.content
+
+
+@pytest.mark.parametrize(("title", "expected"), [(None, "notes.txt"), ("Notes", "Notes")])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_document(tmp_path: Path, title: str | None, expected: str, recorded: bool) -> None:
+    """A document from a path is sent with its bytes, under its title or the name of its file."""
+    (tmp_path / "notes.txt").write_text("Hi")
+    source = {"type": "path", "path": str(tmp_path / "notes.txt"), "media_type": "text/plain"}
+    block = {"type": "document", "source": source, "title": title}
+    turn = History([{"role": "user", "content": [block]}]) if recorded else User(block)
+    [sent] = render(turn, media_roots=(tmp_path,)).messages[0].content
+    assert isinstance(sent, DocumentBlock)
+    assert ("base64", expected) == (sent.source.kind, sent.title)
 
 
 def test_a_picture_that_is_missing(tmp_path: Path) -> None:

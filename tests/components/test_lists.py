@@ -428,9 +428,21 @@ def test_indentation() -> None:
 
 def test_for_people() -> None:
     """A note in a list is an item, for people only."""
-    part = List("a", Note("b"), "c", ordered=True)
+    part = List("a", Note("b", Quote("d")), "c", ordered=True)
     assert "1. a\n2. c" == only_text(System(part))
-    assert "1. a\n2. b\n3. c" == only_text(System(part), audience="people")
+    assert "1. a\n2. b\n3. > d\n4. c" == only_text(System(part), audience="people")
+
+
+def test_text_for_people_on_the_line_of_a_mark() -> None:
+    """A note follows a name or a box on the line if it is text, as other text does."""
+    fenced = Code("x")
+    task = Checklist(Item(Note("a")), Item(Note(fenced)), Item(Fragment(Note(""), "b")))
+    example = Example(Note("i"), Note("o", fenced))
+    lines = [
+        *("- [ ] a", "- [ ]", "  ```", "  x", "  ```", "- [ ] b", ""),
+        *("Input: i", "", "Output:", "  o", "  ```", "  x", "  ```"),
+    ]
+    assert lines == only_text(System(task, example), audience="people").split("\n")
 
 
 def behind(margin: str, lines: str) -> str:
