@@ -169,6 +169,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
 )
 from promptdsl.rendering.reports.cache_order import cache_order as request
+from promptdsl.rendering.text.fast_path import lower_plain
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.page import (
@@ -415,6 +416,7 @@ __all__ = [
     "located",
     "lost_marks",
     "lower",
+    "lower_plain",
     "lower_traced",
     "make",
     "mapping",

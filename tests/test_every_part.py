@@ -54,6 +54,7 @@ from promptdsl import (
     render,
     trusted,
 )
+from tests.folding import failures
 from tests.internals import walk
 from tests.renders import timeline_of
 from tests.tolerant_reader import tags_in
@@ -95,7 +96,7 @@ EXAMPLES: Mapping[str, Write] = {
     "JsonNode": lambda it: system(it, Json({"a": ["b"]})),
     "LazyNode": lambda it: system(it, Lazy(lambda _: Heading("a"))),
     "LimitNode": lambda it: system(it, Limit(9, Quote("a"))),
-    "ListNode": lambda it: system(it, List("a", Quote("b"), ordered=True)),
+    "ListNode": lambda it: system(it, List(Quote("b"), ordered=True)),
     "MediaNode": lambda _: [User("a", Image.from_file_id("f"))],
     "MergedNode": lambda _: [User("a"), User("b")],
     "NoteNode": lambda it: system(it, Note("a")),
@@ -175,6 +176,20 @@ def test_a_function_for_blocks_that_returns_none(name: str) -> None:
     tree = timeline_of(*EXAMPLES[name](Value("a")))
     rendered = render(tree, transformation={"format_block": lambda _: None})
     assert render(tree).messages == rendered.messages
+
+
+@pytest.mark.parametrize("format", ["markdown", "xml"])
+def test_tags_behind_a_part(format: str) -> None:
+    """Behind a part no tag of it is open, so that its author may write one as text."""
+
+    def changed(name: str) -> str:
+        tags = "".join(f"</{tag}>" for tag in TAG.findall(text_of(prompt(name, format, "a"))))
+        turns = [System(*turn.content, tags) for turn in EXAMPLES[name](Value("a"))]
+        text = text_of(render(timeline_of(*turns), transformation={"format": format}))
+        return "" if text.endswith(tags) else text
+
+    names = [name for name in EXAMPLES if isinstance(EXAMPLES[name](Value("a"))[-1], System)]
+    assert [] == failures(names, changed)
 
 
 def test_tags_that_no_part_writes() -> None:

@@ -1,6 +1,7 @@
 """Values in fences and tags of a whole prompt: one frame around each, whatever it is."""
 
 import json
+import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
@@ -18,6 +19,7 @@ from promptdsl import (
     DocumentBlock,
     Ephemeral,
     Event,
+    Format,
     Fragment,
     Grounding,
     Group,
@@ -32,6 +34,7 @@ from promptdsl import (
     Node,
     OptionError,
     Paragraph,
+    Quote,
     Section,
     System,
     Table,
@@ -45,12 +48,13 @@ from promptdsl import (
     UserAction,
     Value,
     decode,
+    detached,
     render,
     trusted,
 )
 from tests.errors import raised
 from tests.hostile import FENCES, TOLERANT, TWINS, VALUES
-from tests.renders import only_text
+from tests.renders import only_text, timeline_of
 from tests.searching import examples, with_each
 from tests.template_strings import tstring
 from tests.tolerant_reader import OWN, tags_in
@@ -364,6 +368,87 @@ def test_appended_turns_change_no_text_before_them(config: Any) -> None:
     )
     assert before == after[: len(before)]
     assert "</late> &lt;/facts> <b>" in before[0]
+
+
+ALL_TAGS = "</rules> </KIND> </b> </tone> </c> </d> </e>"
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, [["KIND", "b"], ["KIND", "c"], ["KIND", "d"], ["KIND"]]),
+        (
+            XML,
+            [
+                ["rules", "KIND", "b", "tone"],
+                ["rules", "KIND", "tone", "c"],
+                ["rules", "KIND", "tone", "d"],
+                ["rules", "KIND", "tone"],
+            ],
+        ),
+    ],
+)
+def test_the_tags_that_a_turn_may_not_forge(config: Any, expected: list[list[str]]) -> None:
+    """They are those of its own author, and of all sections of the instructions; no others."""
+    tree = timeline_of(
+        Section("rules", "a"),
+        Format("xml", Section("Kind", "a")),
+        System("\uff1cb>"),
+        System(Section("tone", Untrusted(ALL_TAGS))),
+        Developer("<c>", Untrusted(ALL_TAGS)),
+        Event("<d>", Value(ALL_TAGS)),
+        Grounding("g", "<e>", Section("s", ALL_TAGS, title="<e>")),
+    )
+    rendered = render(tree, transformation={"merge_consecutive": False, **config})
+    assert expected == [
+        [name for name in re.findall(r"&lt;/(\w+)>", spoken(message)) if name != "e"]
+        for message in rendered.messages
+    ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        System("<b>a</b>", Untrusted("</b>")),
+        Section("s", "<b>a</b>", Untrusted("</b>")),
+        Developer("<b>a</b>", Untrusted("</b>")),
+        User("<b>a</b>", Untrusted("</b>")),
+        User(Section("s", "<b>a</b>"), Untrusted("</b>")),
+        Ephemeral(Section("s", "a", title="<b>"), Value("</b>")),
+        System(Section("s", "a", title="<b>"), Untrusted("</b>")),
+        System(Format("xml", Heading("a")), Untrusted("</heading>")),
+        Ephemeral(Format("xml", List(Quote("a"))), Value("</item>")),
+    ],
+)
+def test_the_tags_of_a_turn_alone(part: Any) -> None:
+    """In a prompt of one turn, of whatever kind, no value forges a tag that its author wrote."""
+    assert 1 == heard(part).count("&lt;/")
+
+
+@pytest.mark.parametrize("config", [{}, XML])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda part: (part, User(part)),
+        lambda part: (part, User("a", Fragment(part))),
+        lambda part: (Format("xml", part), Developer(part), Event(part)),
+    ],
+)
+def test_a_section_beside_turns_and_in_one(write: Any, config: Any) -> None:
+    """Where a section stands beside turns and in one of them, no value forges a tag in either."""
+    with detached():
+        part = Section("s", "<b>a</b>", Untrusted("</b>"))
+    texts = [*map(spoken, render(timeline_of(*write(part)), transformation=config).messages)]
+    assert ["&lt;/b>" in text for text in texts] == [True] * len(texts)
+
+
+def test_a_turn_in_two_formats() -> None:
+    """A turn that is placed twice has the tags of both places."""
+    with detached():
+        turn = User(Section("s", "a"), Untrusted("</s>"))
+    tree = timeline_of(Format("xml", turn), Assistant("b"), turn)
+    texts = [*map(spoken, render(tree).messages)]
+    assert [True, False, True] == ["&lt;/s>" in text for text in texts]
 
 
 # The setting.

@@ -17,8 +17,11 @@ from promptdsl import (
     CacheBreakpoint,
     Developer,
     Document,
+    Ephemeral,
     Event,
+    Format,
     Grounding,
+    Heading,
     History,
     Image,
     Json,
@@ -31,6 +34,7 @@ from promptdsl import (
     Rendered,
     Section,
     System,
+    Table,
     Text,
     TextBlock,
     Timeline,
@@ -38,8 +42,10 @@ from promptdsl import (
     ToolResult,
     ToolUse,
     UnknownBlock,
+    Untrusted,
     User,
     UserAction,
+    Value,
     Video,
     render,
 )
@@ -169,6 +175,73 @@ def calls() -> Timeline:
             Text("x")
             Video.from_url(ADDRESS)
     return tree
+
+
+TITLED = ("title_only", "section 't'", "it has a title but no content")
+CONTROL = ("invisible_characters", "control characters U+0000", "sent as references")
+UNSEEN = ("invisible_characters", "invisible characters U+200B", "sent as they are")
+NO_INSTRUCTION = "no instruction can hold an attachment, so it is sent in a user turn"
+NOTICED: list[tuple[Any, list[tuple[str, ...]]]] = [
+    (
+        User(CacheBreakpoint(), "a"),
+        [("cache_mark", "a cache breakpoint", "there is nothing before it in its turn", "user[0]")],
+    ),
+    (
+        Assistant(Reasoning("a"), CacheBreakpoint(), "b"),
+        [
+            (
+                *("cache_mark", "a cache breakpoint"),
+                *("the block before it takes no cache mark", "assistant[0]"),
+            )
+        ],
+    ),
+    (
+        Assistant("b", Reasoning("a"), cache=True),
+        [("cache_mark", "a cache mark", "a reasoning block takes no cache mark", "assistant[0]")],
+    ),
+    (System("a", CacheBreakpoint()), []),
+    (User("a", Image.from_file_id("f"), cache=True), []),
+    (System(Section("s", Section("t", "", title="T"), "a")), [(*TITLED, "s/t")]),
+    (User(Section("t", "", title="T"), "a"), [(*TITLED, "user[0]/t")]),
+    (Ephemeral("", title="T"), [(TITLED[0], "a request-only turn", TITLED[2], "ephemeral[0]")]),
+    (Ephemeral("", type="T"), [(TITLED[0], "a request-only turn", TITLED[2], "ephemeral[0]")]),
+    (Ephemeral(""), []),
+    (
+        System(Section("s", Section("t", Value("\x00\u200b"), "a"))),
+        [(*CONTROL, "s/t"), (*UNSEEN, "s/t")],
+    ),
+    (System(Section("s", "a", title=Value("\x00"))), [(*CONTROL, "s")]),
+    (User(Section("s", "a", title=Value("\x00")), id="x"), [(*CONTROL, "x/s")]),
+    (Format("xml", Section("s", "a", title="\x00")), [(*CONTROL, "s")]),
+    (System(Section("s", "a", title="\x00")), []),
+    (System(Heading(Value("\x00"))), [(*CONTROL, "system[0]")]),
+    (
+        Developer(Table([["\x00"]], columns=["\u200b"])),
+        [(*UNSEEN, "developer[0]"), (*CONTROL, "developer[0]")],
+    ),
+    (
+        User(Untrusted("\x00", source="\u200b")),
+        [(*CONTROL, "user[0]"), (*UNSEEN, "user[0]")],
+    ),
+    (User(Value("\x00")), []),
+    (
+        Event("a", Image.from_file_id("f"), id="e"),
+        [("fenced_turn", "event turn as an instruction", NO_INSTRUCTION, "e")],
+    ),
+    (
+        Ephemeral("a", Image.from_file_id("f")),
+        [("fenced_turn", "ephemeral turn as an instruction", NO_INSTRUCTION, "ephemeral[0]")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("turn", "expected"), NOTICED)
+def test_what_is_noticed_of_a_text(turn: Any, expected: list[tuple[str, ...]]) -> None:
+    """Each hint about a text has its name, its reason, its address, and the file of its author."""
+    roles: Any = {"event": "developer", "ephemeral": "developer"}
+    found = render(timeline_of(turn), transformation={"role_mapping": roles}).losses
+    noticed = [(it.name, it.what, it.why, it.path, it.source and it.source.file) for it in found]
+    assert [(*it, __file__) for it in expected] == noticed
 
 
 def test_calls_and_results() -> None:

@@ -1,6 +1,7 @@
 """Lower: the finished tree becomes messages."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from promptdsl import (
     CodeBlock,
     ContentError,
     Developer,
+    DocumentBlock,
     Ephemeral,
     Event,
     Grounding,
@@ -32,6 +34,8 @@ from promptdsl import (
     Origin,
     Output,
     PromptError,
+    Quote,
+    Reasoning,
     Section,
     Source,
     StateChange,
@@ -54,7 +58,7 @@ from promptdsl import (
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import lines_of, raised, this_line
-from tests.internals import JsonNode, lower, lower_traced, make
+from tests.internals import MARKDOWN, JsonNode, lower, lower_plain, lower_traced, make
 from tests.renders import comes_to, only_text, timeline_of
 from tests.searching import examples
 
@@ -193,6 +197,19 @@ def test_ids_survive() -> None:
     ] == [(m.id, m.name, dict(m.metadata), m.tags) for m in messages(*tree, transformation=roles)]
 
 
+def test_details_of_several_messages_and_turns() -> None:
+    """A tool message has the id of its turn, but no name; a merged one has the name alone."""
+    asked = User(ToolResult("c", "x"), "y", name="ada", id="one", tags=("t",))
+    tree = [Assistant(ToolUse("t", {}, id="c")), asked, Assistant("a")]
+    merged = [User("u", name="bob", id="two", metadata={"n": 1}), User("v", name="bob")]
+    assert [
+        ("tool", "one", None, {}, ("t",)),
+        ("user", "one", "ada", {}, ("t",)),
+        ("assistant", None, None, {}, ()),
+        ("user", None, "bob", {}, ()),
+    ] == [(m.role, m.id, m.name, dict(m.metadata), m.tags) for m in messages(*tree, *merged)[1:]]
+
+
 def test_where_messages_are_from() -> None:
     """Every message has the address, file and line of each turn it was made of."""
     first = this_line() + 1
@@ -276,8 +293,10 @@ def half(_: object) -> str:
         (Message("user", (JSON,)),),
         (Message("user", (CodeBlock("a"),)),),
         (CALL, Message("user", (ToolResultBlock("a", (JSON,)), "Go on"))),
+        (CALL, Message("user", (ToolResultBlock("a", (TextBlock("b"), JSON)), "Go on"))),
+        (CALL, Message("tool", (ToolResultBlock("a", (TextBlock("b"), CodeBlock("b"))),))),
     ],
-    ids=["JSON", "code", "result"],
+    ids=["JSON", "code", "result", "second in a result", "answer of a tool"],
 )
 def test_a_lone_surrogate_in_a_recorded_block(
     items: tuple[Message, ...], more: tuple[Node, ...]
@@ -289,6 +308,28 @@ def test_a_lone_surrogate_in_a_recorded_block(
     why, source = "it is no character, U+FFFD is sent", Source(__file__, line)
     path = f"history[{len(items) - 1}]"
     assert (Loss("content", "a lone surrogate", why, path, source),) == found.losses
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        (Message("user", (CodeBlock("a\ud800"),)),),
+        (Message("user", ("b", "a\ud800")),),
+        (CALL, Message("user", (ToolResultBlock("a", (TextBlock("a\ud800"),)),))),
+        (CALL, Message("user", (ToolResultBlock("a", (TextBlock("b"), TextBlock("a\ud800"))),))),
+        (
+            CALL,
+            Message("user", (ToolResultBlock("a", (TextBlock("b"), CodeBlock("a\ud800"))), "c")),
+        ),
+    ],
+)
+def test_a_lone_surrogate_of_any_recorded_block(recorded: tuple[Message, ...]) -> None:
+    """It is replaced, and is one loss, in whatever block of a recorded message it is."""
+    found = render(timeline_of(User("Hi"), Assistant("Yes"), History(recorded)))
+    [loss] = found.losses
+    expected = ("content", "a lone surrogate", f"history[{len(recorded) - 1}]")
+    assert expected == (loss.kind, loss.what, loss.path)
+    assert "a\ufffd" in str(found.messages[-1].to_dict())
 
 
 # JSON.
@@ -314,7 +355,11 @@ def test_json_is_read_for_who_asks() -> None:
     broken = make(JsonNode, mask=System(Json(1)).content[0].mask, text="{")
     assert "{" == only_text(System(broken))
     error = raised(ContentError, lambda: render(System(broken), transformation=ASKED))
-    assert "format_block cannot read this Json" in error.what
+    fix = "make it flatter, or render it without format_block"
+    assert ("format_block cannot read this Json: it is nested too deep", fix) == (
+        error.what,
+        error.fix,
+    )
 
 
 TOO_DEEP: dict[str, Callable[[Any], object]] = {
@@ -369,6 +414,19 @@ def test_a_picture(tmp_path: Path) -> None:
         TextBlock("Look:"),
         ImageBlock(Image.from_bytes(PNG).block.source, "A dot", "low"),
     ) == message.content
+
+
+@pytest.mark.parametrize(("title", "expected"), [(None, "notes.txt"), ("Notes", "Notes")])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_document(tmp_path: Path, title: str | None, expected: str, recorded: bool) -> None:
+    """A document from a path is sent with its bytes, under its title or the name of its file."""
+    (tmp_path / "notes.txt").write_text("Hi")
+    source = {"type": "path", "path": str(tmp_path / "notes.txt"), "media_type": "text/plain"}
+    block = {"type": "document", "source": source, "title": title}
+    turn = History([{"role": "user", "content": [block]}]) if recorded else User(block)
+    [sent] = render(turn, media_roots=(tmp_path,)).messages[0].content
+    assert isinstance(sent, DocumentBlock)
+    assert ("base64", expected) == (sent.source.kind, sent.title)
 
 
 def test_a_picture_that_is_missing(tmp_path: Path) -> None:
@@ -429,6 +487,64 @@ def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None
     walked, _ = lower_traced(tree, config=config)
     assert walked == fast
     assert [message.sources for message in walked] == [message.sources for message in fast]
+
+
+TAKEN: list[Node] = [
+    User("a"),
+    User("é"),
+    User("a", "", "é"),
+    User(Text("a")),
+    User(Text("a"), Text(""), Text("é")),
+    User(Image.from_bytes(PNG)),
+    User("a", Image.from_file_id("f")),
+    Assistant(ToolUse("t", "{}", id="c")),
+    Assistant("a", ToolUse("t", "{}", id="c")),
+    ToolMessage("c", "x"),
+    ToolMessage("c", "é", Image.from_bytes(PNG)),
+    ToolMessage("c", is_error=True),
+    System("a"),
+    System("é"),
+    System(Text("a"), "b"),
+    System(Section("role", "a"), TITLED, Section("end", Text("é"), title="End")),
+]
+WALKED: list[Node] = [
+    User("\ud800"),
+    User("a", Text("\ud800")),
+    User(Value("a")),
+    User("a", Value("b")),
+    User(Text("a", Value("b")), "c"),
+    User(Section("s", "a")),
+    User("a", id="first"),
+    Assistant("a", Reasoning("b")),
+    Developer("a"),
+    Event("a"),
+    System("a", id="first"),
+    System("\n a"),
+    System("\r a"),
+    System("a\ud800"),
+    System("a", Value("b")),
+    System(Text("a", Value("b"))),
+    System(Quote("a")),
+    System(Section("s", "a", Text("b"))),
+    System(Section("s", "a", cache=True)),
+    System(Section("s", "a", title=Value("b"))),
+    System(Section("s", "a", title="\ud800")),
+]
+
+
+def taken(turn: Node) -> tuple[int, int, int]:
+    """Return what the fast path takes of a turn: its index after it, its messages, its count."""
+    before = [Assistant(ToolUse("t", "{}", id="c"))] if isinstance(turn, ToolMessage) else []
+    turns = render(timeline_of(*before, turn)).stages()[-1].tree.content[-1:]
+    sent, counts = list[Message](), Counter[str]()
+    end = lower_plain(turns, 0, MARKDOWN, messages=sent, counts=counts)
+    return end, len(sent), counts.total()
+
+
+def test_what_the_fast_path_takes() -> None:
+    """It takes each turn of strings, calls, attachments and plain sections, and no other one."""
+    assert [(1, 1, 1)] * len(TAKEN) == [*map(taken, TAKEN)]
+    assert [(0, 0, 0)] * len(WALKED) == [*map(taken, WALKED)]
 
 
 @examples(100, fast=10)

@@ -204,17 +204,19 @@ PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))
 @pytest.mark.parametrize(
     ("start", "end", "expected"),
     [
+        (0, 7, [TextBlock("a\n\nb"), PICTURE, TextBlock("c\n\nd")]),
         (0, 5, [TextBlock("a\n\nb"), PICTURE, TextBlock("c")]),
         (0, 1, [TextBlock("a")]),
         (1, 3, [TextBlock("\n\nb")]),
         (1, 4, [TextBlock("\n\nb"), PICTURE]),
         (3, 4, [PICTURE]),
         (4, 5, [TextBlock("c")]),
-        (4, 9, [TextBlock("c")]),
+        (4, 9, [TextBlock("c\n\nd")]),
+        (5, 7, [TextBlock("\n\nd")]),
         (2, 2, []),
         (3, 3, []),
         (4, 3, []),
-        (5, 9, []),
+        (7, 9, []),
     ],
 )
 def test_the_blocks_of_a_part(start: int, end: int, expected: list[Block]) -> None:
@@ -224,8 +226,26 @@ def test_the_blocks_of_a_part(start: int, end: int, expected: list[Block]) -> No
     page.put("b", PLAIN)
     page.block(PICTURE)
     page.put("c", PLAIN)
+    page.put("d", PLAIN)
     page.flush()
     assert expected == page.between(start, end)
+
+
+def test_where_a_part_begins_and_ends() -> None:
+    """What is written counts from where it begins, before and after openings are written."""
+    page = TracedPage()
+    page.put("a", PLAIN)
+    page.put("b", PLAIN)
+    lengths = [page.length]
+    page.open("<c>\n", PLAIN)
+    page.open("<d>\n", PLAIN)
+    lengths.append(page.length)
+    page.put("e", PLAIN)
+    lengths.append(page.length)
+    page.block(PICTURE)
+    lengths.append(page.length)
+    assert [3, 6, 7, 8] == lengths
+    assert [TextBlock("e")] == page.between(6, 7)
 
 
 def test_a_part_of_an_empty_page() -> None:

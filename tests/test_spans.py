@@ -370,6 +370,14 @@ def test_addresses_and_lines() -> None:
     ] == found
 
 
+@pytest.mark.parametrize(("length", "expected"), [(1_000, "s" * 1_000 + "/t"), (1_001, ".../t")])
+def test_an_address_that_is_long(length: int, expected: str) -> None:
+    """Of an address of more than a thousand characters its end is left."""
+    assert ("author", expected, "b") == rows(System(Section("s" * length, "a", Section("t", "b"))))[
+        -1
+    ]
+
+
 @component
 def closing(text: str) -> Text:
     """Return the end of a section."""
@@ -875,6 +883,7 @@ def test_volatile_values_that_are_cut(part: Any, expected: list[str]) -> None:
         lambda value: Developer(Json({"a": value})),
         lambda value: Developer(Code(value)),
         lambda value: User(Json([1, value])),
+        lambda value: User(Json([value, value])),
         lambda value: Event(UserAction("a", "b", target=value), "c"),
         lambda value: Event(UserAction("a", List("b"), page={"x": [value]})),
     ],

@@ -140,6 +140,12 @@ def test_indentation(turn: Turned, expected: str) -> None:
     assert expected == only_text(turn("\n    one\n      two\n    "))
 
 
+@pytest.mark.parametrize("turn", [System, Developer, lambda text: User(Section("a", text))])
+def test_indentation_behind_other_line_ends(turn: Turned) -> None:
+    """It is dedented, too, if its lines end with a carriage return and a newline."""
+    assert "one\r\n  two" == only_text(turn("\r\n    one\r\n      two"))
+
+
 def test_tabs_are_kept() -> None:
     """Indentation of tabs and spaces has in common what is equal; the rest is kept."""
     assert "    one\n\n      two\n\tthree" == only_text(System(WRITTEN))

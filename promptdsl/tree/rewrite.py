@@ -2,7 +2,7 @@
 
 # pyright: reportPrivateUsage=false
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping
 from operator import is_
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -143,11 +143,14 @@ _NEVER_EMPTY = (
 )
 
 
-def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N:
+def rewrite(
+    root: N, change: Callable[[Node], Node | None], *, within: int, whole: Container[int] = ()
+) -> N:
     """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
     ``change`` returns the node itself, another node, or ``None`` to leave it out; for the root, a
-    node of its class. Where nothing below a node changed, the node stays the same object.
+    node of its class. Where nothing below a node changed, the node stays the same object. What is
+    below a node whose ``id()`` is in ``whole`` stays as it is.
     """
     open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
     while True:
@@ -162,6 +165,8 @@ def rewrite(root: N, change: Callable[[Node], Node | None], *, within: int) -> N
                 open_nodes[-1][1].append(changed)
         elif isinstance(child, str) or not child.mask & within:
             done.append(child)
+        elif id(child) in whole:
+            open_nodes.append((child, [*child.content], iter(())))
         else:
             open_nodes.append((child, [], iter(child.content)))
 

@@ -146,6 +146,31 @@ def test_a_stranger_in_an_item() -> None:
     assert "\n  b\n  </untrusted>\n\n  ```\n  c\n  ```" == said_[said_.index("\n  b") :]
 
 
+FOLLOWED: list[tuple[Any, bool]] = [
+    ("a", True),
+    (Value("a"), True),
+    (Fragment("a"), True),
+    (Paragraph("a"), False),
+    (Quote("a"), False),
+    (Code("a"), False),
+    (Heading("a"), False),
+    (Table([["a"]]), False),
+    (Example("a", "b"), False),
+    (Json("a"), False),
+    (Untrusted("a"), False),
+    (List("a"), False),
+]
+
+
+@pytest.mark.parametrize(("part", "tight"), FOLLOWED)
+def test_what_a_list_or_code_follows(part: Any, tight: bool) -> None:
+    """In an item a list or code is on the line after a text, and after a blank line else."""
+    texts = [
+        text for last in (List("z"), Code("z")) for text in both(System(List(Item(part, last))))
+    ]
+    assert [tight] * 4 == ["\n\n" not in text for text in texts]
+
+
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
@@ -156,6 +181,8 @@ def test_a_stranger_in_an_item() -> None:
         (Checklist("a", List("b"), "c"), "- [ ] a\n  - b\n- [ ] c"),
         (Checklist("a", Checklist("b"), "c"), "- [ ] a\n  - [ ] b\n- [ ] c"),
         (List("a", List("b", List("c", ordered=True))), "- a\n  - b\n    1. c"),
+        (List("a", List("b"), List("c", ordered=True), "d"), "- a\n  - b\n  1. c\n- d"),
+        (List("a", List("")), "- a"),
     ],
 )
 def test_a_list_in_a_list(part: Node, expected: str) -> None:
@@ -401,9 +428,21 @@ def test_indentation() -> None:
 
 def test_for_people() -> None:
     """A note in a list is an item, for people only."""
-    part = List("a", Note("b"), "c", ordered=True)
+    part = List("a", Note("b", Quote("d")), "c", ordered=True)
     assert "1. a\n2. c" == only_text(System(part))
-    assert "1. a\n2. b\n3. c" == only_text(System(part), audience="people")
+    assert "1. a\n2. b\n3. > d\n4. c" == only_text(System(part), audience="people")
+
+
+def test_text_for_people_on_the_line_of_a_mark() -> None:
+    """A note follows a name or a box on the line if it is text, as other text does."""
+    fenced = Code("x")
+    task = Checklist(Item(Note("a")), Item(Note(fenced)), Item(Fragment(Note(""), "b")))
+    example = Example(Note("i"), Note("o", fenced))
+    lines = [
+        *("- [ ] a", "- [ ]", "  ```", "  x", "  ```", "- [ ] b", ""),
+        *("Input: i", "", "Output:", "  o", "  ```", "  x", "  ```"),
+    ]
+    assert lines == only_text(System(task, example), audience="people").split("\n")
 
 
 def behind(margin: str, lines: str) -> str:

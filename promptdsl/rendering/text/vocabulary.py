@@ -1,5 +1,7 @@
 """The vocabulary of a turn: the tags that are written in it, which no value in it may forge."""
 
+from typing import cast
+
 import attrs
 
 from promptdsl.config.transformation import Resolved
@@ -8,9 +10,9 @@ from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.page import Framed
-from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
+from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import EVENT, HOLLOW, REQUEST, SECTION, SYSTEM, TURN
-from promptdsl.tree.node import Child, Node
+from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.rewrite import replace, rewrite
 from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode
@@ -30,15 +32,14 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     system: set[str] = set()
     sections: set[str] = set()
     turns: list[tuple[Node, frozenset[str] | None]] = []  # system content has no names of its own
-    waiting: list[tuple[Child, Form]] = [(root, form)]
+    waiting: list[tuple[Node, Form]] = [(root, form)]
     while waiting:
         node, around = waiting.pop()
-        if isinstance(node, str):
-            continue
-        if isinstance(node, FragmentNode | RootNode) and not isinstance(node, NoteNode):
+        if isinstance(node, FragmentNode | RootNode):
             if isinstance(node, FormatNode):
                 around = FORMATS[node.format]
-            waiting += [(child, around) for child in node.content]
+            # Outside of turns there is no string.
+            waiting += [(child, around) for child in cast("tuple[Node, ...]", node.content)]
         elif node.mask & _SYSTEM:
             _note_tags(node, around, system, sections)
             turns.append((node, None))
@@ -68,7 +69,9 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
             return node
         return replace(node, options=attrs.evolve(node.options, vocabulary=names))
 
-    return rewrite(root, change, within=_FENCED | _SYSTEM | HOLLOW | (TURN if form.tagged else 0))
+    # A section may stand beside turns and in one of them, where the vocabulary is that of the turn.
+    within = _FENCED | _SYSTEM | HOLLOW | (TURN if form.tagged else 0)
+    return rewrite(root, change, within=within, whole=vocabularies)
 
 
 def _note_tags(turn: Node, form: Form, names: set[str], sections: set[str]) -> None:
