@@ -9,6 +9,9 @@ A component has the slots of its node. Its life, in order:
 4. *leave*: the block closes and is sealed; one that raised *fails*, and is taken out again;
 5. *seal*: its children are checked and frozen: their class is swapped to that of the node, which
    refuses every change. A component without a parent is frozen by ``finish``.
+
+What ``@component`` makes begins in ``ComponentFunction.__call__`` (``custom.py``); *enter* is
+``scope.enter``.
 """
 
 # The functions below the classes belong to them, and read their private names.

@@ -58,9 +58,6 @@ def _node(block: Block, at: Node) -> Node:
     cache: Cache | None = getattr(block, "cache", None)
     options = DEFAULTS if cache is None else Options(cache=cache)
     marks = implied(options)
-    if isinstance(block, EventBlock):
-        mask = bits(EVENT_BLOCK)
-        return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
     match block:
         case TextBlock(text, cache, extra):
             if extra or (text and cache):

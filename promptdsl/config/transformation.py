@@ -122,6 +122,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "format": FORMATS,
     "tool_pairing": get_args(ToolPairing),
 }
+"""The values of the settings that are one of some words."""
 
 
 def _settings(options: object) -> Settings:
@@ -145,6 +146,7 @@ def _settings(options: object) -> Settings:
         elif key == "silent_hints":
             settings[key] = _names_of_hints(value)
         else:
+            assert isinstance(LIBRARY[key], bool), f"{key} has no check"
             if not isinstance(value, bool):
                 problem = f"{key} is True or False, not {shown(value)}"
                 raise ConfigError(problem, fix="write True or False")

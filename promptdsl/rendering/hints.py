@@ -15,12 +15,7 @@ from promptdsl.rendering.spans import Span
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, HOLLOW, RECORDED
 from promptdsl.tree.node import Child, Node, label, walk
-from promptdsl.tree.part_nodes import (
-    ParagraphNode,
-    TemplateNode,
-    TextNode,
-    ValueNode,
-)
+from promptdsl.tree.part_nodes import TemplateNode, ValueNode
 from promptdsl.tree.rewrite import hollow
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
 
@@ -66,13 +61,11 @@ def hints_in(root: Node) -> list[Loss]:
             children = reversed(node.content)
             waiting += [c for c in children if not isinstance(c, str) and c.mask & HOLLOW]
             continue
-        tell = _touching if isinstance(node, _TEXTS) else _empty
+        is_text = node.content and not isinstance(node, ComponentNode)
+        tell = _touching if is_text else _empty
         if (tell, node.source) not in hints:
             hints[tell, node.source] = tell(node)
     return [*hints.values()]
-
-
-_TEXTS = (TextNode, ParagraphNode)
 
 
 def _empty(node: Node) -> Loss:

@@ -41,6 +41,7 @@ from promptdsl.rendering.request import (
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
 from promptdsl.rendering.text.blocks import settle
+from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
@@ -204,7 +205,7 @@ def _for_target(
     tree = stages[-1][1]
     settings = settings_of(request, stages[0][1])
     facts = settings.facts
-    if tree.mask & WITH_FENCES or settings.config.format == "xml":
+    if tree.mask & WITH_FENCES or FORMATS[settings.config.format].tagged:
         from promptdsl.rendering.text.vocabulary import with_vocabulary
 
         tree = with_vocabulary(tree, settings.config)

@@ -1,4 +1,4 @@
-"""Recorded blocks: files are read, lone surrogates are replaced, JSON and code become text."""
+"""Recorded blocks, which are settled to be sent, and the blocks of parts that hold data."""
 
 import os
 from collections.abc import Awaitable, Callable

@@ -11,9 +11,8 @@ from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.messages.loss import hint
-from promptdsl.rendering.text.format import FORMATS, TextFrame
+from promptdsl.rendering.text.format import BETWEEN, FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
-    BETWEEN,
     PLAIN,
     PROSE,
     Framed,

@@ -15,7 +15,7 @@ from promptdsl.messages import Block, MediaBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block, tool_result_block
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.roles import Role
-from promptdsl.rendering.text.format import Form, title_line
+from promptdsl.rendering.text.format import BETWEEN, Form, title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import MediaNode, SectionNode, TextNode, ToolUseNode, ValueNode
@@ -128,4 +128,4 @@ def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
         if not text.isascii() and not is_whole(text):
             return None
         items.append(head + text if head else text)
-    return "\n\n".join(items)
+    return BETWEEN.join(items)

@@ -16,6 +16,9 @@ from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.rewrite import covering
 
+BETWEEN = "\n\n"
+"""The text between two parts, where a container does not say otherwise."""
+
 
 class TextFrame(NamedTuple):
     """The text around the parts of a container, and between them.
@@ -28,7 +31,7 @@ class TextFrame(NamedTuple):
     open: str = ""
     close: str = ""
     tags: tuple[str, ...] = ()
-    between: str = "\n\n"
+    between: str = BETWEEN
     prefix: str = ""
     runs: Sequence[TextRun] = ()
 
@@ -129,13 +132,13 @@ class Xml:
     table: str = "xml"
     paragraph: TextFrame = _element("paragraph")
     checklist: TextFrame = _element("checklist")
-    quote: TextFrame = _element("quote", between="\n\n")
-    item_alone: TextFrame = _element("item", inline=True, between="\n\n")
+    quote: TextFrame = _element("quote", between=BETWEEN)
+    item_alone: TextFrame = _element("item", inline=True, between=BETWEEN)
     json: TextFrame = _element("json")
 
     def section(self, id: str, title: str | None, level: int) -> TextFrame:
         """Return the tag of a section, its title as an attribute."""
-        return _element(id, "" if title is None else f' title="{title}"', between="\n\n")
+        return _element(id, "" if title is None else f' title="{title}"', between=BETWEEN)
 
     def heading(self, level: int) -> TextFrame:
         """Return ``<heading level="1">``."""
@@ -154,7 +157,7 @@ class Xml:
         if done is None:
             return self.item_alone
         flag = f' done="{str(done).lower()}"'
-        return _element("item", flag, inline=True, between="\n\n")
+        return _element("item", flag, inline=True, between=BETWEEN)
 
     def example(self, *, plain: bool) -> TextFrame:
         """Return ``<example>``."""
@@ -162,7 +165,7 @@ class Xml:
 
     def side(self, name: str, *, plain: bool) -> TextFrame:
         """Return ``<input>`` or ``<output>``."""
-        return _element(name, inline=True, between="\n\n")
+        return _element(name, inline=True, between=BETWEEN)
 
     def code(self, text: str, language: str | None) -> TextFrame:
         """Return ``<code language="...">``."""

@@ -128,7 +128,7 @@ def _write_untrusted(
 
 def _write_code(state: TextState, node: CodeNode, around: OpenPart, frame: TextFrame) -> None:
     state.tighten(around)
-    if _write_formatted(state, node, around):
+    if _write_by_format_block(state, node, around):
         return
     # The language of recorded code is data.
     names = state.fences.vocabulary.difference(frame.tags)
@@ -137,7 +137,7 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart, frame: TextF
 
 
 def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextFrame) -> None:
-    if _write_formatted(state, node, around):
+    if _write_by_format_block(state, node, around):
         return
     fences, rules = state.fences, around.rules
     is_full = rules.full or not (frame.tags or fences.in_body(rules))
@@ -152,7 +152,7 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextF
     _write_in_frame(state, text, frame, around)
 
 
-def _write_formatted(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
+def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
     """Write JSON or code as the author's ``format_block`` returns it; return whether it did."""
     format_block = state.setting.format_block
     if format_block is None:

@@ -13,7 +13,7 @@ from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.format import Form, TextFrame
+from promptdsl.rendering.text.format import BETWEEN, Form, TextFrame
 from promptdsl.rendering.text.strings import Fences, StringRules, TextRun
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
@@ -42,8 +42,6 @@ def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     return margin(whole if len(whole) <= WIDEST else outer.prefix, between)
 
 
-BETWEEN = "\n\n"
-"""The text between two parts, where a container does not say otherwise."""
 PLAIN = margin("", BETWEEN)
 
 PROSE = "prose"
