@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from promptdsl.components.tool_definitions import Output, Tool
     from promptdsl.components.turns import Assistant, Developer, Event, System, User
     from promptdsl.config.chat_template import ChatTemplate
-    from promptdsl.config.model_facts import ModelFacts
+    from promptdsl.config.model_facts import ModelFacts, ProviderName
     from promptdsl.config.models import register_model
     from promptdsl.config.transformation import MessageTransformationConfig
     from promptdsl.foundation.errors import (
@@ -147,7 +147,7 @@ else:
             "components.tool_definitions": "Output Tool",
             "components.turns": "Assistant Developer Event System User",
             "config.chat_template": "ChatTemplate",
-            "config.model_facts": "ModelFacts",
+            "config.model_facts": "ModelFacts ProviderName",
             "config.models": "register_model",
             "config.transformation": "MessageTransformationConfig",
             "foundation.errors": (
@@ -253,6 +253,7 @@ __all__ = [
     "Prompt",
     "PromptDiff",
     "PromptError",
+    "ProviderName",
     "Quote",
     "Reasoning",
     "ReasoningBlock",

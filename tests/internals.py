@@ -40,9 +40,11 @@ from promptdsl.config.delimiters import (
     Delimiter,
     Delimiters,
 )
-from promptdsl.config.model_facts import Facts, ImageFormula, TokenFactors
+from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
+from promptdsl.config.wire import ImageFormula
+from promptdsl.config.wires import WIRES
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
 from promptdsl.foundation.dedent import dedent_parts
@@ -264,6 +266,7 @@ __all__ = [
     "TOOL",
     "WHOLE",
     "WIDEST",
+    "WIRES",
     "XML",
     "Abilities",
     "AnyBlock",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Never, TypeAlias, Unpack, cast
 import attrs
 
 from promptdsl.components.block import finish
+from promptdsl.config.wires import WIRES
 from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
 from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
@@ -246,7 +247,8 @@ def _again(
     request: RenderRequest, stages: Stages, losses: tuple[Loss, ...], provider: str
 ) -> Rendered:
     """Return the result for another provider, from the same tree."""
-    template = request.template if is_one_of(provider, ("chat_template",)) else None
+    is_templated = is_one_of(provider, WIRES) and WIRES[provider].templated
+    template = request.template if is_templated else None
     loading = request.loading
     if loading is not None:
         loading = attrs.evolve(loading, waits=False, failed={}, wanted={})

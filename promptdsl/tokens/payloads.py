@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wires import of_all
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, REPLY
 from promptdsl.tokens.payload_parts import Parts
@@ -33,24 +34,17 @@ class Tally:
         return self.fixed + sum(self.entries)
 
 
-ENTRY_KEYS = ("messages", "input", "contents")
+ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
 """The keys that entries may have in a payload: messages, items or turns."""
-SYSTEM_PATHS = (("system",), ("instructions",), ("config", "system_instruction", "parts"))
+SYSTEM_PATHS = of_all(lambda wire: [wire.system] if wire.system else ())
 """The paths of keys that the system text may have."""
-TOOL_PATHS = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
+TOOL_PATHS = of_all(lambda wire: (wire.tools,))
 """The paths that tools may have."""
-_FORM_PATHS = (
-    ("response_format", "json_schema"),
-    ("text", "format"),
-    ("output_config", "format"),
-    ("outputConfig", "textFormat", "structure", "jsonSchema"),
-)
-"""The paths that the form of the answer may have, an object with a ``schema``."""
-_SCHEMA_PATH = ("config", "response_json_schema")
-"""The path of a schema without such an object."""
+_FORM_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
+"""The paths that the form of the answer may have, each with the key of its schema."""
 _TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""
-CONTENT_KEYS = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
+CONTENT_KEYS = of_all(lambda wire: wire.contents)
 """The keys of a message that the model reads."""
 
 
@@ -96,13 +90,12 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
         fixed += PER_MESSAGE + tokens.of("system") + parts.content(*system)
     lists = [value for path in TOOL_PATHS if (value := value_at(payload, *path))]
     tools = [tool for values in lists for tool in definitions(values)]
-    forms = [value_at(payload, *path) for path in _FORM_PATHS]
-    forms.append({"schema": value_at(payload, *_SCHEMA_PATH)})
     estimated = tools_frame(facts) if tools else 0
     estimated += sum(definition_tokens(tool, tokens) for tool in tools)
-    for form in forms:
-        if isinstance(form, Mapping) and form.get("schema") is not None:
-            estimated += form_tokens(form, tokens)
+    for path, key in _FORM_PATHS:
+        form = value_at(payload, *path)
+        if isinstance(form, Mapping) and form.get(key) is not None:
+            estimated += form_tokens({**form, "schema": form[key]}, tokens)
     return Tally(fixed + estimated, counts, parts.media, estimated)
 
 

@@ -22,7 +22,7 @@ from promptdsl.providers.shared.checks import (
     total,
     usage,
 )
-from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
+from promptdsl.providers.shared.other_providers import refuse_part
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
@@ -37,7 +37,6 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
 }
 """The block types that have a block of ours, each with the keys that it keeps as they came."""
 
-_FOREIGN = {**OPENAI, **RESPONSES}
 _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
 
 
@@ -73,7 +72,7 @@ def _read_flat(data: object) -> b.Block:
         return b.ReasoningBlock(entry(entries, kind, str), signature, origin="anthropic")
     if kind == "redacted_thinking":
         return b.ReasoningBlock("", encrypted=entry(entries, "data", str), origin="anthropic")
-    refuse_part(entries, _FOREIGN)
+    refuse_part(entries, "anthropic")
     source = read_source(entries.get("source"))
     if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in entries:
         return b.UnknownBlock(entries, "anthropic")

@@ -16,7 +16,7 @@ from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.providers.openai_chat.parts import AUDIO, FOREIGN, MEDIA_READERS, ORIGIN
+from promptdsl.providers.openai_chat.media import AUDIO, MEDIA_READERS, ORIGIN
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import (
@@ -115,7 +115,7 @@ def _read_part(data: object) -> Block:
     if kind in MEDIA_READERS:
         reader = MEDIA_READERS[kind]
         return located(kind, lambda data: reader(mapping(data), cache), part.get(kind))
-    refuse_part(part, FOREIGN)
+    refuse_part(part, ORIGIN)
     return b.UnknownBlock(part, ORIGIN)
 
 

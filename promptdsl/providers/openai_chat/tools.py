@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.openai_chat.parts import ORIGIN
+from promptdsl.providers.openai_chat.media import ORIGIN
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name

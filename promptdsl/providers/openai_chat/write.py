@@ -16,7 +16,7 @@ from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_chat.parts import (
+from promptdsl.providers.openai_chat.media import (
     AUDIO,
     ORIGIN,
     is_own_part,

@@ -32,7 +32,7 @@ from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, openai_usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
-from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
+from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge
@@ -172,9 +172,9 @@ def _read_items(path: str, role: str, data: object) -> Iterator[Message]:
 
 def _read_item(data: object) -> Message:
     item = mapping(data)
-    for key, owner in MESSAGE_KEYS.items():
-        if item.get(key):
-            raise DataError(f"{key!r} is no key of an item of Responses", fix=looks_like(owner))
+    if owned := owner_of_message(item):
+        what = f"{owned[0]!r} is no key of an item of Responses"
+        raise DataError(what, fix=looks_like(owned[1]))
     kind = item.get("type", "message" if "role" in item else None)
     if not isinstance(kind, str):
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
