@@ -57,7 +57,9 @@ class Wire:
 
     name: str = attrs.field(converter=_last_name)
     """The provider's name: that of the file, which passes its ``__name__``."""
-    form: str = attrs.field(default=attrs.Factory(lambda wire: wire.name, takes_self=True))
+    form: str = attrs.field(
+        default=attrs.Factory(lambda wire: wire.name, takes_self=True), converter=_last_name
+    )
     """The provider whose form it is: the ``x`` in ``Rendered.to_x`` and ``History.from_x``."""
     folder: str = attrs.field(default=attrs.Factory(lambda wire: wire.form, takes_self=True))
     """The folder of its adapter in ``providers/``."""
@@ -129,9 +131,11 @@ class Wire:
     choices: Mapping[str, str] = attrs.field(factory=dict[str, str])
     """The words for the choice of a tool, by ours; ``tool`` is that of a named tool."""
     longest_name: int = 64
-    """The characters of a tool's name."""
+    """The characters of a tool's name, at most."""
     longest_id: int = 64
-    """The characters of a call's id."""
+    """The characters of a call's id, at most."""
+    exact_id: int = 0
+    """The letters and digits of a call's id, where it has just so many."""
 
     # Replies.
     response: tuple[Mapping[str, object], ...] = ()

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
@@ -44,6 +44,11 @@ class Adapter:
         folder = WIRES[self._provider].folder
         return getattr(import_module(f"{__package__}.{folder}.{module}"), name)
 
+    def _reader(self, name: str) -> Any:  # Any: as above
+        """Return a function that reads, in the dialect of this provider where others share it."""
+        wire, read = WIRES[self._provider], self._load("read", name)
+        return read if wire.folder == wire.name else partial(read, dialect=wire)
+
     @cached_property
     def write(self) -> Write:
         """The function that writes the payload of a prompt."""
@@ -52,12 +57,12 @@ class Adapter:
     @cached_property
     def read(self) -> Callable[[object], Prompt]:
         """The function that reads a payload, or a list of messages."""
-        return cast("Callable[[object], Prompt]", self._load("read", "read"))
+        return cast("Callable[[object], Prompt]", self._reader("read"))
 
     @cached_property
     def read_response(self) -> Callable[[object], Message]:
         """The function that reads a response."""
-        return cast("Callable[[object], Message]", self._load("read", "read_response"))
+        return cast("Callable[[object], Message]", self._reader("read_response"))
 
     @cached_property
     def add_event(self) -> Callable[..., None]:

@@ -1,0 +1,23 @@
+"""A request of Chat while it is being written, in the dialect of its provider."""
+
+import attrs
+
+from promptdsl.config.wire import Wire
+from promptdsl.config.wires import WIRES
+from promptdsl.providers.shared.request import Request
+
+ORIGIN = "openai"
+"""The provider whose dialect is the usual one."""
+
+
+@attrs.define(eq=False)
+class ChatRequest(Request):
+    """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
+
+    dialect: Wire = attrs.field(init=False)
+    """The record of the provider: its words for choices, its ids, its own parts."""
+    spoken: int = -1
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self.dialect = WIRES[self.facts.provider or ORIGIN]
