@@ -132,8 +132,6 @@ class Wire:
     """The words for the choice of a tool, by ours; ``tool`` is that of a named tool."""
     longest_name: int = 64
     """The characters of a tool's name, at most."""
-    longest_id: int = 64
-    """The characters of a call's id, at most."""
     exact_id: int = 0
     """The letters and digits of a call's id, where it has just so many."""
 

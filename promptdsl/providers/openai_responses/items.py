@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping
 
 import attrs
 
-from promptdsl.config.wires.openai_responses import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
@@ -70,7 +69,7 @@ class ContentDraft:
     """The items of reasoning that wait for the item they produced, each with its block."""
 
 
-LONGEST_ID = WIRE.longest_id
+LONGEST_ID = 64
 KEPT: Mapping[str, tuple[str, ...]] = {
     "message": ("id", "status", "phase"),
     "function_call": ("id", "status", "caller", "namespace"),

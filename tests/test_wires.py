@@ -1,0 +1,101 @@
+"""The records of providers: they are complete and read, and no other code names a provider."""
+
+import ast
+from importlib.util import find_spec
+from pathlib import Path
+from typing import get_args
+
+import attrs
+import pytest
+
+import promptdsl
+from promptdsl import History, ProviderName, Rendered, Timeline, User, render
+from tests.internals import CLI_PROVIDERS, TARGETS, WIRES, facts_for
+
+PACKAGE = Path(promptdsl.__file__).parent
+PAGES = PACKAGE.parent / "docs" / "providers"
+PROVIDERS = get_args(ProviderName)
+HOMES = (
+    "cli/options.py",  # the option of render with this name
+    "components/history.py",  # History.from_x
+    "rendering/result.py",  # Rendered.to_x
+    "config/model_facts.py",  # ProviderName
+    "config/models.py",  # the rules of models of OpenAI, and of models of any server
+)
+"""The files that may name a provider, beside its record, its folder and other libraries' names."""
+every_provider = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+def named(path: Path) -> set[str]:
+    """Return the providers that stand as strings in the code of a file; docstrings are no code."""
+    tree = ast.parse(path.read_text("utf-8"))
+    prose = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = {node for node in ast.walk(tree) if isinstance(node, ast.Constant)} - prose
+    return {node.value for node in constants if isinstance(node.value, str)} & {*PROVIDERS}
+
+
+def test_only_homes_name_a_provider() -> None:
+    """What a provider is stands in its record, so no other code asks for its name."""
+    found = {
+        name: named(path)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (name := path.relative_to(PACKAGE).as_posix()).startswith("integrations/")
+        and (not name.startswith("providers/") or name.count("/") == 1 or "/shared/" in name)
+        and name not in HOMES
+    }
+    assert {} == {name: names for name, names in found.items() if names}
+
+
+def test_every_list_has_every_provider() -> None:
+    """A provider of the type has a record, an adapter and a choice in the command line."""
+    assert sorted(PROVIDERS) == sorted(WIRES) == sorted(TARGETS) == sorted(CLI_PROVIDERS)
+    assert list(WIRES) == [wire.name for wire in WIRES.values()]
+
+
+def test_every_field_is_read() -> None:
+    """No field of a record is without a reader, and none has the same value in all records."""
+    own = {PACKAGE / "config" / "wire.py", *(PACKAGE / "config" / "wires").glob("[a-z]*.py")}
+    trees = [ast.parse(path.read_text("utf-8")) for path in {*PACKAGE.rglob("*.py")} - own]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    wires = [*WIRES.values()]
+    fields = [field.name for field in attrs.fields(type(wires[0]))]
+    assert [] == [name for name in fields if name not in read]
+    alike = [name for name in fields if len({repr(getattr(it, name)) for it in wires}) == 1]
+    assert ["exact_id"] == alike
+
+
+@every_provider
+def test_a_provider_is_complete(provider: str) -> None:
+    """Each has facts, a page, and a form with its methods, its adapter and the keys it reads."""
+    wire, adapter = WIRES[provider], TARGETS[provider].adapter
+    assert provider == facts_for(None, provider).provider
+    assert (PAGES / f"{provider}.md").is_file()
+    assert callable(getattr(Rendered, f"to_{wire.form}"))
+    assert callable(getattr(History, f"from_{wire.form}"))
+    sides = (adapter.write, adapter.read, adapter.read_response, adapter.needs_bytes)
+    assert all(map(callable, sides))
+    assert not wire.event or callable(adapter.add_event)
+    assert wire.entries in adapter.read_keys.payload
+    assert find_spec(f"promptdsl.providers.{wire.folder}")
+
+
+@every_provider
+def test_what_is_written_has_its_keys(provider: str) -> None:
+    """The payload of a prompt has its messages where the record says, and its parts are known."""
+    wire = WIRES[provider]
+    payload = render(Timeline(User("Hi.")), provider=provider).payload()
+    (entry,) = payload[wire.entries]
+    assert {*entry} - {"role"} <= {*wire.contents}
+
+
+@every_provider
+def test_an_unread_key_of_every_form(provider: str) -> None:
+    """A message with an unknown key is read whatever its form, and the key is told."""
+    wire = WIRES[provider]
+    content = {"parts": [{"text": "Hi."}]} if "parts" in wire.contents else {"content": "Hi."}
+    if wire.keyed and "content" in content:
+        content = {"content": [{"text": "Hi."}]}
+    said = {"role": "user", **content, "weird": 1}
+    losses = render(getattr(History, f"from_{wire.form}")([said]), provider=provider).losses
+    assert ["key 'weird'"] == [loss.what for loss in losses if loss.name == "unread_key"]
