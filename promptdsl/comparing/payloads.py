@@ -82,6 +82,9 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     if len(likely) > 1 and model is not None:
         of_model = _facts(model=model).provider
         likely = [name for name in likely if name == of_model] or likely
+    # Of several with one adapter, the first has the usual dialect.
+    by_adapter = {_facts(provider=name).wire.folder: name for name in reversed(likely)}
+    likely = [name for name in likely if name in by_adapter.values()]
     if len(likely) == 1:
         return likely[0], prompts[likely[0]]
     first, *others = likely or TOLD_APART

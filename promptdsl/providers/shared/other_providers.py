@@ -13,10 +13,11 @@ from promptdsl.messages.blocks import CLASSES
 def _owners(origin: str) -> Mapping[object, tuple[str, str]]:
     """Return by type the parts that other providers have and ``origin`` has not.
 
-    Each has a key of the part, and the provider it is of.
+    Each has a key of the part, and the provider it is of: the first of several with this part.
     """
     known = WIRES[origin].parts if origin else ()
-    parts = ((wire.name, kind, part.own) for wire in forms() for kind, part in wire.parts.items())
+    wires = reversed(forms())
+    parts = ((wire.name, kind, part.own) for wire in wires for kind, part in wire.parts.items())
     return {kind: (own, name) for name, kind, own in parts if own and kind not in known}
 
 
