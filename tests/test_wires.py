@@ -55,7 +55,7 @@ def test_every_list_has_every_provider() -> None:
 
 
 def test_every_field_is_read() -> None:
-    """No field of a record is without a reader, and hardly any has the same value in all records."""
+    """No field of a record is without a reader, and hardly any is alike in all records."""
     own = {PACKAGE / "config" / "wire.py", *(PACKAGE / "config" / "wires").glob("[a-z]*.py")}
     trees = [ast.parse(path.read_text("utf-8")) for path in {*PACKAGE.rglob("*.py")} - own]
     nodes = [node for tree in trees for node in ast.walk(tree)]
