@@ -44,7 +44,7 @@ from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.config.wire import ImageFormula
-from promptdsl.config.wires import WIRES
+from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
 from promptdsl.foundation.dedent import dedent_parts
@@ -266,7 +266,6 @@ __all__ = [
     "TOOL",
     "WHOLE",
     "WIDEST",
-    "WIRES",
     "XML",
     "Abilities",
     "AnyBlock",
@@ -515,6 +514,8 @@ __all__ = [
     "walk",
     "whole",
     "whole_character",
+    "wire_of",
+    "wires",
     "write_anthropic",
     "write_bedrock",
     "write_chat_template",

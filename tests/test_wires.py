@@ -10,7 +10,7 @@ import pytest
 
 import promptdsl
 from promptdsl import History, ProviderName, Rendered, Timeline, User, render
-from tests.internals import CLI_PROVIDERS, TARGETS, WIRES, facts_for
+from tests.internals import CLI_PROVIDERS, TARGETS, facts_for, wire_of, wires
 
 PACKAGE = Path(promptdsl.__file__).parent
 PAGES = PACKAGE.parent / "docs" / "providers"
@@ -50,8 +50,8 @@ def test_only_homes_name_a_provider() -> None:
 
 def test_every_list_has_every_provider() -> None:
     """A provider of the type has a record, an adapter and a choice in the command line."""
-    assert sorted(PROVIDERS) == sorted(WIRES) == sorted(TARGETS) == sorted(CLI_PROVIDERS)
-    assert list(WIRES) == [wire.name for wire in WIRES.values()]
+    recorded = sorted(wire.name for wire in wires())
+    assert sorted(PROVIDERS) == recorded == sorted(TARGETS) == sorted(CLI_PROVIDERS)
 
 
 def test_every_field_is_read() -> None:
@@ -60,17 +60,16 @@ def test_every_field_is_read() -> None:
     trees = [ast.parse(path.read_text("utf-8")) for path in {*PACKAGE.rglob("*.py")} - own]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    wires = [*WIRES.values()]
-    fields = [field.name for field in attrs.fields(type(wires[0]))]
+    fields = [field.name for field in attrs.fields(type(wires()[0]))]
     assert [] == [name for name in fields if name not in read]
-    alike = [name for name in fields if len({repr(getattr(it, name)) for it in wires}) == 1]
+    alike = [name for name in fields if len({repr(getattr(it, name)) for it in wires()}) == 1]
     assert {"exact_id"} >= {*alike}
 
 
 @every_provider
 def test_a_provider_is_complete(provider: str) -> None:
     """Each has facts, a page, and a form with its methods, its adapter and the keys it reads."""
-    wire, adapter = WIRES[provider], TARGETS[provider].adapter
+    wire, adapter = wire_of(provider), TARGETS[provider].adapter
     assert provider == facts_for(None, provider).provider
     assert (PAGES / f"{provider}.md").is_file()
     assert callable(getattr(Rendered, f"to_{wire.form}"))
@@ -85,7 +84,7 @@ def test_a_provider_is_complete(provider: str) -> None:
 @every_provider
 def test_what_is_written_has_its_keys(provider: str) -> None:
     """The payload of a prompt has its messages where the record says, and its parts are known."""
-    wire = WIRES[provider]
+    wire = wire_of(provider)
     payload = render(Timeline(User("Hi.")), provider=provider).payload()
     (entry,) = payload[wire.entries]
     assert {*entry} - {"role"} <= {*wire.contents}
@@ -94,7 +93,7 @@ def test_what_is_written_has_its_keys(provider: str) -> None:
 @every_provider
 def test_an_unread_key_of_every_form(provider: str) -> None:
     """A message with an unknown key is read whatever its form, and the key is told."""
-    wire = WIRES[provider]
+    wire = wire_of(provider)
     content = {"parts": [{"text": "Hi."}]} if "parts" in wire.contents else {"content": "Hi."}
     if wire.keyed and "content" in content:
         content = {"content": [{"text": "Hi."}]}

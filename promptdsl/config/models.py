@@ -20,7 +20,7 @@ from promptdsl.config.model_facts import (
     TokenFactors,
     checked_facts,
 )
-from promptdsl.config.wires import WIRES
+from promptdsl.config.wires import wires
 from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest, shown
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, door
@@ -319,8 +319,8 @@ def _check_provider(provider: object) -> None:
     if not isinstance(provider, str) or provider not in providers:
         name = provider if isinstance(provider, str) else shown(provider)
         called = name.lower().replace("-", "_")
-        wires = [wire for wire in WIRES.values() if called in (wire.name, *wire.other_names)]
-        fix = f"did you mean {wires[0].name!r}?" if wires else nearest(name, providers)
+        meant = [wire.name for wire in wires() if called in (wire.name, *wire.other_names)]
+        fix = f"did you mean {meant[0]!r}?" if meant else nearest(name, providers)
         if isinstance(provider, str) and is_known(provider):
             fix = f"it is a model: write model={provider!r}"
         raise TargetError(f"unknown provider {shown(provider)}", fix=fix)

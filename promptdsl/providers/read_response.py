@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 
-from promptdsl.config.wires import WIRES, forms
+from promptdsl.config.wires import forms, wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT, read_json
@@ -93,7 +93,7 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
         entries = mapping(first)
     provider = event_provider(entries)
     # An event that looks like a response is one where it is alone.
-    is_event = provider != "" and (first is not reply or WIRES[provider].event != ())
+    is_event = provider != "" and (first is not reply or wire_of(provider).event != ())
     is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
     if is_event or is_iterator or "stream" in entries or hasattr(reply, "__next__"):
         loop = "reading = read_stream(stream); for event in reading: ..."
@@ -112,7 +112,7 @@ def event_provider(event: Mapping[str, object]) -> str:
         if any(name.startswith(wire.event) for name in names):
             return wire.name
     provider = _provider_of(event)
-    return provider if provider and not WIRES[provider].event else ""
+    return provider if provider and not wire_of(provider).event else ""
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
-from promptdsl.config.wires import WIRES
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError, TargetError, is_one_of, nearest, shown
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import MediaBlock
@@ -41,12 +41,12 @@ class Adapter:
         self._provider = provider
 
     def _load(self, module: str, name: str) -> Any:  # Any: a function of the type that it needs
-        folder = WIRES[self._provider].folder
+        folder = wire_of(self._provider).folder
         return getattr(import_module(f"{__package__}.{folder}.{module}"), name)
 
     def _reader(self, name: str) -> Any:  # Any: as above
         """Return a function that reads, in the dialect of this provider where others share it."""
-        wire, read = WIRES[self._provider], self._load("read", name)
+        wire, read = wire_of(self._provider), self._load("read", name)
         return read if wire.folder == wire.name else partial(read, dialect=wire)
 
     @cached_property
@@ -72,7 +72,7 @@ class Adapter:
     @cached_property
     def read_keys(self) -> ReadKeys:
         """The keys that ``read`` takes."""
-        return cast("ReadKeys", self._load("keys", "KEYS"))
+        return cast("ReadKeys", self._load("read", "KEYS"))
 
     @cached_property
     def needs_bytes(self) -> NeedsBytes:

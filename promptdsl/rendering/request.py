@@ -18,7 +18,7 @@ from promptdsl.config.transformation import (
     as_layer,
     resolve,
 )
-from promptdsl.config.wires import WIRES, wire_of
+from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import (
     ConfigError,
     OptionError,
@@ -246,7 +246,7 @@ def facts_of(request: RenderRequest) -> ModelFacts:
                 f"{facts.provider} takes no chat template",
                 fix="leave chat_template out, or render with provider='chat_template'",
             )
-        templated = next(wire.name for wire in WIRES.values() if wire.templated)
+        templated = next(wire.name for wire in wires() if wire.templated)
         facts = facts_for(request.model, templated)
     except TargetError as error:
         raise error.located(author()) from None

@@ -6,7 +6,7 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wire import MEDIA_KINDS, MediaKind
-from promptdsl.config.wires import WIRES
+from promptdsl.config.wires import wires
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import WireObject, WireValue, compact, object_at, pruned
@@ -68,12 +68,7 @@ _ATTACHMENTS: Mapping[str, Callable[[WireObject, MediaKind], "AttachedMedia | Wi
     "inline": _inline,
 }
 _TYPED, _KEYED = (
-    {
-        kind: part
-        for wire in WIRES.values()
-        if wire.keyed is keyed
-        for kind, part in wire.parts.items()
-    }
+    {kind: part for wire in wires() if wire.keyed is keyed for kind, part in wire.parts.items()}
     for keyed in (False, True)
 )
 """The parts of all providers, by type, and by key of those that have no types."""

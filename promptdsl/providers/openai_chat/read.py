@@ -1,5 +1,6 @@
 """Read recorded Chat messages, a payload or a response, as messages."""
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import count
 from typing import cast
@@ -31,6 +32,15 @@ from promptdsl.providers.shared.checks import (
 )
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
+from promptdsl.providers.shared.read_keys import (
+    FUNCTION,
+    REASONED,
+    SAID,
+    ReadKeys,
+    Shape,
+    call_keys,
+    shape,
+)
 from promptdsl.providers.shared.read_turns import payload_of
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
@@ -240,3 +250,38 @@ def _read_message(before: list[Message], origin: str, data: object) -> Message:
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
+
+
+# The keys that are read.
+
+_PARTS: Mapping[object, Shape] = {
+    "text": shape("type", "text", MARK),
+    "refusal": shape("type", "refusal", MARK),
+    "image_url": shape("type", MARK, image_url=shape("url", "detail")),
+    "input_audio": shape("type", MARK, input_audio=shape("data", "format")),
+    "file": shape("type", MARK, file=shape("file_id", "file_data", "filename")),
+}
+
+
+def _part_keys(part: Mapping[str, object]) -> Shape | None:
+    return _PARTS.get(part.get("type"))
+
+
+_ANSWER = shape(
+    *(*SAID, *REASONED, "annotations", "audio", "parsed"),
+    content=_part_keys,
+    tool_calls=call_keys,
+    function_call=FUNCTION,
+)
+_OTHERS = shape(*SAID, content=_part_keys)
+_MESSAGES: Mapping[object, Shape] = {
+    "assistant": _ANSWER,
+    "tool": {**_OTHERS, "tool_call_id": None},
+}
+
+
+def _message_keys(entries: Mapping[str, object]) -> Shape:
+    return _MESSAGES.get(entries.get("role"), _OTHERS)
+
+
+KEYS = ReadKeys({"messages": _message_keys})

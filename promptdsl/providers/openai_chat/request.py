@@ -3,7 +3,7 @@
 import attrs
 
 from promptdsl.config.wire import Wire
-from promptdsl.config.wires import WIRES
+from promptdsl.config.wires import wire_of
 from promptdsl.providers.shared.request import Request
 
 ORIGIN = "openai"
@@ -20,4 +20,4 @@ class ChatRequest(Request):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self.dialect = WIRES[self.facts.provider or ORIGIN]
+        self.dialect = wire_of(self.facts.provider or ORIGIN)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from promptdsl.config.wires import WIRES, forms
+from promptdsl.config.wires import forms, wire_of
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.messages import UnknownBlock
 from promptdsl.messages.blocks import CLASSES
@@ -15,7 +15,7 @@ def _owners(origin: str) -> Mapping[object, tuple[str, str]]:
 
     Each has a key of the part, and the provider it is of: the first of several with this part.
     """
-    known = WIRES[origin].parts if origin else ()
+    known = wire_of(origin).parts
     wires = reversed(forms())
     parts = ((wire.name, kind, part.own) for wire in wires for kind, part in wire.parts.items())
     return {kind: (own, name) for name, kind, own in parts if own and kind not in known}

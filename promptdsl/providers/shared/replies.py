@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from promptdsl.config.wires import WIRES
+from promptdsl.config.wires import wires
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import Block, TextBlock, ToolUseBlock
 from promptdsl.messages.details import Details
@@ -10,7 +10,7 @@ from promptdsl.messages.message import Message, message
 
 FINISH_REASONS: Mapping[str, str | None] = {
     raw: word or None
-    for wire in WIRES.values()
+    for wire in wires()
     for word, raws in wire.finish_reasons.items()
     for raw in raws
 }
