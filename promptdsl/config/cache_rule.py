@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TypeAlias
-
-import attrs
+from typing import NamedTuple, TypeAlias
 
 CacheBlock: TypeAlias = tuple[object, bool]
 """A block of a request: what it is compared by, and whether a cache mark ends it."""
 
 
-@attrs.frozen
-class CacheRule:
+class CacheRule(NamedTuple):
     """What a cache serves of a request after an earlier one.
 
     A cache that ``needs_marks`` serves what ends at a mark of the earlier request, if each block up

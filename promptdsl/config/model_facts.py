@@ -192,7 +192,7 @@ class ModelFacts:
 
         rule = self.wire.cache
         rule = OPENAI_MARKS if self.cache_marks and not rule.needs_marks else rule
-        return attrs.evolve(rule, minimum=self.cache_minimum or rule.minimum)
+        return rule._replace(minimum=self.cache_minimum or rule.minimum)
 
     def layers(self) -> tuple[tuple[str, Mapping[str, Mapping[str, MappedRole]]], ...]:
         """Return the configuration layers of this target, the provider's before the model's.
