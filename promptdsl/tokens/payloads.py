@@ -42,7 +42,7 @@ TOOL_PATHS = of_all(lambda wire: (wire.tools,))
 """The paths that tools may have."""
 _FORM_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
 """The paths that the form of the answer may have, each with the key of its schema."""
-_TEXT_TYPES = ("text", "input_text", "output_text")
+TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""
 CONTENT_KEYS = of_all(lambda wire: wire.contents)
 """The keys of a message that the model reads."""
@@ -113,7 +113,7 @@ def _entry_counts(parts: Parts, entries: Sequence[WireValue]) -> list[int]:
             role, text = entry.get("role"), entry.get("content", entry.get("parts"))
             part = text[0] if isinstance(text, list) and len(text) == 1 else None
             if isinstance(part, dict):
-                is_text = len(part) == 1 or (len(part) == 2 and part.get("type") in _TEXT_TYPES)
+                is_text = len(part) == 1 or (len(part) == 2 and part.get("type") in TEXT_TYPES)
                 text = part.get("text") if is_text else None
         if not isinstance(role, str) or not isinstance(text, str):
             counts.append(_entry_tokens(parts, entry))
@@ -149,5 +149,5 @@ def _attachment_tokens(parts: Parts, entry: WireValue) -> int:
         return 0
     before = parts.media
     objects = [part for part in content if isinstance(part, Mapping)]
-    parts.content(*(part for part in objects if part.get("type") not in _TEXT_TYPES))
+    parts.content(*(part for part in objects if part.get("type") not in TEXT_TYPES))
     return parts.media - before

@@ -19,6 +19,7 @@ from promptdsl.tokens.payloads import (
     CONTENT_KEYS,
     ENTRY_KEYS,
     SYSTEM_PATHS,
+    TEXT_TYPES,
     TOOL_PATHS,
     entries_key,
     entry_tokens,
@@ -34,8 +35,6 @@ NEAR = 64
 """The most characters in a token at the end of a common text."""
 GAP = "\n\n"
 """The gap between two parts of a text that a mark divides."""
-
-_TEXTS = (None, "text", "input_text", "output_text")
 
 
 @attrs.frozen
@@ -304,7 +303,7 @@ def _text_of(item: WireValue) -> str | None:
         return item
     part = {key: value for key, value in (_mapping(item) or {}).items() if key not in MARKS}
     text = part.get("text")
-    only = part.keys() <= {"text", "type"} and part.get("type") in _TEXTS
+    only = part.keys() <= {"text", "type"} and part.get("type") in (None, *TEXT_TYPES)
     return text if only and isinstance(text, str) else None
 
 
