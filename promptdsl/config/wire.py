@@ -104,7 +104,7 @@ class Wire:
     two_sided: bool = False
     """Whether neighbours of one side are one message."""
     results_apart: bool = False
-    """Whether the results of tools are in a message of their own."""
+    """Whether results, which are the user's, are in a message of their own even so."""
     joins: bool = False
     """Whether the texts of a message are one text, with blank lines between them."""
     signs: bool = False

@@ -119,18 +119,16 @@ def _provider_of(entries: Mapping[str, object]) -> str | None:
     """Return the provider whose responses look like this, ``None`` for unknown keys."""
     for wire in forms():
         for sign in wire.response:
-            if (
-                all(
-                    isinstance(entries.get(key), value)
-                    if isinstance(value, type)
-                    else entries.get(key) == value
-                    for key, value in sign.items()
-                    if key in entries
-                )
-                and sign.keys() <= entries.keys()
-            ):
+            if all(_has(entries, key, value) for key, value in sign.items()):
                 return wire.name
     return None
+
+
+def _has(entries: Mapping[str, object], key: str, wanted: object) -> bool:
+    """Return whether there is a key with a value, or with a value of a type."""
+    value = entries.get(key)
+    is_right = isinstance(value, wanted) if isinstance(wanted, type) else value == wanted
+    return key in entries and is_right
 
 
 def _as_data(value: object) -> object:

@@ -1,5 +1,7 @@
 """The Converse operation of AWS Bedrock."""
 
+from collections.abc import Mapping
+
 from promptdsl.config.cache_rule import CacheRule
 from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, Part, Wire
 
@@ -33,7 +35,7 @@ WIRE = Wire(
     tool_schema="inputSchema",
     strict_tools=True,
     choices={"auto": "auto", "required": "any", "tool": "tool"},
-    response=({"stopReason": object}, {"output": dict}),
+    response=({"stopReason": object}, {"output": Mapping}),
     event=("messageSt", "contentBlock"),
     finish_reasons={
         "stop": ("end_turn", "stop_sequence"),
