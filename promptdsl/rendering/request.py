@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 
 import attrs
@@ -154,27 +153,25 @@ def checked_request(
     A prompt that was read from a payload has its own ``tool_choice``. ``waits`` is whether
     ``function`` awaits asynchronous functions.
     """
-    if surplus or not options.keys() <= RENDER_DEFAULTS.keys():
+    given: dict[str, Any] = {**RENDER_DEFAULTS, **options}  # Any: each is checked below
+    if surplus or len(given) > len(RENDER_DEFAULTS):
         _refuse_arguments(function.__name__, surplus, options)
-    given: Any = SimpleNamespace(**{**RENDER_DEFAULTS, **options})  # Any: each is checked below
-    budget, reserve, counter = given.budget, given.reserve, given.counter
+    # In the order of the defaults.
+    model, provider, budget, reserve, counter, layer, audience, *others = given.values()
+    strict, cache, choice, roots, template, hints, loading = others
     checked = None
     if budget is not None or counter is not None or type(reserve) is not int or reserve:
         from promptdsl.budget.budget import checked_budget
 
         checked = checked_budget(budget, reserve, counter)
-    _check_one_of("audience", given.audience, ("model", "people"))
-    if given.cache is not None:
-        _check_one_of("cache", given.cache, ("auto",))
-    for name in ("strict", "hints"):
-        flag = getattr(given, name)
+    _check_one_of("audience", audience, ("model", "people"))
+    if cache is not None:
+        _check_one_of("cache", cache, ("auto",))
+    for name, flag in (("strict", strict), ("hints", hints)):
         if flag is not True and flag is not False:
             raise OptionError(f"{name}={shown(flag)}", fix="write True or False", at=(author(),))
-    layer = given.transformation
     if layer is not None:
         layer = as_layer(layer, at=author())
-    roots = given.media_roots
-    loading, template = given.media_loader, given.chat_template
     if loading is not None:
         from promptdsl.rendering.media_loading import checked_loading
 
@@ -183,19 +180,18 @@ def checked_request(
         from promptdsl.config.chat_template import ChatTemplate
 
         template = ChatTemplate.of(template)
-    choice = given.tool_choice
     if choice is None and isinstance(tree, Prompt):
         choice = tree.tool_choice
     return RenderRequest(
-        _checked_name("model", given.model),
-        _checked_name("provider", given.provider),
+        _checked_name("model", model),
+        _checked_name("provider", provider),
         layer=layer,
         media_roots=roots if roots is _NO_FOLDERS else _folders(roots),
-        strict=given.strict,
-        hints=given.hints,
-        is_part=not isinstance(tree, RootNode) or given.audience == "people",
-        audience=given.audience,
-        cache=given.cache,
+        strict=strict,
+        hints=hints,
+        is_part=not isinstance(tree, RootNode) or audience == "people",
+        audience=audience,
+        cache=cache,
         tool_choice=_checked_name("tool_choice", choice),
         template=template,
         budget=checked,

@@ -14,10 +14,9 @@ ORIGIN = "openai"
 class ChatRequest(Request):
     """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
 
-    dialect: Wire = attrs.field(init=False)
-    """The record of the provider: its words for choices, its ids, its own parts."""
     spoken: int = -1
 
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        self.dialect = wire_of(self.facts.provider or ORIGIN)
+    @property
+    def dialect(self) -> Wire:
+        """The record of the provider: its words for choices, its ids, its own parts."""
+        return wire_of(self.facts.provider or ORIGIN)
