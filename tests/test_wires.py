@@ -1,6 +1,7 @@
 """The records of providers: they are complete and read, and no other code names a provider."""
 
 import ast
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -8,8 +9,31 @@ import attrs
 import pytest
 
 import promptdsl
-from promptdsl import History, ProviderName, Rendered, Timeline, User, render
-from tests.internals import CLI_PROVIDERS, TARGETS, facts_for, wire_of, wires
+from promptdsl import (
+    History,
+    Message,
+    Prompt,
+    ProviderName,
+    Rendered,
+    TextBlock,
+    Timeline,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    User,
+    render,
+)
+from tests.internals import (
+    CLI_PROVIDERS,
+    TARGETS,
+    chat_request_module,
+    facts_for,
+    read_openai_chat,
+    wire_of,
+    wires,
+    write_openai_chat,
+)
 
 PACKAGE = Path(promptdsl.__file__).parent
 PAGES = PACKAGE.parent / "docs" / "providers"
@@ -99,3 +123,24 @@ def test_an_unread_key_of_every_form(provider: str) -> None:
     said = {"role": "user", **content, "weird": 1}
     losses = render(getattr(History, f"from_{wire.form}")([said]), provider=provider).losses
     assert ["key 'weird'"] == [loss.what for loss in losses if loss.name == "unread_key"]
+
+
+def test_a_dialect_of_chat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider near Chat has words, ids and parts of its own by its record alone, both ways."""
+    words = {"auto": "auto", "none": "none", "required": "any"}
+    wire = attrs.evolve(wire_of("openai"), form="other", choices=words, exact_id=9)
+    monkeypatch.setattr(chat_request_module, "wire_of", lambda _: wire)
+    calls = (ToolUseBlock("call_0123456789", "f", "{}"), ToolUseBlock("aB3456789", "f", "{}"))
+    results = [Message("tool", (ToolResultBlock(call.id, (TextBlock("1"),)),)) for call in calls]
+    own = UnknownBlock({"type": "audio_url", "audio_url": "a"}, "other")
+    said = (Message("user", (own,)), Message("assistant", calls), *results)
+    prompt = Prompt(said, (ToolDefinition("f", None, {}),), tool_choice="required")
+    payload = write_openai_chat(prompt, facts_for(None, "openai"))[0]
+    user, answer, *answers = payload["messages"]
+    ids = [call["id"] for call in answer["tool_calls"]]
+    assert [ids[0], "aB3456789"] == ids == [entry["tool_call_id"] for entry in answers]
+    assert re.fullmatch("[a-zA-Z0-9]{9}", ids[0])
+    assert ([dict(own.data)], "any") == (user["content"], payload["tool_choice"])
+    again = read_openai_chat(payload, wire)
+    assert ("required", own) == (again.tool_choice, again.messages[0].content[0])
+    assert payload == write_openai_chat(again, facts_for(None, "openai"))[0]
