@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from promptdsl.components.turns import User as User
     from promptdsl.config.chat_template import ChatTemplate as ChatTemplate
     from promptdsl.config.model_facts import ModelFacts as ModelFacts
+    from promptdsl.config.model_facts import ProviderName as ProviderName
     from promptdsl.config.models import register_model as register_model
     from promptdsl.config.transformation import (
         MessageTransformationConfig as MessageTransformationConfig,
@@ -179,7 +180,7 @@ else:
             "components.tool_definitions": "Output Tool",
             "components.turns": "Assistant Developer Event System User",
             "config.chat_template": "ChatTemplate",
-            "config.model_facts": "ModelFacts",
+            "config.model_facts": "ModelFacts ProviderName",
             "config.models": "register_model",
             "config.transformation": "MessageTransformationConfig",
             "foundation.errors": (

@@ -40,9 +40,11 @@ from promptdsl.config.delimiters import (
     Delimiter,
     Delimiters,
 )
-from promptdsl.config.model_facts import Facts, ImageFormula, TokenFactors
+from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
+from promptdsl.config.wire import ImageFormula
+from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
 from promptdsl.foundation.dedent import dedent_parts
@@ -135,6 +137,7 @@ from promptdsl.providers.gemini.read import read_response as read_response_gemin
 from promptdsl.providers.gemini.schemas import json_schema
 from promptdsl.providers.gemini.write import GeminiPayload
 from promptdsl.providers.gemini.write import write as write_gemini
+from promptdsl.providers.openai_chat import request as chat_request_module
 from promptdsl.providers.openai_chat.read import read as read_openai_chat
 from promptdsl.providers.openai_chat.read import read_response as read_response_openai_chat
 from promptdsl.providers.openai_chat.write import write as write_openai_chat
@@ -347,6 +350,7 @@ __all__ = [
     "cell",
     "certain",
     "changes",
+    "chat_request_module",
     "check_delimiter",
     "check_kind",
     "check_name",
@@ -517,6 +521,8 @@ __all__ = [
     "walk",
     "whole",
     "whole_character",
+    "wire_of",
+    "wires",
     "write_anthropic",
     "write_bedrock",
     "write_chat_template",

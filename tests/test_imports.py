@@ -112,10 +112,11 @@ def test_annotations_are_found(function: Callable[..., object]) -> None:
 
 
 def test_a_first_render_loads_its_own_provider() -> None:
-    """Rendering and sending a prompt loads the adapter of its provider, and what it needs alone."""
-    assert folders(SENT) == sorted(
-        [*LOADED_FOR_FIVE, "providers", "providers.openai_chat", "providers.shared"]
-    )
+    """Rendering and sending a prompt loads the record and the adapter of its provider alone."""
+    added = ["config.wires", "providers", "providers.openai_chat", "providers.shared"]
+    assert folders(SENT) == sorted([*LOADED_FOR_FIVE, *added])
+    records = [name for name in ours(SENT) if name.startswith("config.wires.")]
+    assert ["config.wires.openai"] == records
 
 
 def test_a_first_render_loads_nothing_rare() -> None:

@@ -27,7 +27,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised
-from tests.internals import TARGETS
+from tests.internals import TARGETS, wire_of
 from tests.providers.recorder import (
     CHAT_REPLY,
     CONVERSE_REPLY,
@@ -409,7 +409,7 @@ def test_an_unknown_provider() -> None:
 def test_every_target_has_its_method(target: str) -> None:
     """A prompt rendered for a target has its payload by the target's own method."""
     rendered = render(Timeline(User("Hi.")), provider=target)
-    method = getattr(Rendered, TARGETS[target].method)
+    method = getattr(Rendered, f"to_{wire_of(target).form}")
     assert rendered.payload() == method(rendered)
 
 
@@ -419,10 +419,10 @@ def test_no_target_has_the_method_of_another(target: str, other: str) -> None:
     """Another adapter's method is an error that says how to render for it."""
     rendered = render(Timeline(User("Hi.")), provider=target)
     found = {
-        name: getattr(_outcome(rendered, TARGETS[name].method), "__name__", None)
+        name: getattr(_outcome(rendered, f"to_{wire_of(name).form}"), "__name__", None)
         for name in (target, other)
     }
-    same = TARGETS[target].method == TARGETS[other].method
+    same = wire_of(target).form == wire_of(other).form
     assert {target: None, other: None if same else "TargetError"} == found
 
 

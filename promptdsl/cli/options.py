@@ -8,25 +8,15 @@ from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from inspect import iscoroutinefunction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from promptdsl import Node, Rendered, arender, render
+from promptdsl import Node, ProviderName, Rendered, arender, render
 from promptdsl.cli.arguments import Arguments, call_function
 from promptdsl.cli.commands import add_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.target import loaded_target
 
-# The providers of ``providers.registry``, which is loaded later (a test compares them).
-PROVIDERS: tuple[str, ...] = (
-    "openai",
-    "openai_responses",
-    "openai_compatible",
-    "anthropic",
-    "gemini",
-    "bedrock",
-    "chat_template",
-)
-
+PROVIDERS: tuple[str, ...] = get_args(ProviderName)
 
 _BRIEF_HELP = {
     "--for": "the provider, if --model does not tell it",

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 
 from promptdsl import (
     DataError,
+    History,
+    ModelFacts,
     Prompt,
     PromptError,
+    ProviderName,
     ToolResultBlock,
     UnknownBlock,
     read_payload,
@@ -22,7 +25,7 @@ from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import author, door
 
-TOLD_APART = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
+TOLD_APART = [name for name in get_args(ProviderName) if hasattr(History, f"from_{name}")]
 """The providers that are told from a payload; one of ``openai_compatible`` looks like OpenAI's."""
 _SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.)*"(?:-[0-9]+)?)⟧)')
 """The sign of a value that changes, shown as a text that has a literal bracket."""
@@ -67,22 +70,31 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     for name in TOLD_APART:
         with suppress(PromptError):
             prompts[name] = read_payload(payload, name)
-    if is_mapping(payload) and "prompt" in payload and "chat_template" in prompts:
+    templated = [name for name in prompts if _facts(provider=name).wire.templated]
+    if is_mapping(payload) and "prompt" in payload and templated:
         # The text that the template wrote.
-        return "chat_template", prompts["chat_template"]
+        return templated[0], prompts[templated[0]]
     if len(prompts) > 1:
         # Its reader takes messages in the form of others, too.
-        prompts.pop("chat_template", None)
+        prompts = {name: prompt for name, prompt in prompts.items() if name not in templated}
     strange = {name: sum(_strange_parts(prompt)) for name, prompt in prompts.items()}
     likely = [name for name, count in strange.items() if count == min(strange.values())]
     if len(likely) > 1 and model is not None:
-        of_model = render(Prompt(), model=model).facts.provider
+        of_model = _facts(model=model).provider
         likely = [name for name in likely if name == of_model] or likely
+    # Of several with one adapter, the first has the usual dialect.
+    by_adapter = {_facts(provider=name).wire.folder: name for name in reversed(likely)}
+    likely = [name for name in likely if name in by_adapter.values()]
     if len(likely) == 1:
         return likely[0], prompts[likely[0]]
     first, *others = likely or TOLD_APART
     fix = f'name its provider: provider="{first}", or --for {first}; or {", ".join(others)}'
     raise DataError(_why_unknown(payload, likely), fix=fix, at=(author(),))
+
+
+def _facts(model: str | None = None, provider: str | None = None) -> ModelFacts:
+    """Return the facts of a model or a provider."""
+    return render(Prompt(), model=model, provider=provider).facts
 
 
 def _why_unknown(payload: object, likely: list[str]) -> str:

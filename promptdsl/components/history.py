@@ -112,7 +112,8 @@ class History(Component, RecordedNode):
 
 for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
     _fix = "write History.from_openai(messages): they have the form of OpenAI"
-    setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", _fix))
+    if not hasattr(History, f"from_{_form}"):
+        setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", _fix))
 for _form in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
     _fix = f"write History(from_{_form}(messages).messages), from promptdsl.integrations.{_form}"
     setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", _fix))

@@ -1,17 +1,14 @@
 """The rules by which the prompt caches of providers serve the beginning of a request again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
-from typing import TypeAlias
-
-import attrs
+from typing import NamedTuple, TypeAlias
 
 CacheBlock: TypeAlias = tuple[object, bool]
 """A block of a request: what it is compared by, and whether a cache mark ends it."""
 
 
-@attrs.frozen
-class CacheRule:
+class CacheRule(NamedTuple):
     """What a cache serves of a request after an earlier one.
 
     A cache that ``needs_marks`` serves what ends at a mark of the earlier request, if each block up
@@ -48,20 +45,6 @@ class CacheRule:
         pairs = zip(before, after, strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0][0] == pair[1][0], pairs))
 
-
-RULES: Mapping[str | None, CacheRule] = {
-    # Anthropic, "Prompt caching", November 2026: 20 blocks, the marked one included. (A run of
-    # calls or results counts as one block there: not done here.) The minimum is the model's.
-    "anthropic": CacheRule(needs_marks=True, lookback=20),
-    # AWS, "Prompt caching for faster model inference", November 2026.
-    "bedrock": CacheRule(needs_marks=True, lookback=20),
-    # OpenAI, "Prompt caching", November 2026: from 1,024 tokens, in steps of 128.
-    "openai": CacheRule(step=128, minimum=1_024),
-    "openai_responses": CacheRule(step=128, minimum=1_024),
-    # Google, "Context caching", November 2026: no step is known, and the minimum is the model's.
-    # Other servers have caches of their own.
-}
-"""The rules by provider; any other serves every equal token."""
 
 OPENAI_MARKS = CacheRule(needs_marks=True, minimum=1_024, ends_marked=True)
 """The rule of OpenAI's models that take marks: one is found at any distance, and one is implicit.

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast
 
@@ -182,7 +183,9 @@ def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field 
         raise _not_a_text(given, "path")  # pyright: ignore[reportUnknownArgumentType]
     tokenizer: Any = given  # Any: a tokenizer of any library
     named: Mapping[str, object] = EMPTY
-    source: object = getattr(tokenizer, "chat_template", None)
+    source: object = None
+    with suppress(AttributeError):
+        source = tokenizer.chat_template
     if isinstance(source, Mapping):
         named = cast("Mapping[str, object]", source)
         source = named.get("default")

@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict, cas
 
 import attrs
 
+from promptdsl.config.wire import ImageFormula, MediaKind
 from promptdsl.foundation.errors import OptionError, is_one_of, nearest, shown
 
 if TYPE_CHECKING:
     from promptdsl.config.cache_rule import CacheRule
     from promptdsl.config.chat_template import ChatTemplate
+    from promptdsl.config.wire import Wire
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
 """The roles one layer sets: ``("event", role)`` and ``("ephemeral", role)``."""
-
-MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
-ImageFormula: TypeAlias = Literal[
-    "tiles-512", "patches-32", "patches-28", "tiles-258", "resolution"
-]
-"""The tokens of a picture: OpenAI's tiles and patches, Claude's patches, Gemini 2's tiles, or
-by media resolution (Gemini 3)."""
 
 
 class TokenFactors(NamedTuple):
@@ -184,13 +179,20 @@ class ModelFacts:
         return f"careful defaults of {self.provider} ({reason})"
 
     @property
+    def wire(self) -> "Wire":
+        """What requests and replies of the provider look like."""
+        from promptdsl.config.wires import wire_of
+
+        return wire_of(self.provider)
+
+    @property
     def cache_rule(self) -> "CacheRule":
         """What the prompt cache of the target serves of a request after an earlier one."""
-        from promptdsl.config.cache_rule import OPENAI_MARKS, RULES, CacheRule
+        from promptdsl.config.cache_rule import OPENAI_MARKS
 
-        rule = RULES.get(self.provider, CacheRule())
+        rule = self.wire.cache
         rule = OPENAI_MARKS if self.cache_marks and not rule.needs_marks else rule
-        return attrs.evolve(rule, minimum=self.cache_minimum or rule.minimum)
+        return rule._replace(minimum=self.cache_minimum or rule.minimum)
 
     def layers(self) -> tuple[tuple[str, Mapping[str, Mapping[str, MappedRole]]], ...]:
         """Return the configuration layers of this target, the provider's before the model's.

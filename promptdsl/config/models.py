@@ -1,6 +1,5 @@
 """The facts about a model or provider, from ``models.toml`` and users' registrations."""
 
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
@@ -10,6 +9,7 @@ from typing import Any, Unpack, cast
 
 import attrs
 
+from promptdsl.config.data_file import tables
 from promptdsl.config.model_facts import (
     FACT_NAMES,
     Facts,
@@ -20,6 +20,7 @@ from promptdsl.config.model_facts import (
     TokenFactors,
     checked_facts,
 )
+from promptdsl.config.wires import wires
 from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest, shown
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, door
@@ -54,11 +55,11 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
     entries = _entries(model or "", added)
     target = provider or _default_provider(model or "", entries)
     if target is None:
-        counting = _counting(model, entries, _OPEN) if model else Facts()
+        counting = _counting(model, entries, OPEN) if model else Facts()
         return _facts(counting, model=model)
     # Its layers: the facts of the provider, then of the model.
     models: list[tuple[str, Facts]] = []
-    for table in _tables()["vendors"]:
+    for table in tables()["vendors"]:
         if target == table["provider"] and _has_word(model or "", table["words"]):
             models.append((f"models of {table['words'][0]}", _selected(table, FACT_NAMES)))
     vendors = len(models)
@@ -66,7 +67,7 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
         facts = _facts_on(entry, target)
         if facts is not None:
             models.append((f"model {entry.name}", facts))
-    provider_facts = _selected(_tables()["providers"][target], FACT_NAMES)
+    provider_facts = _selected(tables()["providers"][target], FACT_NAMES)
     stated, role_layers = Facts(), list[tuple[str, Roles]]()
     for layer, facts in [(f"provider {target}", provider_facts), *models]:
         stated.update(facts)
@@ -121,7 +122,7 @@ def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
     """Return the facts of an entry that are true on a target, ``None`` without any."""
     if entry.provider == target:
         return entry.facts
-    table = _tables()["providers"][target]
+    table = tables()["providers"][target]
     if entry.provider not in table.get("takes_from", (entry.provider,)):
         return None
     facts = _selected(entry.facts, table.get("takes", ()))
@@ -131,7 +132,7 @@ def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
     return facts or None
 
 
-_OPEN = "openai_compatible"
+OPEN = "openai_compatible"
 """The provider that counts for an unknown model without a target."""
 
 
@@ -141,9 +142,9 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts
     They depend on its name more than on the target: the facts of the model come first, then a word
     of its name, then the target.
     """
-    vocabularies = [it for it in _tables()["vocabularies"] if _has_word(model, it["words"])]
+    vocabularies = [it for it in tables()["vocabularies"] if _has_word(model, it["words"])]
     models = [entry.facts for entry in reversed(entries)]
-    for facts in (*models, *vocabularies, _tables()["providers"][target]):
+    for facts in (*models, *vocabularies, tables()["providers"][target]):
         if "token_factors" in facts:
             factors = facts["token_factors"]
             return {"token_factors": None if factors is None else TokenFactors(*factors)}
@@ -160,17 +161,9 @@ def _has_word(model: str, words: Iterable[str]) -> bool:
 
 
 @cache
-def _tables() -> Mapping[str, Any]:  # Any: the tables of a TOML file
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "models.toml"), "rb") as file:
-        return tomllib.load(file)
-
-
-@cache
 def _built_in() -> Mapping[str, ModelEntry]:
     entries: dict[str, ModelEntry] = {}
-    for name, table in _tables()["models"].items():
+    for name, table in tables()["models"].items():
         facts = _selected(table, FACT_NAMES)
         entry = ModelEntry(name, table["provider"], facts, table.get("on", EMPTY))
         entries.update(dict.fromkeys(table["patterns"], entry))
@@ -215,7 +208,7 @@ def is_known(model: str) -> bool:
 
 def providers() -> Iterable[str]:
     """Return the names of all providers."""
-    names: Mapping[str, object] = _tables()["providers"]
+    names: Mapping[str, object] = tables()["providers"]
     return names.keys()
 
 
@@ -233,8 +226,8 @@ def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
         if any(
             name.startswith(pattern) and _SUFFIX.fullmatch(name, len(pattern)) for name in names
         ):
-            tables = (_built_in(), added.entries)
-            return tuple(entries[pattern] for entries in tables if pattern in entries)
+            known = (_built_in(), added.entries)
+            return tuple(entries[pattern] for entries in known if pattern in entries)
     return ()
 
 
@@ -249,7 +242,7 @@ def family_provider(model: str) -> str | None:
     head, _, rest = name.partition("-")
     digits = re.match(r"[0-9]{1,3}(?![0-9])", rest)
     generation = int(digits[0]) if digits else 0
-    for family in _tables()["families"]:
+    for family in tables()["families"]:
         is_member = head == family["name"] and generation >= family.get("from", 0)
         if family["name"].endswith("."):
             is_member = name.startswith(family["name"])
@@ -322,26 +315,12 @@ def _change_entries(
 
 
 def _check_provider(provider: object) -> None:
-    providers = _tables()["providers"]
+    providers = tables()["providers"]
     if not isinstance(provider, str) or provider not in providers:
         name = provider if isinstance(provider, str) else shown(provider)
-        meant = _SUGGESTED.get(name.lower().replace("-", "_"))
-        fix = f"did you mean {meant!r}?" if meant else nearest(name, providers)
+        called = name.lower().replace("-", "_")
+        meant = [wire.name for wire in wires() if called in (wire.name, *wire.other_names)]
+        fix = f"did you mean {meant[0]!r}?" if meant else nearest(name, providers)
         if isinstance(provider, str) and is_known(provider):
             fix = f"it is a model: write model={provider!r}"
         raise TargetError(f"unknown provider {shown(provider)}", fix=fix)
-
-
-_SUGGESTED = {
-    **dict.fromkeys(("google", "google_genai", "vertex", "vertexai", "vertex_ai"), "gemini"),
-    **dict.fromkeys(("aws", "amazon", "bedrock_converse", "converse"), "bedrock"),
-    **dict.fromkeys(("azure", "azure_openai", "openai_chat", "chat", "openai"), "openai"),
-    **dict.fromkeys(("responses", "openai_response"), "openai_responses"),
-    **dict.fromkeys(("claude", "anthropic"), "anthropic"),
-    **dict.fromkeys(("huggingface", "hf", "transformers"), "chat_template"),
-    **dict.fromkeys(
-        ("mistral", "cohere", "litellm", "vllm", "ollama", "deepseek", "groq", "openrouter"),
-        "openai_compatible",
-    ),
-}
-"""The provider that an error suggests, by other names of it and of services with its API."""

@@ -5,12 +5,7 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 
 from promptdsl.config import models
-
-_ANY_NAME = ("openai_compatible", "chat_template")
-"""Providers whose models have any name."""
-
-_DEPLOYING = ("openai", "openai_responses")
-"""Providers of deployments, which users name after their model: ``gpt-4o-prod``."""
+from promptdsl.config.wires import wire_of
 
 
 def near_name(model: str, provider: str | None) -> str | None:
@@ -25,13 +20,14 @@ def near_name(model: str, provider: str | None) -> str | None:
 
 @lru_cache(maxsize=256)
 def _advice(model: str, provider: str | None, known: tuple[str, ...]) -> str | None:
-    if not model or provider in _ANY_NAME or models.is_known(model):
+    wire = wire_of(provider)
+    if not model or wire.any_model or models.is_known(model):
         return None
     name = models.name_without_version(model).lower()
     if name in models.providers():
         return f"it is a provider: write provider={name!r}"
     beginning = next((pattern for pattern in known if name.startswith(f"{pattern}-")), None)
-    is_deployment = beginning is not None and provider in _DEPLOYING
+    is_deployment = beginning is not None and wire.deploys
     digits = _NO_DIGIT.sub("", name)
     alike = [
         (_likeness(name, pattern), pattern)

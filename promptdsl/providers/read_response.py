@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 
+from promptdsl.config.wires import forms, wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT, read_json
@@ -11,11 +12,6 @@ from promptdsl.foundation.source import author, door
 from promptdsl.messages.message import Message
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import mapping
-
-_GEMINI_KEYS = (
-    *("candidates", "prompt_feedback", "promptFeedback"),
-    *("usage_metadata", "usageMetadata", "model_version", "modelVersion"),
-)
 
 
 @door
@@ -95,8 +91,9 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
     entries: Mapping[str, object] = {}
     with suppress(DataError):
         entries = mapping(first)
-    # A chunk of Gemini alone looks like a whole reply.
-    is_event = event_provider(entries) not in (["", "gemini"] if first is reply else [""])
+    provider = event_provider(entries)
+    # An event that looks like a response is one where it is alone.
+    is_event = provider != "" and (first is not reply or wire_of(provider).event != ())
     is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
     if is_event or is_iterator or "stream" in entries or hasattr(reply, "__next__"):
         loop = "reading = read_stream(stream); for event in reading: ..."
@@ -108,32 +105,30 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
 
 def event_provider(event: Mapping[str, object]) -> str:
     """Return the provider that sends such an event, an empty string for an unknown one."""
-    kind, choices = str(event.get("type")), event.get("choices")
-    if kind.startswith("response."):
-        return "openai_responses"
-    if kind.startswith(("message_", "content_block_")):
-        return "anthropic"
-    if any(str(key).startswith(("messageSt", "contentBlock")) for key in event):
-        return "bedrock"
-    is_chunk = event.get("object") == "chat.completion.chunk" or (
-        is_list(choices) and any(is_mapping(choice) and "delta" in choice for choice in choices)
-    )
-    return "openai" if is_chunk else "" if event.keys().isdisjoint(_GEMINI_KEYS) else "gemini"
+    lists = ((key, item) for key, value in event.items() if is_list(value) for item in value)
+    names = [str(event.get("type")), str(event.get("object")), *map(str, event)]
+    names += [f"{key}[].{inner}" for key, item in lists if is_mapping(item) for inner in item]
+    for wire in forms():
+        if any(name.startswith(wire.event) for name in names):
+            return wire.name
+    provider = _provider_of(event)
+    return provider if provider and not wire_of(provider).event else ""
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:
-    """Return the provider whose responses have these keys, ``None`` for unknown keys."""
-    if "choices" in entries:
-        return "openai"
-    if not entries.keys().isdisjoint(_GEMINI_KEYS):
-        return "gemini"
-    output = entries.get("output")
-    if "stopReason" in entries or isinstance(output, Mapping):
-        return "bedrock"
-    if entries.get("object") == "response" or isinstance(output, list):
-        return "openai_responses"
-    is_message = entries.get("type") == "message" or "stop_reason" in entries
-    return "anthropic" if is_message and "content" in entries else None
+    """Return the provider whose responses look like this, ``None`` for unknown keys."""
+    for wire in forms():
+        for sign in wire.response:
+            if all(_has(entries, key, value) for key, value in sign.items()):
+                return wire.name
+    return None
+
+
+def _has(entries: Mapping[str, object], key: str, wanted: object) -> bool:
+    """Return whether there is a key with a value, or with a value of a type."""
+    value = entries.get(key)
+    is_right = isinstance(value, wanted) if isinstance(wanted, type) else value == wanted
+    return key in entries and is_right
 
 
 def _as_data(value: object) -> object:

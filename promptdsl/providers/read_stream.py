@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import author, door
@@ -153,7 +154,7 @@ def _interrupted(message: Message) -> Message:
         is_open = data.get("status") == "in_progress"
         if isinstance(block, ToolUseBlock):
             name, is_open = f"call of {block.name}", not block.id or block.input is None
-        elif isinstance(block, ReasoningBlock) and block.origin in ("anthropic", "bedrock"):
+        elif isinstance(block, ReasoningBlock) and wire_of(block.origin).signs:
             is_open = not (block.signature or block.encrypted)
         elif name.endswith("_tool_use"):
             # The service refuses a call of a tool of its own without the result.

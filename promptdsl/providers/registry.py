@@ -1,28 +1,15 @@
 """The table of targets: the adapter of each provider.
 
-``docs/design.md`` explains the parts of an adapter. The name of a new provider also goes into
-
-- facts: ``config/models.toml``, ``config.models._SUGGESTED``
-- public names: ``Rendered.to_x``, ``History.from_x``, ``cli.options.PROVIDERS``
-- replies: ``providers.read_response``
-- counting, where its keys or types of parts are new: ``tokens.payloads`` (``ENTRY_KEYS``,
-  ``SYSTEM_PATHS``, ``TOOL_PATHS``, ``_FORM_PATHS``),
-  ``tokens.payload_parts`` (``_TYPED``, ``_KEYED``),
-  ``tokens.tools`` (``_WRAPPERS``, ``_SCHEMA_KEYS``), ``tokens.images._COSTLIEST``,
-  ``tokens.wire_json.SILENT``, ``rendering.reports.cache_order`` (``MARKS``, ``_CHOOSING``)
-- its rules: ``rendering.measure`` (``TWO_SIDED``, ``JOINING``),
-  ``providers.shared.tools._HAVE_STRICT``, ``providers.shared.other_providers``,
-  ``providers.gemini.read._LOOKS``
-- names in other libraries: ``integrations.langchain.reasoning``,
-  ``integrations.pydantic_ai.media``
+``docs/design.md`` explains the parts of an adapter, ``config/wire.py`` the record of a provider.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError, TargetError, is_one_of, nearest, shown
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import MediaBlock
@@ -30,6 +17,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
 
 Write: TypeAlias = Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
@@ -47,41 +35,49 @@ The other argument is the role of its message; the target takes attachments of t
 
 
 class Adapter:
-    """The adapter in a folder beside this file; its two sides are loaded when they are used."""
+    """The adapter of a provider; each of its sides is loaded when it is used."""
 
-    def __init__(self, folder: str, media: str = "media") -> None:
-        self._folder = f"{__package__}.{folder}"
-        self._media = media
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+
+    def _load(self, module: str, name: str) -> Any:  # Any: a function of the type that it needs
+        folder = wire_of(self._provider).folder
+        return getattr(import_module(f"{__package__}.{folder}.{module}"), name)
+
+    def _reader(self, name: str) -> Any:  # Any: as above
+        """Return a function that reads, in the dialect of this provider where others share it."""
+        wire, read = wire_of(self._provider), self._load("read", name)
+        return read if wire.folder == wire.name else partial(read, dialect=wire)
 
     @cached_property
     def write(self) -> Write:
         """The function that writes the payload of a prompt."""
-        write: Write = import_module(f"{self._folder}.write").write
-        return write
+        return cast("Write", self._load("write", "write"))
 
     @cached_property
     def read(self) -> Callable[[object], Prompt]:
         """The function that reads a payload, or a list of messages."""
-        read: Callable[[object], Prompt] = import_module(f"{self._folder}.read").read
-        return read
+        return cast("Callable[[object], Prompt]", self._reader("read"))
 
     @cached_property
     def read_response(self) -> Callable[[object], Message]:
         """The function that reads a response."""
-        read: Callable[[object], Message] = import_module(f"{self._folder}.read").read_response
-        return read
+        return cast("Callable[[object], Message]", self._reader("read_response"))
 
     @cached_property
     def add_event(self) -> Callable[..., None]:
         """The function that adds an event of a stream to the reply so far."""
-        add: Callable[..., None] = import_module(f"{self._folder}.read").add_event
-        return add
+        return cast("Callable[..., None]", self._load("read", "add_event"))
+
+    @cached_property
+    def read_keys(self) -> ReadKeys:
+        """The keys that ``read`` takes."""
+        return cast("ReadKeys", self._load("read", "KEYS"))
 
     @cached_property
     def needs_bytes(self) -> NeedsBytes:
         """The function that tells whether an attachment is sent as bytes only."""
-        needs: NeedsBytes = import_module(f"{self._folder}.{self._media}").needs_bytes
-        return needs
+        return cast("NeedsBytes", self._load("media", "needs_bytes"))
 
     def read_messages(self, data: object) -> tuple[Message, ...]:
         """Return the messages of a recorded conversation."""
@@ -89,22 +85,12 @@ class Adapter:
 
 
 class Target(NamedTuple):
-    """An adapter, and the method of ``Rendered`` that gives its payload."""
+    """A provider's adapter."""
 
     adapter: Adapter
-    method: str
 
 
-TARGETS: Mapping[str, Target] = {
-    "openai": Target(Adapter("openai_chat", "parts"), "to_openai"),
-    "openai_responses": Target(Adapter("openai_responses"), "to_openai_responses"),
-    "openai_compatible": Target(Adapter("openai_chat", "parts"), "to_openai"),
-    "anthropic": Target(Adapter("anthropic"), "to_anthropic"),
-    "gemini": Target(Adapter("gemini"), "to_gemini"),
-    "bedrock": Target(Adapter("bedrock"), "to_bedrock"),
-    "chat_template": Target(Adapter("chat_template"), "to_chat_template"),
-}
-
+TARGETS: Mapping[str, Target] = {name: Target(Adapter(name)) for name in get_args(ProviderName)}
 
 READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
     provider: target.adapter.read_messages for provider, target in TARGETS.items()

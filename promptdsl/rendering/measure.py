@@ -9,6 +9,7 @@ import attrs
 from promptdsl.budget.line import UNMERGED, Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import PromptError
 from promptdsl.messages import (
     Block,
@@ -59,10 +60,6 @@ WithBytes: TypeAlias = Callable[[MediaBlock, Role], MediaBlock]
 
 The other argument is the role of its message.
 """
-TWO_SIDED = ("anthropic", "bedrock", "gemini")
-"""The providers that take neighbours of one side as one message; results are the user's."""
-JOINING = ("openai", "openai_compatible", "openai_responses")
-"""The providers that take the texts of a message as one text, with blank lines between them."""
 ALONE = ("consolidate", "narrate", "place")
 """The names of the passes for a turn that is measured alone, without its neighbours."""
 
@@ -84,6 +81,7 @@ class Measuring:
         with_bytes: WithBytes | None = None,
     ) -> None:
         self.facts = facts
+        self.wire = wire_of(facts.provider)
         self.config = config
         self.tokens = tokens
         self.media_roots = media_roots
@@ -167,12 +165,12 @@ class Measuring:
 
     def _with_results(self, seam: Seam) -> Seam:
         """Return how a turn with results merges: these are messages of their own, or sent first."""
-        return seam if self.facts.provider in TWO_SIDED else Seam(seam.key, 0)
+        return seam if self.wire.two_sided else Seam(seam.key, 0)
 
     def _seam(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Seam:
-        provider, merges = self.facts.provider, merges and self.config.merge_consecutive
+        wire, merges = self.wire, merges and self.config.merge_consecutive
         known = (role, kind, name)
-        is_sided = provider in TWO_SIDED and (role != "developer" or not self.facts.instructions)
+        is_sided = wire.two_sided and (role != "developer" or not self.facts.instructions)
         seam = self.known_seams.get(known) if merges or is_sided else None
         if seam is not None:
             return seam
@@ -180,12 +178,12 @@ class Measuring:
         if role == "system" and kind in LEADING:
             seam = Seam("system", frame - self.gap)
         elif is_sided:
-            is_users = role != "assistant" and (role != "tool" or provider != "gemini")
+            is_users = role != "assistant" and (role != "tool" or not wire.results_apart)
             seam = Seam("user" if is_users else role, frame)
         elif role == "tool" or not merges:
             return UNMERGED
         else:
-            joined = self.gap if provider in JOINING else 0
+            joined = self.gap if wire.joins else 0
             seam = Seam(merge_key(role, kind, name), frame - joined)
         self.known_seams[known] = seam
         return seam

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 
 import attrs
 
+from promptdsl.config.data_file import tables
 from promptdsl.config.model_facts import ModelFacts, ProviderName, Roles
-from promptdsl.config.models import facts_for
+from promptdsl.config.models import OPEN, facts_for
 from promptdsl.config.transformation import (
     ConfigOptions,
     Resolved,
@@ -16,6 +17,7 @@ from promptdsl.config.transformation import (
     as_layer,
     resolve,
 )
+from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import (
     ConfigError,
     OptionError,
@@ -154,24 +156,22 @@ def checked_request(
     given: dict[str, Any] = {**RENDER_DEFAULTS, **options}  # Any: each is checked below
     if surplus or len(given) > len(RENDER_DEFAULTS):
         _refuse_arguments(function.__name__, surplus, options)
-    budget, reserve, counter = given["budget"], given["reserve"], given["counter"]
+    # In the order of the defaults.
+    model, provider, budget, reserve, counter, layer, audience, *others = given.values()
+    strict, cache, choice, roots, template, hints, loading = others
     checked = None
     if budget is not None or counter is not None or type(reserve) is not int or reserve:
         from promptdsl.budget.budget import checked_budget
 
         checked = checked_budget(budget, reserve, counter)
-    _check_one_of("audience", given["audience"], ("model", "people"))
-    if given["cache"] is not None:
-        _check_one_of("cache", given["cache"], ("auto",))
-    for name in ("strict", "hints"):
-        flag = given[name]
+    _check_one_of("audience", audience, ("model", "people"))
+    if cache is not None:
+        _check_one_of("cache", cache, ("auto",))
+    for name, flag in (("strict", strict), ("hints", hints)):
         if flag is not True and flag is not False:
             raise OptionError(f"{name}={shown(flag)}", fix="write True or False", at=(author(),))
-    layer = given["transformation"]
     if layer is not None:
         layer = as_layer(layer, at=author())
-    roots = given["media_roots"]
-    loading, template = given["media_loader"], given["chat_template"]
     if loading is not None:
         from promptdsl.rendering.media_loading import checked_loading
 
@@ -180,19 +180,18 @@ def checked_request(
         from promptdsl.config.chat_template import ChatTemplate
 
         template = ChatTemplate.of(template)
-    choice = given["tool_choice"]
     if choice is None and isinstance(tree, Prompt):
         choice = tree.tool_choice
     return RenderRequest(
-        _checked_name("model", given["model"]),
-        _checked_name("provider", given["provider"]),
+        _checked_name("model", model),
+        _checked_name("provider", provider),
         layer=layer,
         media_roots=roots if roots is _NO_FOLDERS else _folders(roots),
-        strict=given["strict"],
-        hints=given["hints"],
-        is_part=not isinstance(tree, RootNode) or given["audience"] == "people",
-        audience=given["audience"],
-        cache=given["cache"],
+        strict=strict,
+        hints=hints,
+        is_part=not isinstance(tree, RootNode) or audience == "people",
+        audience=audience,
+        cache=cache,
         tool_choice=_checked_name("tool_choice", choice),
         template=template,
         budget=checked,
@@ -230,7 +229,7 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     template = request.template
     try:
         facts = facts_for(request.model, request.provider)
-        if facts.provider == "openai" and not facts.chat:
+        if not facts.chat and facts.wire.some_models:
             raise TargetError(
                 f"OpenAI serves {facts.model!r} in the Responses API alone, not in Chat",
                 fix="render with provider='openai_responses', or with the model alone, "
@@ -238,12 +237,13 @@ def facts_of(request: RenderRequest) -> ModelFacts:
             )
         if template is None:
             return facts
-        if facts.provider not in (None, "chat_template"):
+        if facts.provider is not None and not facts.wire.templated:
             raise TargetError(
                 f"{facts.provider} takes no chat template",
                 fix="leave chat_template out, or render with provider='chat_template'",
             )
-        facts = facts_for(request.model, "chat_template")
+        templated = next(wire.name for wire in wires() if wire.templated)
+        facts = facts_for(request.model, templated)
     except TargetError as error:
         raise error.located(author()) from None
     return attrs.evolve(facts, template=template)
@@ -253,7 +253,7 @@ def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]
     """Return the hint on a name of a model that is near a known one, or unknown in its family."""
     from promptdsl.config.near_names import near_name
 
-    provider = request.provider if request.template is None else "chat_template"
+    provider = request.provider if request.template is None else facts.provider
     advice = near_name(facts.model or "", provider)
     if advice is None:
         return ()
@@ -266,15 +266,17 @@ def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]
 
 def other_provider(request: RenderRequest) -> tuple[Loss, ...]:
     """Return the hint on a model of another provider than the one given, which serves its own."""
-    model, provider = request.model or "/", request.provider
+    model, wire = request.model or "/", wire_of(request.provider)
     # Servers of any models have the other APIs, and a name with a slash is one of a gateway.
-    if provider not in ("anthropic", "gemini", "openai_responses") or "/" in model or request.again:
+    if not wire.own_models or "/" in model or request.again:
         return ()
     own = facts_for(model, None).provider
-    if own in (None, provider, "openai_compatible") or f"{own}_responses" == provider:
+    if own in (None, wire.name, OPEN) or own in tables()["providers"][wire.name].get(
+        "takes_from", ()
+    ):
         return ()
-    why = f"{model!r} is a model of {own}; leave provider= out, or name a model of {provider}"
-    return (hint("other_provider", f"provider {provider!r}", why, source=author()),)
+    why = f"{model!r} is a model of {own}; leave provider= out, or name a model of {wire.name}"
+    return (hint("other_provider", f"provider {wire.name!r}", why, source=author()),)
 
 
 def useless_reserve(request: RenderRequest) -> tuple[Loss, ...]:

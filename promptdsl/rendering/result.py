@@ -9,6 +9,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, SettingValue
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import (
     ContentError,
     PendingToolCalls,
@@ -356,9 +357,7 @@ class Rendered:
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()
-        from promptdsl.providers.registry import TARGETS
-
-        method, own_method = TARGETS[target].method, TARGETS[provider].method
+        method, own_method = f"to_{target}", f"to_{wire_of(provider).form}"
         if own_method != method:
             model = self.facts.model
             named = f"model={model!r}, " if facts_for(model, target).known else ""

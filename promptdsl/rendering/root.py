@@ -8,6 +8,7 @@ from typing import cast
 from promptdsl.components.block import finish
 from promptdsl.components.scope import Component, detached, innermost
 from promptdsl.components.timeline import write_timeline
+from promptdsl.config.wires import wires
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
@@ -86,7 +87,7 @@ def _advice(tree: object) -> str:
     elif isinstance(tree, str):
         fix = "write render(User(text))"
     elif isinstance(tree, Mapping):
-        payload = "messages" in tree or "contents" in tree or "input" in tree
+        payload = any(wire.entries in tree for wire in wires())
         fix = "write read_payload(payload, provider)" if payload else "write History([message])"
     elif isinstance(tree, type):
         fix = f"call it: {tree.__name__}(...)"

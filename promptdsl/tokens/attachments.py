@@ -10,7 +10,8 @@ from math import ceil
 
 import attrs
 
-from promptdsl.config.model_facts import MediaKind, ModelFacts
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wire import MediaKind
 from promptdsl.messages.media.image_size import HEADER, Size, image_size
 from promptdsl.messages.media.source import data_url
 from promptdsl.tokens.count import TextTokens

@@ -12,7 +12,8 @@ from typing import TypeAlias, TypeVar
 
 import attrs
 
-from promptdsl.config.model_facts import ImageFormula, ModelFacts
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wire import ImageFormula
 from promptdsl.messages.media.image_size import Size
 
 ASSUMED: Size = (2048, 2048)
@@ -33,7 +34,7 @@ def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None
     """
     model, formula = facts.model or "", facts.image_tokens
     if formula is None:
-        formula = _COSTLIEST.get(facts.provider or "", "patches-28")
+        formula = facts.wire.image_tokens
         if _figures(_PATCHES, model) is not None:
             formula = "patches-32"
         elif _figures(_TILES, model) is not None:
@@ -41,13 +42,6 @@ def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None
     width, height = size or ASSUMED
     level = (detail or "").lower().removeprefix("media_resolution_")
     return _FORMULAS[formula]((max(width, 1), max(height, 1)), model, level)
-
-
-_COSTLIEST: Mapping[str, ImageFormula] = {
-    "openai": "patches-32",
-    "openai_responses": "patches-32",
-    "gemini": "tiles-258",
-}
 
 
 def _figures(table: _ByName[_Figure], model: str) -> _Figure | None:

@@ -1,11 +1,12 @@
 """The tokens of the parts of a payload of any provider; no function recurses."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import attrs
 
-from promptdsl.config.model_facts import MediaKind, ModelFacts
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wire import MEDIA_KINDS, MediaKind
+from promptdsl.config.wires import wires
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import WireObject, WireValue, compact, object_at, pruned
@@ -54,73 +55,23 @@ def _inline(part: WireObject, kind: MediaKind) -> AttachedMedia:
     source = object_at(part, "inline_data", "file_data")
     media_type, data = source.get("mime_type"), source.get("data")
     family = str(media_type).partition("/")[0]
-    for other in _KINDS:
+    for other in MEDIA_KINDS:
         kind = other if family == other else kind
     detail = part.get("media_resolution")
     detail = detail.get("level") if isinstance(detail, Mapping) else detail
     return AttachedMedia(kind, data if isinstance(data, str | bytes) else None, media_type, detail)
 
 
-class PartShape(NamedTuple):
-    """The keys of a part that the model reads; those of an inner object where there is a path."""
-
-    texts: tuple[str, ...] = ()
-    """Keys of texts; other values count as their JSON."""
-    contents: tuple[str, ...] = ()
-    """Keys of texts, parts, and lists of these."""
-    path: tuple[str, ...] = ()
-    media: MediaKind | None = None
-    """The kind of the attachment that the part is."""
-    attachment: "Callable[[WireObject, MediaKind], AttachedMedia | WireValue]" = _sourced
-
-
-_TEXT = PartShape(texts=("text",))
-_CONTENT = PartShape(contents=("content",))
-_CALL = PartShape(texts=("name", "arguments", "input", "args"))
-_NOTHING = PartShape()
-_FILE = PartShape(texts=("filename",), media="document", attachment=_addressed)
-_RESPONSE = PartShape(texts=("name", "response"), contents=("parts",))
-_KINDS: tuple[MediaKind, ...] = ("image", "document", "audio", "video")
-_MEDIA: Mapping[str, PartShape] = {
-    kind: PartShape(contents=("title", "name", "context"), media=kind) for kind in _KINDS
+_ATTACHMENTS: Mapping[str, Callable[[WireObject, MediaKind], "AttachedMedia | WireValue"]] = {
+    "sourced": _sourced,
+    "addressed": _addressed,
+    "inline": _inline,
 }
-
-# By type.
-_TYPED: Mapping[str, PartShape] = {
-    **dict.fromkeys(("text", "input_text", "output_text", "summary_text", "reasoning_text"), _TEXT),
-    "refusal": PartShape(texts=("refusal",)),
-    "thinking": PartShape(texts=("thinking",)),
-    "redacted_thinking": _NOTHING,
-    **dict.fromkeys(("tool_use", "function_call", "custom_tool_call"), _CALL),
-    "function": _CALL._replace(path=("function",)),
-    "custom": _CALL._replace(path=("custom",)),
-    **dict.fromkeys(("tool_result", "message"), _CONTENT),
-    **dict.fromkeys(
-        ("function_call_output", "custom_tool_call_output"), PartShape(contents=("output",))
-    ),
-    "reasoning": PartShape(contents=("summary", "content")),
-    **dict.fromkeys(("image_url", "input_image"), PartShape(media="image", attachment=_addressed)),
-    "file": _FILE._replace(path=("file",)),
-    "input_file": _FILE,
-    "input_audio": PartShape(path=("input_audio",), media="audio"),
-    **_MEDIA,
-}
-
-# Of Gemini and Converse, which have no types: by key.
-_KEYED: Mapping[str, PartShape] = {
-    "text": _TEXT,
-    "json": PartShape(texts=("json",)),
-    "function_call": _CALL._replace(path=("function_call",)),
-    "toolUse": _CALL._replace(path=("toolUse",)),
-    "function_response": _RESPONSE._replace(path=("function_response",)),
-    **dict.fromkeys(("inline_data", "file_data"), PartShape(media="document", attachment=_inline)),
-    "toolResult": _CONTENT._replace(path=("toolResult",)),
-    "citationsContent": _CONTENT._replace(path=("citationsContent",)),
-    "guardContent": PartShape(contents=("text", "image"), path=("guardContent",)),
-    "reasoningContent": _TEXT._replace(path=("reasoningContent", "reasoningText")),
-    **{kind: shape._replace(path=(kind,)) for kind, shape in _MEDIA.items()},
-    "cachePoint": _NOTHING,
-}
+_TYPED, _KEYED = (
+    {kind: part for wire in wires() if wire.keyed is keyed for kind, part in wire.parts.items()}
+    for keyed in (False, True)
+)
+"""The parts of all providers, by type, and by key of those that have no types."""
 
 
 @attrs.define(eq=False)
@@ -174,7 +125,7 @@ class Parts:
             self._waiting.append(part.get(key))
         # Count the attachment that it is.
         if shape.media is not None:
-            attachment = shape.attachment(part, shape.media)
+            attachment = _ATTACHMENTS[shape.source](part, shape.media)
             if isinstance(attachment, AttachedMedia):
                 count = attachment_tokens(attachment, self.tokens, self.facts)
                 self.media += count

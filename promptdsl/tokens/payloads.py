@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wires import of_all
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, REPLY
 from promptdsl.tokens.payload_parts import Parts
@@ -33,24 +34,17 @@ class Tally:
         return self.fixed + sum(self.entries)
 
 
-ENTRY_KEYS = ("messages", "input", "contents")
+ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
 """The keys that entries may have in a payload: messages, items or turns."""
-SYSTEM_PATHS = (("system",), ("instructions",), ("config", "system_instruction", "parts"))
+SYSTEM_PATHS = of_all(lambda wire: [wire.system] if wire.system else ())
 """The paths of keys that the system text may have."""
-TOOL_PATHS = (("tools",), ("config", "tools"), ("toolConfig", "tools"))
+TOOL_PATHS = of_all(lambda wire: (wire.tools,))
 """The paths that tools may have."""
-_FORM_PATHS = (
-    ("response_format", "json_schema"),
-    ("text", "format"),
-    ("output_config", "format"),
-    ("outputConfig", "textFormat", "structure", "jsonSchema"),
-)
-"""The paths that the form of the answer may have, an object with a ``schema``."""
-_SCHEMA_PATH = ("config", "response_json_schema")
-"""The path of a schema without such an object."""
-_TEXT_TYPES = ("text", "input_text", "output_text")
+_FORM_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
+"""The paths that the form of the answer may have, each with the key of its schema."""
+TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""
-CONTENT_KEYS = ("content", "parts", "reasoning_content", "refusal", "tool_calls")
+CONTENT_KEYS = of_all(lambda wire: wire.contents)
 """The keys of a message that the model reads."""
 
 
@@ -96,13 +90,12 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
         fixed += PER_MESSAGE + tokens.of("system") + parts.content(*system)
     lists = [value for path in TOOL_PATHS if (value := value_at(payload, *path))]
     tools = [tool for values in lists for tool in definitions(values)]
-    forms = [value_at(payload, *path) for path in _FORM_PATHS]
-    forms.append({"schema": value_at(payload, *_SCHEMA_PATH)})
     estimated = tools_frame(facts) if tools else 0
     estimated += sum(definition_tokens(tool, tokens) for tool in tools)
-    for form in forms:
-        if isinstance(form, Mapping) and form.get("schema") is not None:
-            estimated += form_tokens(form, tokens)
+    for path, key in _FORM_PATHS:
+        form = value_at(payload, *path)
+        if isinstance(form, Mapping) and form.get(key) is not None:
+            estimated += form_tokens({**form, "schema": form[key]}, tokens)
     return Tally(fixed + estimated, counts, parts.media, estimated)
 
 
@@ -120,7 +113,7 @@ def _entry_counts(parts: Parts, entries: Sequence[WireValue]) -> list[int]:
             role, text = entry.get("role"), entry.get("content", entry.get("parts"))
             part = text[0] if isinstance(text, list) and len(text) == 1 else None
             if isinstance(part, dict):
-                is_text = len(part) == 1 or (len(part) == 2 and part.get("type") in _TEXT_TYPES)
+                is_text = len(part) == 1 or (len(part) == 2 and part.get("type") in TEXT_TYPES)
                 text = part.get("text") if is_text else None
         if not isinstance(role, str) or not isinstance(text, str):
             counts.append(_entry_tokens(parts, entry))
@@ -156,5 +149,5 @@ def _attachment_tokens(parts: Parts, entry: WireValue) -> int:
         return 0
     before = parts.media
     objects = [part for part in content if isinstance(part, Mapping)]
-    parts.content(*(part for part in objects if part.get("type") not in _TEXT_TYPES))
+    parts.content(*(part for part in objects if part.get("type") not in TEXT_TYPES))
     return parts.media - before

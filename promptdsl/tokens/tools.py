@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wires import of_all
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.tokens.count import TextTokens
-from promptdsl.tokens.wire_json import WireObject, WireValue, compact, pruned
+from promptdsl.tokens.wire_json import MARKS, WireObject, WireValue, compact, pruned
 
 PER_TOOL = 7
 """The frame of each tool (OpenAI Cookbook, "How to count tokens with tiktoken", for gpt-4o)."""
@@ -32,9 +33,9 @@ _CLAUDE_PROMPTS = (
 CLAUDE_TOOLS = 804
 """The largest system text that a Claude gets with tools (Anthropic, "Tool use")."""
 
-_WRAPPERS = ("function", "custom", "toolSpec")
+_WRAPPERS = of_all(lambda wire: wire.wrappers)
 _TEXT_KEYS = ("name", "description")
-_SCHEMA_KEYS = ("parameters", "input_schema", "parameters_json_schema", "inputSchema", "schema")
+_SCHEMA_KEYS = ("schema", *of_all(lambda wire: (wire.tool_schema,)))
 _COUNTED = frozenset({*_TEXT_KEYS, *_SCHEMA_KEYS, "strict", "type"})
 
 
@@ -55,7 +56,7 @@ def output_tokens(output: OutputSchema, tokens: TextTokens) -> int:
 def tools_frame(facts: ModelFacts) -> int:
     """Return the tokens around the tools of a request; Claude gets a system text of its own."""
     model = facts.model or ""
-    if facts.provider != "anthropic" and not _CLAUDE.search(model):
+    if not facts.wire.tools_prompt and not _CLAUDE.search(model):
         return TOOLS
     counts = (count for pattern, count in _CLAUDE_PROMPTS if re.search(pattern, model))
     return next(counts, CLAUDE_TOOLS)
@@ -64,12 +65,11 @@ def tools_frame(facts: ModelFacts) -> int:
 def definitions(tools: WireValue) -> Iterator[WireObject]:
     """Yield the definition of each tool in a payload, without wrappers and cache marks."""
     for tool in _objects(tools):
-        functions = tool.get("function_declarations")
-        if functions is not None:
-            yield from _objects(functions)
-        elif "cachePoint" not in tool:
-            wrapped = (value for key in _WRAPPERS if isinstance(value := tool.get(key), Mapping))
-            yield next(wrapped, tool)
+        wrapped = next((tool[key] for key in _WRAPPERS if key in tool), None)
+        if isinstance(wrapped, list | tuple):
+            yield from _objects(wrapped)
+        elif not tool.keys() <= MARKS:
+            yield wrapped if isinstance(wrapped, Mapping) else tool
 
 
 def _objects(values: WireValue) -> Iterator[WireObject]:

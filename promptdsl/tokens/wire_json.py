@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypeAlias
 
+from promptdsl.config.wires import of_all
 from promptdsl.foundation.json import JsonValue, write_json
 
 WireValue: TypeAlias = (
@@ -25,18 +26,10 @@ def object_at(value: WireObject, *keys: str) -> WireObject:
     return item if isinstance(item, Mapping) else _NO_OBJECT
 
 
-SILENT = frozenset(
-    {
-        # Ids.
-        *("type", "id", "call_id", "tool_use_id", "tool_call_id", "toolUseId"),
-        "approval_request_id",
-        # Marks.
-        *("cache_control", "prompt_cache_breakpoint", "cachePoint", "status", "is_error"),
-        # Signatures and encrypted text.
-        *("signature", "thought_signature", "encrypted_content", "encrypted_index"),
-        *("redactedContent", "citations", "caller"),
-    }
-)
+MARKS = frozenset(of_all(lambda wire: (wire.mark,) if wire.mark else ()))
+"""The keys of cache marks."""
+
+SILENT = frozenset({"type", *MARKS, *of_all(lambda wire: wire.silent)})
 """Keys of parts that the model does not read."""
 
 _ENCODED = re.compile(r"data:[^,]{0,200};base64,|[A-Za-z0-9+/_-]{512}")

@@ -85,7 +85,7 @@ ROOMS: Mapping[str, Room] = {
         "tests/integrations",
     ),
     "config": Room(
-        "config/*.py",
+        "config/*.py config/wires/*.py",
         "tests/test_config.py tests/test_models.py tests/test_targets.py"
         " tests/test_chat_templates.py tests/test_rendering.py tests/passes",
     ),

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_list
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
@@ -22,7 +22,8 @@ from promptdsl.providers.shared.checks import (
     total,
     usage,
 )
-from promptdsl.providers.shared.other_providers import OPENAI, RESPONSES, refuse_part
+from promptdsl.providers.shared.other_providers import refuse_part
+from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
@@ -37,7 +38,6 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
 }
 """The block types that have a block of ours, each with the keys that it keeps as they came."""
 
-_FOREIGN = {**OPENAI, **RESPONSES}
 _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
 
 
@@ -73,7 +73,7 @@ def _read_flat(data: object) -> b.Block:
         return b.ReasoningBlock(entry(entries, kind, str), signature, origin="anthropic")
     if kind == "redacted_thinking":
         return b.ReasoningBlock("", encrypted=entry(entries, "data", str), origin="anthropic")
-    refuse_part(entries, _FOREIGN)
+    refuse_part(entries, "anthropic")
     source = read_source(entries.get("source"))
     if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in entries:
         return b.UnknownBlock(entries, "anthropic")
@@ -140,3 +140,34 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     elif kind == "content_block_stop":
         parse_input(reply.part(number))
     reply.response["content"] = [*reply.parts.values()]
+
+
+# The keys that are read.
+
+_CONTROL = shape("type", "ttl")
+_OPEN = shape(REST, cache_control=_CONTROL)
+_SOURCE = shape("type", "media_type", "data", "url", "file_id")
+
+
+def _block_keys(block: Mapping[str, object]) -> Shape | None:
+    kind, source = block.get("type"), block.get("source")
+    if kind == "thinking":
+        return shape("type", "thinking", "signature")
+    if kind == "redacted_thinking":
+        return shape("type", "data")
+    if kind in ("image", "document"):
+        # Other sources are kept as they came.
+        is_read = is_mapping(source) and source.get("type") in ("base64", "text", "url", "file")
+        return {**_OPEN, "source": _SOURCE} if is_read else None
+    return {**_OPEN, "content": _block_keys} if kind == "tool_result" else _OPEN
+
+
+_REPLY = (
+    *("id", "type", "model", "usage", "container", "context_management", "stop_details"),
+    "diagnostics",
+)
+_TURN = shape("role", *_REPLY, "stop_reason", "stop_sequence", content=_block_keys)
+_INSTRUCTION = shape("type", "text", cache_control=_CONTROL)
+
+
+KEYS = ReadKeys({"system": _INSTRUCTION, "messages": _TURN})

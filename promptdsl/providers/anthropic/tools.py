@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from promptdsl.config.wires.anthropic import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
@@ -12,8 +13,7 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import chosen, nameless_schema, sendable_output
 
-LONGEST_NAME = 128
-_CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
+LONGEST_NAME = WIRE.longest_name
 
 
 def tool_param(request: Request, tool: ToolDefinition) -> Param:
@@ -31,7 +31,7 @@ def settings_of(request: Request) -> Param:
     choice, name = chosen(request)
     if choice:
         named = {} if name is None else {"name": name}
-        settings["tool_choice"] = {"type": _CHOICES[choice], **named}
+        settings["tool_choice"] = {"type": WIRE.choices[choice], **named}
     known = request.facts.known
     reason = "this model takes no output schema" if known else "name a model that takes one"
     if output := sendable_output(request, reason):
@@ -50,7 +50,7 @@ def read_settings(payload: Mapping[str, object]) -> Prompt:
     if payload.get("tool_choice") is not None:
         entries = mapping(payload["tool_choice"])
         kind = entry(entries, "type", str)
-        choices = {sent: choice for choice, sent in _CHOICES.items()}
+        choices = {sent: choice for choice, sent in WIRE.choices.items()}
         if kind not in choices:
             raise DataError(f"unknown 'tool_choice' {kind!r}", fix="auto, any, tool or none")
         choice = entry(entries, "name", str) if kind == "tool" else choices[kind]

@@ -17,6 +17,7 @@ from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.blocks import JSON
 from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
+from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import payload_of, read_turns
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Carrier, Param
@@ -221,3 +222,31 @@ def _text_leaf(item: object, around: Around, key: object) -> object:
     if isinstance(item, bytes | bytearray):
         return base64_text(item, "bytes")
     return json_leaf(item, around, key)
+
+
+# The keys that are read.
+
+_POINT = shape("type", "ttl")
+_REASONING = shape("redactedContent", reasoningText=shape("text", "signature"))
+
+
+def _tool_use_keys(call: Mapping[str, object]) -> Shape | None:
+    return shape("toolUseId", "name", "input") if call.get("type") is None else None
+
+
+def _tool_result_keys(result: Mapping[str, object]) -> Shape | None:
+    keys = shape("toolUseId", "status", content=_UNION)
+    return keys if result.get("type") is None else None
+
+
+_UNION = shape(
+    REST,
+    reasoningContent=_REASONING,
+    cachePoint=_POINT,
+    toolUse=_tool_use_keys,
+    toolResult=_tool_result_keys,
+)
+"""The kinds of blocks; those that are not here are kept with all their keys."""
+
+
+KEYS = ReadKeys({"system": _UNION, "messages": shape("role", content=_UNION)})

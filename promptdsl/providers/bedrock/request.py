@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
+from promptdsl.config.wires.bedrock import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.shared.checks import items, mapping, read_mark
@@ -72,7 +73,7 @@ def document_name(request: Converse, place: Place, title: str | None, form: str)
 
 # Cache marks: a block of its own after the params it covers.
 
-POINT = "cachePoint"
+POINT = WIRE.mark
 
 
 def write_point_marks(request: Converse, tools: list[Param]) -> None:

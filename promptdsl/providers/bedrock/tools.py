@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from promptdsl.config.wires.bedrock import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonObject, read_json, write_json
@@ -17,7 +18,7 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import chosen, form_schema, sendable_output, write_tools
 
-LONGEST_NAME = 64
+LONGEST_NAME = WIRE.longest_name
 
 PLACEHOLDER: JsonObject = {
     "toolSpec": {
@@ -29,8 +30,7 @@ PLACEHOLDER: JsonObject = {
 """The tool of a request that has calls but no tools, which Converse refuses. It never changes."""
 
 _KEYS = frozenset({"name", "description", "inputSchema", "strict"})
-_CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
-_READ_CHOICES = {sent: choice for choice, sent in _CHOICES.items()}
+_READ_CHOICES = {sent: choice for choice, sent in WIRE.choices.items()}
 
 
 def tools_of(request: Converse) -> list[Param]:
@@ -85,8 +85,8 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
     names = {spec.get("name") for spec in specs}
     sent_choice: Param = {}
-    if choice in _CHOICES and tools and (name is None or name in names):
-        sent_choice = {"toolChoice": {_CHOICES[choice]: {} if name is None else {"name": name}}}
+    if choice is not None and choice in WIRE.choices and tools and (name is None or name in names):
+        sent_choice = {"toolChoice": {WIRE.choices[choice]: {} if name is None else {"name": name}}}
     elif choice is not None:
         unsayable = tools and name is None
         reason = "Converse has no form of it" if unsayable else "there is no such tool"

@@ -16,6 +16,7 @@ from promptdsl.providers.chat_template.media import read_media
 from promptdsl.providers.chat_template.request import ORIGIN
 from promptdsl.providers.chat_template.tools import read_tool
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping, openai_usage
+from promptdsl.providers.shared.read_keys import REASONED, SAID, ReadKeys, Shape, call_keys, shape
 from promptdsl.providers.shared.replies import reply_message
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
@@ -150,3 +151,25 @@ def _read_answer(place: str, entries: JsonObject) -> Message:
         raise DataError(f"a response is a message of the model, not of the role {role!r}")
     answer: Message = located(place, _Reader().read, {**entries, "role": "assistant"})
     return answer
+
+
+# The keys that are read.
+
+
+def _part_keys(part: Mapping[str, object]) -> Shape | None:
+    return shape("type", "text") if part.get("type", "text") == "text" else None
+
+
+_ANSWER = shape(*(*SAID, *REASONED, "thinking"), content=_part_keys, tool_calls=call_keys)
+_OTHERS = shape(*SAID, content=_part_keys)
+
+
+def _message_keys(entries: Mapping[str, object]) -> Shape:
+    role = entries.get("role")
+    if role in ("assistant", "model"):
+        return _ANSWER
+    is_result = role in ("tool", "ipython", "tool_results")
+    return {**_OTHERS, "tool_call_id": None} if is_result else _OTHERS
+
+
+KEYS = ReadKeys({"messages": _message_keys})

@@ -16,6 +16,7 @@ from promptdsl.providers.gemini.read_parts import PARTS, UNNAMED, read_part, rea
 from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
+from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import user_messages
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
@@ -225,3 +226,29 @@ def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: s
             del open_calls[index]
             return attrs.evolve(block, tool_use_id=call.id)
     return attrs.evolve(block, tool_use_id=block.name or "call") if is_unnamed else block
+
+
+# The keys that are read.
+
+
+def _content_keys(content: Mapping[str, object]) -> Shape | None:
+    return shape("role", parts=_thought_keys) if "parts" in content else _thought_keys(content)
+
+
+def _thought_keys(part: Mapping[str, object]) -> Shape | None:
+    is_thought = part.get("thought") and "text" in part
+    return shape("text", "thought", "thought_signature") if is_thought else None
+
+
+def _system_keys(content: Mapping[str, object]) -> Shape:
+    return shape("role", parts=shape("text")) if "parts" in content else shape("text")
+
+
+KEYS = ReadKeys(
+    {
+        "system_instruction": _system_keys,
+        "config": shape(REST, system_instruction=_system_keys),
+        "contents": _content_keys,
+    },
+    entries_of,
+)

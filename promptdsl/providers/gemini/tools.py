@@ -2,6 +2,7 @@
 
 import re
 
+from promptdsl.config.wires.gemini import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import exact
@@ -29,7 +30,7 @@ _MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 
 def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> str:
     """Return the name a tool is sent with, which starts with a letter or an underscore."""
-    return tool_name(request, subject, name, longest=128, misfit=_MISFIT)
+    return tool_name(request, subject, name, longest=WIRE.longest_name, misfit=_MISFIT)
 
 
 def tools_of(request: Request) -> list[Param]:
@@ -56,8 +57,7 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
 
 
 _JSON = "application/json"
-_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
-_CHOICES = {"AUTO": "auto", "NONE": "none", "ANY": "required"}
+_CHOICES = {sent: choice for choice, sent in WIRE.choices.items() if choice != "tool"}
 _APART = "or read the 'contents' alone"
 
 
@@ -71,7 +71,9 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
     functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]
     if choice and functions and name in (None, *functions):
         named = {} if name is None else {"allowed_function_names": [name]}
-        settings["tool_config"] = {"function_calling_config": {"mode": _MODES[choice], **named}}
+        settings["tool_config"] = {
+            "function_calling_config": {"mode": WIRE.choices[choice], **named}
+        }
     elif choice:
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, "there is no such function to call"))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wires.gemini import WIRE
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.loss import Loss, hint
@@ -47,7 +48,7 @@ class GeminiPayload(TypedDict):
 
 
 _DIALECT = Dialect(
-    "function_response", text={}, apart=True, bound=frozenset({"thought", SIGNATURE})
+    "function_response", text={}, apart=WIRE.results_apart, bound=frozenset({"thought", SIGNATURE})
 )
 _ROLES = {"user": "user", "assistant": "model"}
 

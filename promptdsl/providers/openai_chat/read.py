@@ -1,5 +1,6 @@
 """Read recorded Chat messages, a payload or a response, as messages."""
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import count
 from typing import cast
@@ -7,6 +8,8 @@ from typing import cast
 import attrs
 
 from promptdsl import messages as b
+from promptdsl.config.wire import Wire
+from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -16,7 +19,7 @@ from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
-from promptdsl.providers.openai_chat.parts import AUDIO, FOREIGN, MEDIA_READERS, ORIGIN
+from promptdsl.providers.openai_chat.media import AUDIO, MEDIA_READERS
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import (
@@ -29,6 +32,15 @@ from promptdsl.providers.shared.checks import (
 )
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
+from promptdsl.providers.shared.read_keys import (
+    FUNCTION,
+    REASONED,
+    SAID,
+    ReadKeys,
+    Shape,
+    call_keys,
+    shape,
+)
 from promptdsl.providers.shared.read_turns import payload_of
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
@@ -39,17 +51,18 @@ _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_r
 """The keys of payloads that other providers have."""
 
 
-def read_content(entries: Param) -> tuple[Block, ...]:
+def read_content(entries: Param, origin: str) -> tuple[Block, ...]:
     """Return the blocks under the key ``content``."""
     content = entries.get("content")
     if content is None and ("content" in entries or entries["role"] == "assistant"):
         return ()
     if isinstance(content, str):
         return (text_block(content),) if content else ()
-    return unjoined(tuple(located_items("content", _read_part, entry(entries, "content"))))
+    read_part = partial(_read_part, origin)
+    return unjoined(tuple(located_items("content", read_part, entry(entries, "content"))))
 
 
-def read_answer(entries: Param, index: int) -> tuple[Block, ...]:
+def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
     blocks: list[Block] = []
     # Servers of other makers add reasoning; they differ in whether they take it back.
@@ -57,7 +70,7 @@ def read_answer(entries: Param, index: int) -> tuple[Block, ...]:
         text = entries.get(key)
         if not blocks and isinstance(text, str) and text:
             blocks.append(b.ReasoningBlock(text, origin="openai_compatible"))
-    content = [*read_content(entries)]
+    content = [*read_content(entries, origin)]
     last = content[-1] if content else None
     if entries.get("annotations") and isinstance(last, TextBlock):
         extra = {**last.extra, "annotations": entries["annotations"]}
@@ -66,7 +79,7 @@ def read_answer(entries: Param, index: int) -> tuple[Block, ...]:
     if entries.get("refusal"):
         blocks.append(TextBlock(entry(entries, "refusal", str), extra={"refusal": True}))
     if entries.get("audio"):
-        blocks.append(located("audio", _read_recording, entries["audio"]))
+        blocks.append(located("audio", partial(_read_recording, origin), entries["audio"]))
     calls = entries.get("tool_calls") or ()
     blocks += located_items("tool_calls", partial(_read_call, count()), calls)
     if entries.get("function_call"):
@@ -75,13 +88,13 @@ def read_answer(entries: Param, index: int) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _read_recording(data: object) -> Block:
+def _read_recording(origin: str, data: object) -> Block:
     """Return the block of a spoken answer: its transcript, where there is one."""
     audio = mapping(data)
     transcript = audio.get("transcript")
     if isinstance(transcript, str) and transcript:
         return TextBlock(transcript, extra={"audio": audio})
-    return b.UnknownBlock({"type": AUDIO, "audio": audio}, ORIGIN)
+    return b.UnknownBlock({"type": AUDIO, "audio": audio}, origin)
 
 
 def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
@@ -105,7 +118,7 @@ def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
     return tool_use_block(id, name, arguments)
 
 
-def _read_part(data: object) -> Block:
+def _read_part(origin: str, data: object) -> Block:
     part = mapping(data)
     kind = entry(part, "type", str)
     cache: Cache | None = "default" if part.get(MARK) else None
@@ -115,11 +128,11 @@ def _read_part(data: object) -> Block:
     if kind in MEDIA_READERS:
         reader = MEDIA_READERS[kind]
         return located(kind, lambda data: reader(mapping(data), cache), part.get(kind))
-    refuse_part(part, FOREIGN)
-    return b.UnknownBlock(part, ORIGIN)
+    refuse_part(part, origin)
+    return b.UnknownBlock(part, origin)
 
 
-def read(data: object) -> Prompt:
+def read(data: object, dialect: Wire = WIRE) -> Prompt:
     """Return the prompt of a recorded conversation: a list of Chat messages, or a payload.
 
     A system message after the first ones becomes a developer's that remembers its role, and is
@@ -131,15 +144,15 @@ def read(data: object) -> Prompt:
         if payload.get(key):
             raise DataError(f"a Chat payload has no key {key!r}", fix=looks_like(owner))
     messages: list[Message] = []
-    reader = partial(_read_message, messages)
+    reader = partial(_read_message, messages, dialect.form)
     for index, item in enumerate(items(payload.get("messages"), "messages")):
         messages.append(_read_plain(item) or located(f"messages[{index}]", reader, item))
     if [*payload] == ["messages"]:
         return Prompt(tuple(messages))
-    return attrs.evolve(read_settings(payload), messages=tuple(messages))
+    return attrs.evolve(read_settings(payload, dialect), messages=tuple(messages))
 
 
-def read_response(data: object) -> Message:
+def read_response(data: object, dialect: Wire = WIRE) -> Message:
     """Return the message of a response: its content, why the model stopped, the token counts.
 
     It is the first of several choices. Raises :class:`DataError` for data that is not a response of
@@ -150,7 +163,7 @@ def read_response(data: object) -> Message:
     if not choices:
         raise DataError("a response without choices", fix="read its error, if it has one")
     choice = mapping(choices[0])
-    answer = located("choices[0]", partial(_read_message, []), choice.get("message"))
+    answer = located("choices[0]", partial(_read_message, [], dialect.form), choice.get("message"))
     reason = optional(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
     return reply_message(answer.content, reason, token_usage, name=answer.name)
@@ -211,7 +224,7 @@ def _read_plain_call(calls: list[Param] | None) -> Message | None:
     return None
 
 
-def _read_message(before: list[Message], data: object) -> Message:
+def _read_message(before: list[Message], origin: str, data: object) -> Message:
     entries = mapping(data)
     if "parts" in entries:
         raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
@@ -219,16 +232,56 @@ def _read_message(before: list[Message], data: object) -> Message:
     if role not in _ROLES:
         raise DataError(f"unknown role {role!r}", fix=nearest(str(role), _ROLES))
     if role == "tool":
-        block = ToolResultBlock(entry(entries, "tool_call_id", str), read_content(entries), name)
+        block = ToolResultBlock(
+            entry(entries, "tool_call_id", str), read_content(entries, origin), name
+        )
         return message("tool", (block,), kind="recorded")
     if role == "function":
         # The legacy role names no call: it answers the last one.
         call = before[-1].content[-1] if before and before[-1].content else None
         id = call.id if isinstance(call, ToolUseBlock) else "function_call"
-        return message("tool", (ToolResultBlock(id, read_content(entries), name),), kind="recorded")
-    answers = role == "assistant"
-    content = read_answer(entries, len(before)) if answers else read_content(entries)
+        block = ToolResultBlock(id, read_content(entries, origin), name)
+        return message("tool", (block,), kind="recorded")
+    if role == "assistant":
+        content = read_answer(entries, len(before), origin)
+    else:
+        content = read_content(entries, origin)
     details = NO_DETAILS if name is None else Details(name=name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
+
+
+# The keys that are read.
+
+_PARTS: Mapping[object, Shape] = {
+    "text": shape("type", "text", MARK),
+    "refusal": shape("type", "refusal", MARK),
+    "image_url": shape("type", MARK, image_url=shape("url", "detail")),
+    "input_audio": shape("type", MARK, input_audio=shape("data", "format")),
+    "file": shape("type", MARK, file=shape("file_id", "file_data", "filename")),
+}
+
+
+def _part_keys(part: Mapping[str, object]) -> Shape | None:
+    return _PARTS.get(part.get("type"))
+
+
+_ANSWER = shape(
+    *(*SAID, *REASONED, "annotations", "audio", "parsed"),
+    content=_part_keys,
+    tool_calls=call_keys,
+    function_call=FUNCTION,
+)
+_OTHERS = shape(*SAID, content=_part_keys)
+_MESSAGES: Mapping[object, Shape] = {
+    "assistant": _ANSWER,
+    "tool": {**_OTHERS, "tool_call_id": None},
+}
+
+
+def _message_keys(entries: Mapping[str, object]) -> Shape:
+    return _MESSAGES.get(entries.get("role"), _OTHERS)
+
+
+KEYS = ReadKeys({"messages": _message_keys})

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-import attrs
-
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY, is_mapping
@@ -16,14 +14,14 @@ from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_chat.parts import (
+from promptdsl.providers.openai_chat.media import (
     AUDIO,
-    ORIGIN,
     is_own_part,
     media_part,
     needs_bytes,
 )
-from promptdsl.providers.openai_chat.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.openai_chat.request import ORIGIN, ChatRequest
+from promptdsl.providers.openai_chat.tools import settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
 from promptdsl.providers.shared.clean import (
     TEXT_TYPE,
@@ -36,7 +34,7 @@ from promptdsl.providers.shared.clean import (
     text_of_file,
     with_bytes,
 )
-from promptdsl.providers.shared.ids import fitting_id, tool_name
+from promptdsl.providers.shared.ids import exact_id, fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
@@ -50,7 +48,7 @@ from promptdsl.providers.shared.openai_parts import (
     trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import Param, Place
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -62,13 +60,6 @@ if TYPE_CHECKING:
 
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 """The name of a speaker that a message may carry."""
-
-
-@attrs.define(eq=False)
-class ChatRequest(Request):
-    """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
-
-    spoken: int = -1
 
 
 # Blocks.
@@ -104,8 +95,8 @@ def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | 
 def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param | None:
     """Return a spoken answer as the id of its recording, for models with audio: one a message."""
     facts = request.facts
-    compatible = facts.provider == "openai_compatible"
-    able = "audio" in facts.media and not compatible and place.role == "assistant"
+    is_own = request.dialect.name == ORIGIN
+    able = "audio" in facts.media and is_own and place.role == "assistant"
     id = audio.get("id") if is_mapping(audio) else None
     if not able or not isinstance(id, str) or request.spoken == place.number:
         return None
@@ -114,13 +105,15 @@ def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param 
 
 
 def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> Param | None:
-    if reason := why_unknown(block, ORIGIN):
+    if reason := why_unknown(block, request.dialect.form):
         lose_block(request, place, block, reason)
         return None
     if block.data.get("type") == AUDIO:
         part = _recording_part(request, place, block.data.get("audio"))
     else:
-        part = json_copy(dict(block.data)) if is_own_part(block.data) else None
+        part = (
+            json_copy(dict(block.data)) if is_own_part(block.data, request.dialect.form) else None
+        )
     if part is None:
         _lose_type(request, place, block)
         return None
@@ -131,22 +124,30 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     if place.role != "assistant":
         _lose_type(request, place, block)
         return None
-    name = tool_name(request, place, block.name, longest=LONGEST_NAME)
+    name = tool_name(request, place, block.name, longest=request.dialect.longest_name)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: text_of_arguments(request, place, block, key)}
     lose_keys(request, place, block, known=("custom",))
-    id = fitting_id(block.id, request.facts.longest_id or maxsize)
+    id = _sent_id(request, block.id)
     call = {"id": id, "type": kind, kind: function}
     return marked(request, place, block.cache, call)
+
+
+def _sent_id(request: ChatRequest, id: str) -> str:
+    """Return the id of a call as it is sent, in the call and in its result."""
+    exact = request.dialect.exact_id
+    return exact_id(id, exact) if exact else fitting_id(id, request.facts.longest_id or maxsize)
 
 
 def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) -> None:
     if place.role not in ("tool", "user"):
         _lose_type(request, place, block)
         return
-    id = fitting_id(block.tool_use_id, request.facts.longest_id or maxsize)
-    parts = _parts(request, place.inside("result", mended(id, LONGEST_NAME)), block.content)
+    id = _sent_id(request, block.tool_use_id)
+    parts = _parts(
+        request, place.inside("result", mended(id, request.dialect.longest_name)), block.content
+    )
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
@@ -267,7 +268,8 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
     entries, legal_names = request.entries, request.legal_names
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
-    longest = request.facts.longest_id or maxsize
+    # Ids of an exact length are mended elsewhere.
+    longest = 0 if request.dialect.exact_id else request.facts.longest_id or maxsize
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":

@@ -12,9 +12,6 @@ from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import fitting_id
 from promptdsl.providers.shared.other_providers import (
-    ANTHROPIC,
-    OPENAI,
-    Owners,
     looks_like,
     owner_of,
 )
@@ -41,9 +38,6 @@ _READ = re.compile(
 
 _PART = re.compile(r"(input|output)_.*")
 """The types of parts, which are no items."""
-
-_PARTS: Owners = {**ANTHROPIC, **OPENAI, "text": ("text", "openai")}
-"""By type of a part that Responses does not have, a key it has and its provider."""
 
 
 @attrs.define(eq=False)
@@ -160,12 +154,18 @@ def read_origin(kind: str, item: JsonObject) -> JsonObject:
 def is_own(data: JsonObject, *, as_item: bool) -> bool:
     """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
     kind = data.get("type")
-    if not isinstance(kind, str) or _READ.fullmatch(kind) or owner_of(data, _PARTS):
+    if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner(data):
         return False
     return not (_PART if as_item else KNOWN_ITEMS).fullmatch(kind)
 
 
+def _owner(part: JsonObject) -> str | None:
+    """Return the provider of a part that Responses does not have."""
+    is_text = part.get("type") == "text" and "text" in part
+    return "openai" if is_text else owner_of(part, ORIGIN)
+
+
 def refuse_part(part: JsonObject) -> None:
     """Raise :class:`DataError` for a part or an item that another provider has."""
-    if owner := owner_of(part, _PARTS):
+    if owner := _owner(part):
         raise DataError(f"{part['type']!r} is not a type of Responses", fix=looks_like(owner))

@@ -32,7 +32,8 @@ from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping, openai_usage
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
-from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
+from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
+from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge
@@ -172,9 +173,9 @@ def _read_items(path: str, role: str, data: object) -> Iterator[Message]:
 
 def _read_item(data: object) -> Message:
     item = mapping(data)
-    for key, owner in MESSAGE_KEYS.items():
-        if item.get(key):
-            raise DataError(f"{key!r} is no key of an item of Responses", fix=looks_like(owner))
+    if owned := owner_of_message(item):
+        what = f"{owned[0]!r} is no key of an item of Responses"
+        raise DataError(what, fix=looks_like(owned[1]))
     kind = item.get("type", "message" if "role" in item else None)
     if not isinstance(kind, str):
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
@@ -262,3 +263,38 @@ def _read_part(data: object) -> Block:
         refuse_part(part)
         return UnknownBlock(part, ORIGIN)
     return block
+
+
+# The keys that are read.
+
+_ADDRESSES = ("image_url", "file_id", "file_url", "file_data")
+_TEXT = shape("type", "text", "annotations", "logprobs", MARK)
+_FILE = shape("type", "detail", "filename", MARK, *_ADDRESSES)
+
+
+def _part_keys(part: Mapping[str, object]) -> Shape | None:
+    kind = part.get("type")
+    if kind in ("input_text", "output_text"):
+        return _TEXT
+    if kind == "refusal":
+        return shape("type", "refusal", MARK)
+    is_file = kind in ("input_image", "input_file")
+    return _FILE if is_file and any(part.get(key) is not None for key in _ADDRESSES) else None
+
+
+_MODELS = ("type", "id", "call_id", "status", "caller", "namespace")
+_ITEMS: Mapping[object, Shape] = {
+    "message": shape("type", "id", "role", "status", "phase", content=_part_keys),
+    "function_call": shape(*_MODELS, "name", "arguments", "parsed_arguments"),
+    "custom_tool_call": shape(*_MODELS, "name", "input"),
+    "function_call_output": shape(*_MODELS, "name", output=_part_keys),
+    "custom_tool_call_output": shape(*_MODELS, "name", output=_part_keys),
+    "reasoning": shape("type", "id", "summary", "content", "encrypted_content", "status"),
+}
+
+
+def _item_keys(item: Mapping[str, object]) -> Shape | None:
+    return _ITEMS.get(item.get("type", "message"))
+
+
+KEYS = ReadKeys({"instructions": _item_keys, "input": _item_keys})

@@ -1,5 +1,6 @@
 """The tools, the choice of a tool and the output schema of a request, both ways."""
 
+from promptdsl.config.wires.openai_responses import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional
@@ -19,7 +20,7 @@ from promptdsl.providers.shared.tools import (
     write_tools,
 )
 
-LONGEST_NAME = 64
+LONGEST_NAME = WIRE.longest_name
 
 _NAME_KEYS = {"function": "name", "custom": "name", "mcp": "server_label"}
 """By type of a tool, the key of its name in a choice; other tools are chosen by their type."""

@@ -69,6 +69,15 @@ def fitting_id(id: str, longest: int, shortest: int = 0) -> str:
     return f"{utf8(id)[: max(longest - 33, 0)]}_{digest}"[-longest:]
 
 
+def exact_id(id: str, length: int) -> str:
+    """Return an id of so many letters and digits: a digest for one that is not."""
+    if len(id) == length and id.isascii() and id.isalnum():
+        return id
+    from hashlib import sha256
+
+    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+
+
 def tool_name(
     request: Request,
     subject: Place | ToolDefinition,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeGuard
 
+from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.field_checks import Cache
@@ -17,7 +18,7 @@ from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
 
-MARK = "prompt_cache_breakpoint"
+MARK = WIRE.mark
 JOINT = "\n\n"
 """The blank line between neighbouring texts."""
 

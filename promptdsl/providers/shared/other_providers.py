@@ -1,59 +1,54 @@
 """Keys and parts that only other providers have: they are recognised, and refused."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 
+from promptdsl.config.wires import forms, wire_of
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.messages import UnknownBlock
 from promptdsl.messages.blocks import CLASSES
 
-Owners = Mapping[object, tuple[str, str]]
-"""By the type of a part that a provider does not have: a key of it, and the provider it is of."""
 
-ANTHROPIC: Owners = {
-    "tool_use": ("input", "anthropic"),
-    "tool_result": ("tool_use_id", "anthropic"),
-    "thinking": ("signature", "anthropic"),
-    "redacted_thinking": ("data", "anthropic"),
-    "image": ("source", "anthropic"),
-    "document": ("source", "anthropic"),
-}
-OPENAI: Owners = {
-    "image_url": ("image_url", "openai"),
-    "input_audio": ("input_audio", "openai"),
-    "file": ("file", "openai"),
-}
-RESPONSES: Owners = {
-    **{f"input_{kind}": ("type", "openai_responses") for kind in ("text", "image", "file")},
-    "output_text": ("text", "openai_responses"),
-    "function_call": ("call_id", "openai_responses"),
-    "function_call_output": ("call_id", "openai_responses"),
-    "reasoning": ("summary", "openai_responses"),
-}
-MESSAGE_KEYS = {
-    **dict.fromkeys(("tool_calls", "tool_call_id", "function_call"), "openai"),
-    "parts": "gemini",
-}
-"""The keys of a message that carry content at one provider only, and that provider."""
+@cache
+def _owners(origin: str) -> Mapping[object, tuple[str, str]]:
+    """Return by type the parts that other providers have and ``origin`` has not.
+
+    Each has a key of the part, and the provider it is of: the first of several with this part.
+    """
+    known = wire_of(origin).parts
+    wires = reversed(forms())
+    parts = ((wire.name, kind, part.own) for wire in wires for kind, part in wire.parts.items())
+    return {kind: (own, name) for name, kind, own in parts if own and kind not in known}
 
 
-def refuse_part(part: Mapping[str, object], owners: Owners) -> None:
-    """Raise :class:`DataError` for a part that another provider has."""
-    if owner := owner_of(part, owners):
+def refuse_part(part: Mapping[str, object], origin: str) -> None:
+    """Raise :class:`DataError` for a part that another provider than ``origin`` has."""
+    if owner := owner_of(part, origin):
         raise DataError(f"there is no part of type {part['type']!r} here", fix=looks_like(owner))
 
 
-def owner_of(part: Mapping[str, object], owners: Owners) -> str | None:
-    """Return the other provider that a part looks like, ``None`` where there is none."""
+def owner_of(part: Mapping[str, object], origin: str = "") -> str | None:
+    """Return the provider that a part looks like, ``None`` for ``origin``, and without one."""
     kind = part.get("type")
-    key, owner = owners.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
+    key, owner = _owners(origin).get(kind, ("", "")) if isinstance(kind, str) else ("", "")
     return owner if owner and key in part else None
+
+
+def owner_of_message(entries: Mapping[str, object]) -> tuple[str, str] | None:
+    """Return the key of a message that only one provider has, and this provider."""
+    return next((owned for owned in _own_keys() if entries.get(owned[0])), None)
+
+
+@cache
+def _own_keys() -> Sequence[tuple[str, str]]:
+    return [(key, wire.name) for wire in forms() for key in wire.own_keys]
 
 
 def why_unknown(block: UnknownBlock, origin: str) -> str:
     """Return why a provider does not get an unknown block, empty if it was read from there."""
     if block.origin is not None:
         return "" if block.origin == origin else f"only {block.origin} knows it"
-    if owner := owner_of(block.data, {**ANTHROPIC, **OPENAI, **RESPONSES}):
+    if owner := owner_of(block.data):
         return looks_like(owner)
     close = nearest(str(block.data.get("type"))[:60], CLASSES)
     if close.startswith("did"):

@@ -8,7 +8,7 @@ from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message, message
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
-from promptdsl.providers.shared.other_providers import MESSAGE_KEYS, looks_like
+from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
 
 
 def payload_of(data: object) -> Mapping[str, object]:
@@ -29,9 +29,8 @@ def read_turns(
 
     def read_turn(data: object) -> list[Message]:
         entries = mapping(data)
-        for key, owner in MESSAGE_KEYS.items():
-            if entries.get(key):
-                raise DataError(f"a message has no key {key!r} here", fix=looks_like(owner))
+        if owned := owner_of_message(entries):
+            raise DataError(f"a message has no key {owned[0]!r} here", fix=looks_like(owned[1]))
         role = entry(entries, "role", str)
         content = read_content(entry(entries, "content"))
         if role == "system":

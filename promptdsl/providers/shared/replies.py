@@ -2,40 +2,19 @@
 
 from collections.abc import Mapping
 
+from promptdsl.config.wires import wires
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import Block, TextBlock, ToolUseBlock
 from promptdsl.messages.details import Details
 from promptdsl.messages.message import Message, message
 
-_WORDS: Mapping[str | None, tuple[str, ...]] = {
-    # Not ended, as far as one knows.
-    None: ("FINISH_REASON_UNSPECIFIED", "queued", "in_progress"),
-    "stop": ("stop", "completed", "end_turn", "stop_sequence", "STOP", "eos_token"),
-    "length": (
-        *("length", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS", "CONTINUATION"),
-        # Responses; one that does not say why was cut off, too (BerriAI/litellm#34352).
-        *("max_output_tokens", "max_messages", "incomplete", "model_length"),
-    ),
-    "tool_use": ("tool_calls", "function_call", "tool_use"),
-    "filtered": (
-        *("content_filter", "content_filtered", "guardrail_intervened", "sensitive"),
-        *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
-        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"),
-        *("ESCALATION", "PUP_LIMITED_DISABLED", "JAILBREAK"),
-    ),
-    "refused": ("refusal",),
-    # The turn goes on in the next response.
-    "paused": ("pause_turn", "compaction", "steered"),
-    "error": (
-        *("error", "failed", "cancelled", "malformed_model_output", "malformed_tool_use"),
-        *("OTHER", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
-        *("MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE", "IMAGE_OTHER", "NO_IMAGE"),
-        *("abort", "repetition", "insufficient_system_resource", "network_error"),
-    ),
+FINISH_REASONS: Mapping[str, str | None] = {
+    raw: word or None
+    for wire in wires()
+    for word, raws in wire.finish_reasons.items()
+    for raw in raws
 }
-FINISH_REASONS = {raw: word for word, raws in _WORDS.items() for raw in raws}
-"""Our word, by that of a provider, as the SDKs list them, and of servers of Chat: vLLM, text
-generation inference, Mistral, Z.AI (Pydantic AI 2.68) and DeepSeek."""
+"""Our word, by that of any provider, as the SDKs list them; ``None`` for no end yet."""
 
 
 def reply_message(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.unicode import is_whole
@@ -17,8 +18,6 @@ from promptdsl.providers.shared.request import Mark, Param, Request
 
 R = TypeVar("R", bound=Request)
 
-_HAVE_STRICT = {"openai", "openai_responses", "anthropic", "bedrock"}
-"""Providers whose tools have ``strict``: every call has to fit the schema exactly."""
 _OPEN = "the schema is not closed, as strict requires: sent without it"
 
 
@@ -50,7 +49,8 @@ def write_tools(
             # Further keys go out where they were read, and where the provider has them, too.
             extra = dict(tool.extra)
             for key in tool.extra if tool.origin not in (None, origin) else ():
-                if not (key == "strict" and {origin, tool.origin} <= _HAVE_STRICT):
+                both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
+                if not (key == "strict" and both):
                     request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
                     del extra[key]
             fields: Param = param.get(inside, param)

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias, cast
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.wires import of_all
 from promptdsl.foundation.unicode import equal_start
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import REPLY
@@ -18,6 +19,7 @@ from promptdsl.tokens.payloads import (
     CONTENT_KEYS,
     ENTRY_KEYS,
     SYSTEM_PATHS,
+    TEXT_TYPES,
     TOOL_PATHS,
     entries_key,
     entry_tokens,
@@ -25,21 +27,14 @@ from promptdsl.tokens.payloads import (
 )
 from promptdsl.tokens.safe_cuts import last_cut
 from promptdsl.tokens.tools import definitions
-from promptdsl.tokens.wire_json import WireObject, WireValue, compact, pruned
+from promptdsl.tokens.wire_json import MARKS, WireObject, WireValue, compact, pruned
 
 Payload: TypeAlias = WireObject
 
-MARKS = ("cache_control", "prompt_cache_breakpoint", "cachePoint")
 NEAR = 64
 """The most characters in a token at the end of a common text."""
 GAP = "\n\n"
 """The gap between two parts of a text that a mark divides."""
-
-_TEXTS = (None, "text", "input_text", "output_text")
-_CHOOSING = ("anthropic", "bedrock")
-"""The providers whose cache ends when the tool choice changes.
-
-Source: Anthropic, "What invalidates the cache"."""
 
 
 @attrs.frozen
@@ -70,23 +65,20 @@ def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
     config = _mapping(payload.get("config")) or {}
     config = {key: value for key, value in config.items() if key not in _ELSEWHERE}
-    choices = [payload.get("tool_choice"), value_at(payload, "toolConfig", "toolChoice")]
+    wire = facts.wire
     key, prompt = entries_key(payload), payload.get("prompt")
     return CacheOrder(
         [tool for path in TOOL_PATHS for tool in definitions(value_at(payload, *path))],
         {**rest, "config": config} if config else rest,
         [part for path in SYSTEM_PATHS for part in _items(value_at(payload, *path))],
-        choices if facts.provider in _CHOOSING else None,
+        value_at(payload, *wire.choice) if wire.cached_choice else None,
         [] if key is None else _items(payload[key]),
         prompt if isinstance(prompt, str) else None,
     )
 
 
 _ELSEWHERE = frozenset(
-    {
-        *("tools", "tool_choice", "tool_config", "toolConfig", "config", "prompt"),
-        *("system", "instructions", "system_instruction", *ENTRY_KEYS),
-    }
+    {"prompt", *ENTRY_KEYS, *of_all(lambda wire: (*wire.tools, *wire.choice, *wire.system))}
 )
 
 
@@ -311,7 +303,7 @@ def _text_of(item: WireValue) -> str | None:
         return item
     part = {key: value for key, value in (_mapping(item) or {}).items() if key not in MARKS}
     text = part.get("text")
-    only = part.keys() <= {"text", "type"} and part.get("type") in _TEXTS
+    only = part.keys() <= {"text", "type"} and part.get("type") in (None, *TEXT_TYPES)
     return text if only and isinstance(text, str) else None
 
 

@@ -111,7 +111,8 @@ def _payload(outcome: Outcome) -> Payload:
     """Return the payload; without a target, the payload for OpenAI."""
     if outcome.payload is not None:
         return outcome.payload
-    payload: Payload = TARGETS["openai"].adapter.write(
-        outcome.sent, facts_for(None, "openai"), None
+    provider = next(iter(TARGETS))
+    payload: Payload = TARGETS[provider].adapter.write(
+        outcome.sent, facts_for(None, provider), None
     )[0]
     return payload

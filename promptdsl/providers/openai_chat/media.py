@@ -13,13 +13,11 @@ from promptdsl.providers.shared.openai_parts import (
     picture_url,
     read_picture,
 )
-from promptdsl.providers.shared.other_providers import ANTHROPIC, RESPONSES, Owners, owner_of
+from promptdsl.providers.shared.other_providers import owner_of
 from promptdsl.providers.shared.request import Param
 
-ORIGIN = "openai"
 AUDIO = "chat_audio"
 """The type of an unknown block with an answer's recording, which is sent beside the content."""
-FOREIGN: Owners = {**ANTHROPIC, **RESPONSES}
 _KNOWN = frozenset(
     {"text", "refusal", "image_url", "input_audio", "file", "function", "custom", AUDIO}
 )
@@ -88,7 +86,7 @@ MEDIA_READERS: Mapping[str, Callable[[Mapping[str, object], Cache | None], b.Blo
 """The functions that read an attachment, by the type of its part: a key of the part, too."""
 
 
-def is_own_part(data: Mapping[str, object]) -> bool:
+def is_own_part(data: Mapping[str, object], origin: str) -> bool:
     """Return whether a part of an unknown type may be sent as it is, and would be read again."""
     kind = data.get("type")
-    return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, FOREIGN) is None
+    return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, origin) is None

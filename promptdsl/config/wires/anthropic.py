@@ -1,0 +1,47 @@
+"""Anthropic's Messages."""
+
+from promptdsl.config.cache_rule import CacheRule
+from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, Part, Wire
+
+WIRE = Wire(
+    __name__,
+    other_names=("claude",),
+    own_models=True,
+    system=("system",),
+    output=("output_config", "format"),
+    parts={
+        "text": TEXT,
+        "thinking": Part(texts=("thinking",), own="signature"),
+        "redacted_thinking": Part(own="data"),
+        "tool_use": CALL._replace(own="input"),
+        "tool_result": CONTENT._replace(own="tool_use_id"),
+        "image": ATTACHED["image"]._replace(own="source"),
+        "document": ATTACHED["document"]._replace(own="source"),
+    },
+    silent=("id", "tool_use_id", "is_error", "signature", "encrypted_index", "citations", "caller"),
+    two_sided=True,
+    signs=True,
+    mark="cache_control",
+    # Anthropic, "Prompt caching", November 2026: 20 blocks, the marked one included. (A run of
+    # calls or results counts as one block there: not done here.) The minimum is the model's.
+    cache=CacheRule(needs_marks=True, lookback=20),
+    cached_choice=True,  # Anthropic, "What invalidates the cache"
+    tool_schema="input_schema",
+    strict_tools=True,
+    tools_prompt=True,
+    choices={"auto": "auto", "none": "none", "required": "any", "tool": "tool"},
+    longest_name=128,
+    response=(
+        {"type": "message", "content": object},
+        {"stop_reason": object, "content": object},
+    ),
+    event=("message_", "content_block_"),
+    finish_reasons={
+        "stop": ("end_turn", "stop_sequence"),
+        "length": ("max_tokens", "model_context_window_exceeded"),
+        "tool_use": ("tool_use",),
+        "refused": ("refusal",),
+        # The turn goes on in the next response.
+        "paused": ("pause_turn", "compaction"),
+    },
+)

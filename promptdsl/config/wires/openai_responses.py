@@ -1,0 +1,52 @@
+"""OpenAI's Responses."""
+
+from promptdsl.config.wire import CALL, CONTENT, TEXT, Part, Wire
+from promptdsl.config.wires.openai import WIRE as CHAT
+
+_ADDRESSED = Part(media="image", source="addressed", own="type")
+_OUTPUT = Part(contents=("output",))
+
+WIRE = Wire(
+    __name__,
+    other_names=("responses", "openai_response"),
+    deploys=True,
+    own_models=True,
+    entries="input",
+    system=("instructions",),
+    output=("text", "format"),
+    parts={
+        "input_text": TEXT._replace(own="type"),
+        "output_text": TEXT._replace(own="text"),
+        "refusal": CHAT.parts["refusal"],
+        "summary_text": TEXT,
+        "reasoning_text": TEXT,
+        "input_image": _ADDRESSED,
+        "input_file": _ADDRESSED._replace(texts=("filename",), media="document"),
+        "message": CONTENT,
+        "function_call": CALL._replace(own="call_id"),
+        "custom_tool_call": CALL,
+        "function_call_output": _OUTPUT._replace(own="call_id"),
+        "custom_tool_call_output": _OUTPUT,
+        "reasoning": Part(contents=("summary", "content"), own="summary"),
+    },
+    silent=("id", "call_id", "approval_request_id", "status", "encrypted_content", "caller"),
+    joins=True,
+    image_tokens=CHAT.image_tokens,
+    mark=CHAT.mark,
+    cache=CHAT.cache,
+    tool_schema=CHAT.tool_schema,
+    strict_tools=True,
+    choices=CHAT.choices,
+    response=({"object": "response"}, {"output": list}),
+    event=("response.",),
+    finish_reasons={
+        "": ("queued", "in_progress"),
+        "stop": ("completed",),
+        # One that does not say why was cut off, too (BerriAI/litellm#34352).
+        "length": ("max_output_tokens", "max_messages", "incomplete"),
+        "filtered": ("content_filter",),
+        # The turn goes on in the next response.
+        "paused": ("steered",),
+        "error": ("failed", "cancelled"),
+    },
+)

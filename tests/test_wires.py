@@ -1,0 +1,146 @@
+"""The records of providers: they are complete and read, and no other code names a provider."""
+
+import ast
+import re
+from pathlib import Path
+from typing import get_args
+
+import attrs
+import pytest
+
+import promptdsl
+from promptdsl import (
+    History,
+    Message,
+    Prompt,
+    ProviderName,
+    Rendered,
+    TextBlock,
+    Timeline,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+    User,
+    render,
+)
+from tests.internals import (
+    CLI_PROVIDERS,
+    TARGETS,
+    chat_request_module,
+    facts_for,
+    read_openai_chat,
+    wire_of,
+    wires,
+    write_openai_chat,
+)
+
+PACKAGE = Path(promptdsl.__file__).parent
+PAGES = PACKAGE.parent / "docs" / "providers"
+PROVIDERS = get_args(ProviderName)
+HOMES = (
+    "cli/options.py",  # the option of render with this name
+    "components/history.py",  # History.from_x
+    "rendering/result.py",  # Rendered.to_x
+    "config/model_facts.py",  # ProviderName
+    "config/models.py",  # the rules of models of OpenAI, and of models of any server
+)
+"""The files that may name a provider, beside its record, its folder and other libraries' names."""
+RECORDS = ("config/wires/", "integrations/")
+"""The records, which have other names, too, and the names that other libraries have for them."""
+every_provider = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+def named(path: Path) -> set[str]:
+    """Return the providers that stand as strings in the code of a file; docstrings are no code."""
+    tree = ast.parse(path.read_text("utf-8"))
+    prose = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = {node for node in ast.walk(tree) if isinstance(node, ast.Constant)} - prose
+    return {node.value for node in constants if isinstance(node.value, str)} & {*PROVIDERS}
+
+
+def test_only_homes_name_a_provider() -> None:
+    """What a provider is stands in its record, so no other code asks for its name."""
+    found = {
+        name: named(path)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not (name := path.relative_to(PACKAGE).as_posix()).startswith(RECORDS)
+        and (not name.startswith("providers/") or name.count("/") == 1 or "/shared/" in name)
+        and name not in HOMES
+    }
+    assert {} == {name: names for name, names in found.items() if names}
+
+
+def test_every_list_has_every_provider() -> None:
+    """A provider of the type has a record, an adapter and a choice in the command line."""
+    recorded = sorted(wire.name for wire in wires())
+    assert sorted(PROVIDERS) == recorded == sorted(TARGETS) == sorted(CLI_PROVIDERS)
+
+
+def test_every_field_is_read() -> None:
+    """No field of a record is without a reader, and hardly any is alike in all records."""
+    own = {PACKAGE / "config" / "wire.py", *(PACKAGE / "config" / "wires").glob("[a-z]*.py")}
+    trees = [ast.parse(path.read_text("utf-8")) for path in {*PACKAGE.rglob("*.py")} - own]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    fields = [field.name for field in attrs.fields(type(wires()[0]))]
+    assert [] == [name for name in fields if name not in read]
+    alike = [name for name in fields if len({repr(getattr(it, name)) for it in wires()}) == 1]
+    assert {"exact_id"} >= {*alike}
+
+
+@every_provider
+def test_a_provider_is_complete(provider: str) -> None:
+    """Each has facts, a page, and a form with its methods, its adapter and the keys it reads."""
+    wire, adapter = wire_of(provider), TARGETS[provider].adapter
+    assert provider == facts_for(None, provider).provider
+    assert (PAGES / f"{provider}.md").is_file()
+    assert callable(getattr(Rendered, f"to_{wire.form}"))
+    assert callable(getattr(History, f"from_{wire.form}"))
+    sides = (adapter.write, adapter.read, adapter.read_response, adapter.needs_bytes)
+    assert all(map(callable, sides))
+    assert not wire.event or callable(adapter.add_event)
+    assert wire.entries in adapter.read_keys.payload
+    assert (PACKAGE / "providers" / wire.folder / "write.py").is_file()
+
+
+@every_provider
+def test_what_is_written_has_its_keys(provider: str) -> None:
+    """The payload of a prompt has its messages where the record says, and its parts are known."""
+    wire = wire_of(provider)
+    payload = render(Timeline(User("Hi.")), provider=provider).payload()
+    (entry,) = payload[wire.entries]
+    assert {*entry} - {"role"} <= {*wire.contents}
+
+
+@every_provider
+def test_an_unread_key_of_every_form(provider: str) -> None:
+    """A message with an unknown key is read whatever its form, and the key is told."""
+    wire = wire_of(provider)
+    content = {"parts": [{"text": "Hi."}]} if "parts" in wire.contents else {"content": "Hi."}
+    if wire.keyed and "content" in content:
+        content = {"content": [{"text": "Hi."}]}
+    said = {"role": "user", **content, "weird": 1}
+    losses = render(getattr(History, f"from_{wire.form}")([said]), provider=provider).losses
+    assert ["key 'weird'"] == [loss.what for loss in losses if loss.name == "unread_key"]
+
+
+def test_a_dialect_of_chat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider near Chat has words, ids and parts of its own by its record alone, both ways."""
+    words = {"auto": "auto", "none": "none", "required": "any"}
+    wire = attrs.evolve(wire_of("openai"), form="other", choices=words, exact_id=9)
+    monkeypatch.setattr(chat_request_module, "wire_of", lambda _: wire)
+    calls = (ToolUseBlock("call_0123456789", "f", "{}"), ToolUseBlock("aB3456789", "f", "{}"))
+    results = [Message("tool", (ToolResultBlock(call.id, (TextBlock("1"),)),)) for call in calls]
+    own = UnknownBlock({"type": "audio_url", "audio_url": "a"}, "other")
+    said = (Message("user", (own,)), Message("assistant", calls), *results)
+    prompt = Prompt(said, (ToolDefinition("f", None, {}),), tool_choice="required")
+    payload = write_openai_chat(prompt, facts_for(None, "openai"))[0]
+    user, answer, *answers = payload["messages"]
+    ids = [call["id"] for call in answer["tool_calls"]]
+    assert [ids[0], "aB3456789"] == ids == [entry["tool_call_id"] for entry in answers]
+    assert re.fullmatch("[a-zA-Z0-9]{9}", ids[0])
+    assert ([dict(own.data)], "any") == (user["content"], payload["tool_choice"])
+    again = read_openai_chat(payload, wire)
+    assert ("required", own) == (again.tool_choice, again.messages[0].content[0])
+    assert payload == write_openai_chat(again, facts_for(None, "openai"))[0]
