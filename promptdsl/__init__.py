@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.read_response import read_response
     from promptdsl.providers.read_stream import aread_stream, read_stream
     from promptdsl.providers.registry import read_payload
+    from promptdsl.providers.shared.sent_places import SentPlace
     from promptdsl.rendering.prefix import prefix_report
     from promptdsl.rendering.render import arender, render
     from promptdsl.rendering.reports import Difference, PrefixReport, TokenPart, TokenReport
@@ -175,6 +176,7 @@ else:
             "providers.read_response": "read_response",
             "providers.read_stream": "aread_stream read_stream",
             "providers.registry": "read_payload",
+            "providers.shared.sent_places": "SentPlace",
             "rendering.prefix": "prefix_report",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
@@ -261,6 +263,7 @@ __all__ = [
     "ScopeError",
     "Section",
     "SectionInfo",
+    "SentPlace",
     "Source",
     "Span",
     "Stage",

@@ -32,6 +32,7 @@ from promptdsl.providers.shared.clean import (
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place
+from promptdsl.providers.shared.sent_places import PlaceNotes
 from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
@@ -131,7 +132,8 @@ def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
 def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param:
     id, content = result_id(request, block.tool_use_id), block.content
     # Most results are one text, which is written here, without a call.
-    inner = content[0] if len(content) == 1 and not block.is_error else None
+    is_short = len(content) == 1 and not block.is_error and request.notes is None
+    inner = content[0] if is_short else None
     if type(inner) is TextBlock and inner.cache is block.cache is None:
         text, plain = inner.text, inner.extra is block.extra is EMPTY
         if plain and text and not text.isspace():
@@ -213,7 +215,10 @@ _DIALECT = Dialect("tool_result")
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt,
+    facts: ModelFacts,
+    recall: Recall | None = None,
+    notes: PlaceNotes | None = None,
 ) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
@@ -221,7 +226,7 @@ def write(
     :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     stale = stale_before(prompt) if facts.binds_reasoning else 0
-    request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
+    request = Turns(prompt, facts, dialect=_DIALECT, stale=stale, notes=notes)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES))
     if request.called and not tools:

@@ -33,6 +33,7 @@ from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8, with
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request, about
+from promptdsl.providers.shared.sent_places import PlaceNotes, joined_texts
 from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
 
 if TYPE_CHECKING:
@@ -87,13 +88,16 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt,
+    facts: ModelFacts,
+    recall: Recall | None = None,
+    notes: PlaceNotes | None = None,
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
     Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
-    request = Turns(prompt, facts, dialect=_DIALECT)
+    request = Turns(prompt, facts, dialect=_DIALECT, notes=notes)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES), _settle_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
@@ -138,6 +142,7 @@ def _signed(request: Turns, parts: list[Param]) -> list[Param]:
         if isinstance(signature, Loss):
             sent = [*parts] if sent is parts else sent
             sent[index] = {key: value for key, value in part.items() if key != SIGNATURE}
+            request.note_change(part, sent[index])
             if is_first:
                 sent[index][SIGNATURE] = UNSIGNED
                 request.late.append(signature)
@@ -243,8 +248,10 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
         reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
         request.hint(place, "result_as_text", "a result as an object", reason)
         response = None
-    if not response:
-        text = "\n\n".join(part["text"] for part in texts)
+    if response:
+        request.note_change(texts[0], response)
+    else:
+        text = joined_texts("\n\n", texts, request.notes)
         if block.is_error and not text.strip():
             text = utf8((block.error_type or "").strip()) or "error"
         response = {"error" if block.is_error else "output": text}

@@ -1,0 +1,254 @@
+"""Where each block is in a payload: the places, and the notes of a write from which they are made.
+
+With notes, an adapter tells each param that it makes of a block, and each one that replaces
+another. Params are told apart by identity. After the write, one walk over the payload finds the
+address of each; what has no note there is what the adapter added.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Self, TypeAlias
+
+import attrs
+
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.loss import Loss
+
+Address: TypeAlias = tuple[str | int, ...]
+
+
+@attrs.frozen
+class SentPlace:
+    """A place in a payload, and the block that is sent there.
+
+    ``message``, ``block`` and ``inner`` are the index of the message, of the block in it, and of
+    the block in a result; all are ``None`` for what the adapter added, such as the text of a user
+    before the model's first turn. A block that has no place is not sent.
+
+    ``address`` are the keys that lead to it in the payload: to the string of a text, to the object
+    of any other block. ``start`` and ``end`` are offsets in that string, which several texts may
+    share; ``entry`` is the index of the message, turn or item, ``None`` for system text beside
+    them. ``role`` is the role that is sent; Gemini's ``model`` is ``assistant``.
+
+    ``fence`` is the tag around a text that cannot be sent otherwise: it is part of the place.
+    ``id`` and ``name`` are those of a call or a result as they are sent, ``speaker`` is the name
+    that is sent with the message, and ``cache`` is the cache mark after it. ``is_error``: a
+    result has the flag of an error.
+
+    >>> from promptdsl import System, Timeline, User, render
+    >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
+    >>> place = rendered.places()[1]
+    >>> place.message, place.block, place.role, place.address
+    (1, 0, 'user', ('messages', 1, 'content'))
+    """
+
+    address: tuple[str | int, ...]
+    entry: int | None
+    role: str
+    start: int | None = None
+    end: int | None = None
+    message: int | None = None
+    block: int | None = None
+    inner: int | None = None
+    fence: str = ""
+    id: str | None = None
+    name: str | None = None
+    speaker: str | None = None
+    cache: str | None = None
+    is_error: bool = False
+
+
+class BlockNote(NamedTuple):
+    """The block of a param, and what the adapter made of it.
+
+    ``at`` is its place in the prompt: the index of the message, the block, and the block in a
+    result. ``lead`` is the number of characters that were put before its text.
+    """
+
+    at: tuple[int, ...]
+    role: str
+    block: Block
+    fence: str = ""
+    lead: int = 0
+
+
+class Piece(NamedTuple):
+    """A part of a joined text, with the note of its block; ``None`` for what was added."""
+
+    start: int
+    end: int
+    note: BlockNote | None
+
+
+class JoinedText(str):
+    """A text that was joined of several, and its pieces."""
+
+    pieces: tuple[Piece, ...]
+
+    @classmethod
+    def of(cls, text: str, pieces: Iterable[Piece]) -> Self:
+        """Return a text with its pieces, without those that have no character in it."""
+        joined = cls(text)
+        cut = (piece._replace(end=min(piece.end, len(text))) for piece in pieces)
+        joined.pieces = tuple(piece for piece in cut if piece.start < piece.end)
+        return joined
+
+    def rstrip(self, chars: str | None = None, /) -> Self:
+        """Return the text without white space at its end."""
+        return self.of(super().rstrip(chars), self.pieces)
+
+    def with_insertions(self, text: str, ends: Sequence[int]) -> Self:
+        """Return the text with one more character after each of the offsets ``ends``."""
+        moved = (
+            Piece(start + bisect_right(ends, start), end + bisect_right(ends, end), note)
+            for start, end, note in self.pieces
+        )
+        return self.of(text, moved)
+
+
+Param: TypeAlias = Mapping[str, object]
+
+
+def joined_texts(
+    joint: str, params: Sequence[Param], notes: "PlaceNotes | None", key: str = "text"
+) -> str:
+    """Return the texts of params as one; with notes, with its pieces."""
+    text = joint.join(str(param[key]) for param in params)
+    if notes is None:
+        return text
+    pieces: list[Piece] = []
+    start = 0
+    for param in params:
+        note, end = notes.blocks.get(id(param)), start + len(str(param[key]))
+        own = start + note.lead if note else start
+        pieces += (Piece(start, own, None), Piece(own, end, note))
+        start = end + len(joint)
+    return JoinedText.of(text, pieces)
+
+
+_CONTENTS = ("content", "parts", "output", "error", "tool_calls", "reasoning_content")
+"""The keys of an entry or a result, at any depth, that have its params or its text."""
+_SYSTEM = (("system",), ("config", "system_instruction", "parts"))
+_ENTRIES = ("messages", "contents", "input")
+_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
+
+
+@attrs.define(eq=False)
+class PlaceNotes:
+    """The notes of one write."""
+
+    blocks: dict[int, BlockNote] = attrs.field(factory=dict[int, BlockNote])
+    """The note of each param, by its ``id()``."""
+    caches: dict[tuple[int, ...], str] = attrs.field(factory=dict[tuple[int, ...], str])
+    """The cache marks that are sent, by the place of the block before each in the prompt."""
+    noted: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
+    kept: list[Param] = attrs.field(factory=list[Param])
+    """The params, kept so that no other object has the id of one."""
+    unflagged: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
+    """The results whose flag of an error is not sent."""
+
+    def add(self, param: Param, note: BlockNote) -> None:
+        """Note the param of a block; only the first one of each block counts."""
+        if note.at not in self.noted:
+            self.noted.add(note.at)
+            self._keep(param, note)
+
+    def replace(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
+        """Note that a param is sent as another one."""
+        if note := self.blocks.get(id(param)):
+            note = note._replace(fence=fence or note.fence, lead=lead or note.lead)
+            self._keep(new, note)
+
+    def _keep(self, param: Param, note: BlockNote) -> None:
+        self.kept.append(param)
+        self.blocks[id(param)] = note
+
+    def places(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
+        """Return the places in the payload that was written with these losses, in its order."""
+        self.unflagged = {loss.at for loss in losses if loss.name == "error_flag"}
+        found: list[SentPlace] = []
+        for path in _SYSTEM:
+            system: object = payload
+            for key in path:
+                system = system.get(key) if is_mapping(system) else None
+            found += self._in_content(system, SentPlace(path, None, "system"))
+        for key in _ENTRIES:
+            entries = payload.get(key)
+            for index, entry in enumerate(entries if is_list(entries) else ()):
+                if is_mapping(entry):
+                    found += self._in_entry(entry, (key, index), index)
+        return tuple(found)
+
+    def _in_entry(self, entry: Param, address: Address, index: int) -> Iterator[SentPlace]:
+        note, role = self.blocks.get(id(entry)), entry.get("role")
+        if note and role is None:
+            role = "tool" if isinstance(note.block, ToolResultBlock) else note.role
+        place = SentPlace(address, index, "assistant" if role == "model" else str(role))
+        if note:
+            yield from self._in_param(entry, place)
+        else:
+            speaker = entry.get("name")
+            named = attrs.evolve(place, speaker=speaker) if isinstance(speaker, str) else place
+            yield from self._in_values(entry, named)
+
+    def _in_values(self, param: Param, place: SentPlace) -> Iterator[SentPlace]:
+        """Yield the places in an entry or a result, at any depth."""
+        for key, value in param.items():
+            inside = attrs.evolve(place, address=(*place.address, key))
+            if key in _CONTENTS:
+                yield from self._in_content(value, inside)
+            elif is_mapping(value) and id(value) in self.blocks:
+                yield self._noted(inside, self.blocks[id(value)])
+            elif is_mapping(value):
+                yield from self._in_values(value, inside)
+
+    def _in_content(self, value: object, place: SentPlace) -> Iterator[SentPlace]:
+        """Yield the places in a text, or in a list of params."""
+        if isinstance(value, JoinedText):
+            for start, end, note in value.pieces:
+                yield self._noted(attrs.evolve(place, start=start, end=end), note)
+        elif isinstance(value, str) and value:
+            yield attrs.evolve(place, start=0, end=len(value))
+        elif is_list(value):
+            for index, param in enumerate(value):
+                if is_mapping(param):
+                    inside = attrs.evolve(place, address=(*place.address, index))
+                    yield from self._in_param(param, inside)
+
+    def _in_param(self, param: Param, place: SentPlace) -> Iterator[SentPlace]:
+        """Yield the place of a param, and those in the param of a result."""
+        note = self.blocks.get(id(param))
+        key = next((key for key in ("text", "refusal") if isinstance(param.get(key), str)), "")
+        text, inside = param.get(key), attrs.evolve(place, address=(*place.address, key))
+        if isinstance(text, JoinedText):
+            yield from self._in_content(text, inside)
+        elif isinstance(text, str) and (note is None or isinstance(note.block, TextBlock)):
+            yield self._noted(attrs.evolve(inside, start=0, end=len(text)), note)
+        else:
+            yield self._noted(place, note, param)
+            if note and isinstance(note.block, ToolResultBlock):
+                yield from self._in_values(param, place)
+
+    def _noted(self, place: SentPlace, note: BlockNote | None, param: Param = EMPTY) -> SentPlace:
+        """Return a place with what is noted of its block; ``param`` has its id and its name."""
+        if note is None:
+            return place
+        id = name = None
+        if isinstance(note.block, ToolUseBlock | ToolResultBlock):
+            for fields in (param, *filter(is_mapping, param.values())):
+                id = id or next((str(fields[key]) for key in _IDS if key in fields), None)
+                name = name or (str(fields["name"]) if "name" in fields else None)
+        has_flag = getattr(note.block, "is_error", False) and note.at not in self.unflagged
+        message, block, inner = (*note.at, None)[:3]
+        return attrs.evolve(
+            place,
+            message=message,
+            block=block,
+            inner=inner,
+            fence=note.fence,
+            cache=self.caches.get(note.at),
+            is_error=has_flag,
+            id=id,
+            name=name,
+        )
