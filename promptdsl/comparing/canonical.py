@@ -30,7 +30,6 @@ from promptdsl.comparing.sent import SentBlock, SentPrompt, has_open_calls, lost
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
-from promptdsl.foundation.unicode import is_blank
 
 NAMED = 3
 """The most places that a line of the header names."""
@@ -255,8 +254,7 @@ class FileWriter:
             self.write(*(("─■ added for the target", text) for text in sent.before))
         note = NOT_SENT if at in self.lost else ""
         if isinstance(block, TextBlock):
-            is_changed = sent and sent.number is None and not note and not is_blank(block.text)
-            self.text(spans, ", changed for the target" if is_changed else note)
+            self.text(spans, ", changed for the target" if sent and sent.is_changed else note)
         elif isinstance(block, ToolResultBlock):
             self.result(block, spans, sent, at)
         else:

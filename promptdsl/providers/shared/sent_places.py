@@ -28,8 +28,9 @@ class SentPlace:
 
     ``address`` are the keys that lead to it in the payload: to the string of a text, to the object
     of any other block. ``start`` and ``end`` are offsets in that string, which several texts may
-    share; ``entry`` is the index of the message, turn or item, ``None`` for system text beside
-    them. ``role`` is the role that is sent; Gemini's ``model`` is ``assistant``.
+    share, and ``text`` is what stands between them. ``entry`` is the index of the message, turn or
+    item, ``None`` for system text beside them. ``role`` is the role that is sent; Gemini's
+    ``model`` is ``assistant``.
 
     ``fence`` is the tag around a text that cannot be sent otherwise: it is part of the place.
     ``id`` and ``name`` are those of a call or a result as they are sent, ``speaker`` is the name
@@ -48,6 +49,7 @@ class SentPlace:
     role: str
     start: int | None = None
     end: int | None = None
+    text: str = ""
     message: int | None = None
     block: int | None = None
     inner: int | None = None
@@ -207,9 +209,9 @@ class PlaceNotes:
         """Yield the places in a text, or in a list of params."""
         if isinstance(value, JoinedText):
             for start, end, note in value.pieces:
-                yield self._noted(attrs.evolve(place, start=start, end=end), note)
+                yield self._noted(_of_text(place, value, start, end), note)
         elif isinstance(value, str) and value:
-            yield attrs.evolve(place, start=0, end=len(value))
+            yield _of_text(place, value, 0, len(value))
         elif is_list(value):
             for index, param in enumerate(value):
                 if is_mapping(param):
@@ -224,7 +226,7 @@ class PlaceNotes:
         if isinstance(text, JoinedText):
             yield from self._in_content(text, inside)
         elif isinstance(text, str) and (note is None or isinstance(note.block, TextBlock)):
-            yield self._noted(attrs.evolve(inside, start=0, end=len(text)), note)
+            yield self._noted(_of_text(inside, text, 0, len(text)), note)
         else:
             yield self._noted(place, note, param)
             if note and isinstance(note.block, ToolResultBlock):
@@ -252,3 +254,7 @@ class PlaceNotes:
             id=id,
             name=name,
         )
+
+
+def _of_text(place: SentPlace, text: str, start: int, end: int) -> SentPlace:
+    return attrs.evolve(place, start=start, end=end, text=text[start:end])
