@@ -346,7 +346,9 @@ class FileWriter:
         match block:
             case ToolUseBlock():
                 call = f"{line(f'call {word(block.name)}')} {name(word(block.id))}"
-                words, text = str(EntryTitle(call, id=self.sent_id(block, sent))), block.arguments
+                fence = f"<{sent.fence}>" if sent and sent.fence else ""
+                words = str(EntryTitle(call, fence=fence, id=self.sent_id(block, sent)))
+                text = block.arguments
             case ReasoningBlock():
                 words, text = reasoning(block, self.texts), block.text
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():

@@ -39,6 +39,8 @@ class SentBlock:
     """Whether a result has the flag of an error."""
     is_joined: bool = False
     """Whether an empty line and more text follow it in its block on the wire."""
+    fence: str = ""
+    """The tag around a text that cannot be sent otherwise."""
     is_changed: bool = False
     """Whether its text is another one on the wire."""
 
@@ -67,43 +69,52 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
     added: list[SentPlace] = []
     last = result = SentBlock()
     in_result: tuple[str | int, ...] = ()
-    for place, following in zip(places, (*places[1:], None), strict=True):
+    has_text = False
+    for place, following in zip(places, (*places[1:], None), strict=False):
+        is_inside = bool(in_result) and place.address[: len(in_result)] == in_result
         if place.message is None or place.block is None:
-            if in_result and place.address[: len(in_result)] == in_result:
-                result.before += _said(place.text)
-            elif place.text:
+            if not is_inside:
                 added.append(place)
-        elif place.inner is None:
-            block = rendered.messages[place.message].content[place.block]
-            sent = blocks[place.message][place.block]
-            sent.number, sent.role, sent.is_error = _number(place), place.role, place.is_error
-            sent.cache, sent.id = place.cache, place.id
-            if place.text and place.fence != "document":
-                _add_around(sent, last, added)
-                last, added = sent, []
-            if place.fence not in ("", "document"):
-                sent.before += (f"<{place.fence}>",)
-                sent.after = (f"</{place.fence}>",)
-            if isinstance(block, TextBlock):
-                sent.is_changed = bool(place.text) and block.text not in place.text
-                sent.is_joined = following is not None and following.address == place.address
-            elif isinstance(block, ToolResultBlock):
-                result, in_result = sent, place.address
+            elif has_text:
+                result.after += _said(place.text)
+            else:
+                result.before += _said(place.text)
+            continue
+        if place.inner is not None:
+            has_text = has_text or (is_inside and place.text != "")
+            continue
+        block = rendered.messages[place.message].content[place.block]
+        sent = blocks[place.message][place.block]
+        sent.number, sent.role, sent.is_error = _number(place), place.role, place.is_error
+        sent.cache, sent.id, sent.fence = place.cache, place.id, place.fence
+        if place.text:
+            _add_around(sent, place, last, added)
+            last, added = sent, []
+            sent.is_joined = following is not None and following.address == place.address
+        if place.fence in ("developer", "tool_result"):
+            sent.before += (f"<{place.fence}>",)
+            sent.after = (f"</{place.fence}>",)
+        if isinstance(block, TextBlock):
+            sent.is_changed = bool(place.text) and block.text not in place.text
+        elif isinstance(block, ToolResultBlock):
+            result, in_result, has_text = sent, place.address, False
     tail = tuple((place.role, text) for place in added for text in _said(place.text))
     names = {place.speaker for place in places} | {_answer_name(rendered)}
     return SentPrompt(blocks, tail, names)
 
 
-def _add_around(sent: SentBlock, last: SentBlock, added: Sequence[SentPlace]) -> None:
+def _add_around(
+    sent: SentBlock, place: SentPlace, last: SentBlock, added: Sequence[SentPlace]
+) -> None:
     """Put what was added after the last text around it and the next one, or between them."""
-    for place in added:
-        texts, number = _said(place.text), _number(place)
-        if number == last.number:
+    for addition in added:
+        texts, number = _said(addition.text), _number(addition)
+        if number == last.number and addition.address != place.address:
             last.after += texts
         elif number == sent.number:
             sent.before += texts
         else:
-            sent.turns += tuple((place.role, text) for text in texts)
+            sent.turns += tuple((addition.role, text) for text in texts)
 
 
 def _number(place: SentPlace) -> int:

@@ -123,8 +123,11 @@ def joined_texts(
     start = 0
     for param in params:
         note, end = notes.blocks.get(id(param)), start + len(str(param[key]))
-        own = start + note.lead if note else start
-        pieces += (Piece(start, own, None), Piece(own, end, note))
+        if note is None and pieces and pieces[-1].note is None:
+            pieces[-1] = pieces[-1]._replace(end=end)
+        else:
+            own = start + note.lead if note else start
+            pieces += (Piece(start, own, None), Piece(own, end, note))
         start = end + len(joint)
     return JoinedText.of(text, pieces)
 
