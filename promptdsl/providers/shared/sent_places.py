@@ -139,6 +139,14 @@ _ENTRIES = ("messages", "contents", "input")
 _IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
 
 
+class _Entry(NamedTuple):
+    """The index of an entry in the payload, its role, and the name of its speaker."""
+
+    number: int | None
+    role: str
+    speaker: str | None = None
+
+
 @attrs.define(eq=False)
 class PlaceNotes:
     """The notes of one write."""
@@ -177,7 +185,7 @@ class PlaceNotes:
             system: object = payload
             for key in path:
                 system = system.get(key) if is_mapping(system) else None
-            found += self._in_content(system, SentPlace(path, None, "system"))
+            found += self._in_content(system, path, _Entry(None, "system"))
         for key in _ENTRIES:
             entries = payload.get(key)
             for index, entry in enumerate(entries if is_list(entries) else ()):
@@ -185,79 +193,78 @@ class PlaceNotes:
                     found += self._in_entry(entry, (key, index), index)
         return tuple(found)
 
-    def _in_entry(self, entry: Param, address: Address, index: int) -> Iterator[SentPlace]:
-        note, role = self.blocks.get(id(entry)), entry.get("role")
+    def _in_entry(self, param: Param, address: Address, index: int) -> Iterator[SentPlace]:
+        note, role = self.blocks.get(id(param)), param.get("role")
         if note and role is None:
             role = "tool" if isinstance(note.block, ToolResultBlock) else note.role
-        place = SentPlace(address, index, "assistant" if role == "model" else str(role))
+        role = "assistant" if role == "model" else str(role)
         if note:
-            yield from self._in_param(entry, place)
+            yield from self._in_param(param, address, _Entry(index, role))
         else:
-            speaker = entry.get("name")
-            named = attrs.evolve(place, speaker=speaker) if isinstance(speaker, str) else place
-            yield from self._in_values(entry, named)
+            speaker = param.get("name")
+            named = speaker if isinstance(speaker, str) else None
+            yield from self._in_values(param, address, _Entry(index, role, named))
 
-    def _in_values(self, param: Param, place: SentPlace) -> Iterator[SentPlace]:
+    def _in_values(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
         """Yield the places in an entry or a result, at any depth."""
         for key, value in param.items():
-            inside = attrs.evolve(place, address=(*place.address, key))
             if key in _CONTENTS:
-                yield from self._in_content(value, inside)
-            elif is_mapping(value) and id(value) in self.blocks:
-                yield self._noted(inside, self.blocks[id(value)])
+                yield from self._in_content(value, (*address, key), entry)
             elif is_mapping(value):
-                yield from self._in_values(value, inside)
+                if note := self.blocks.get(id(value)):
+                    yield self._place(entry, (*address, key), note)
+                else:
+                    yield from self._in_values(value, (*address, key), entry)
 
-    def _in_content(self, value: object, place: SentPlace) -> Iterator[SentPlace]:
+    def _in_content(self, value: object, address: Address, entry: _Entry) -> Iterator[SentPlace]:
         """Yield the places in a text, or in a list of params."""
         if isinstance(value, JoinedText):
-            for start, end, note in value.pieces:
-                yield self._noted(_of_text(place, value, start, end), note)
+            for piece in value.pieces:
+                text = value[piece.start : piece.end]
+                yield self._place(entry, address, piece.note, (piece.start, text))
         elif isinstance(value, str) and value:
-            yield _of_text(place, value, 0, len(value))
+            yield self._place(entry, address, None, (0, value))
         elif is_list(value):
             for index, param in enumerate(value):
                 if is_mapping(param):
-                    inside = attrs.evolve(place, address=(*place.address, index))
-                    yield from self._in_param(param, inside)
+                    yield from self._in_param(param, (*address, index), entry)
 
-    def _in_param(self, param: Param, place: SentPlace) -> Iterator[SentPlace]:
+    def _in_param(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
         """Yield the place of a param, and those in the param of a result."""
         note = self.blocks.get(id(param))
         key = next((key for key in ("text", "refusal") if isinstance(param.get(key), str)), "")
-        text, inside = param.get(key), attrs.evolve(place, address=(*place.address, key))
+        text = param.get(key)
         if isinstance(text, JoinedText):
-            yield from self._in_content(text, inside)
+            yield from self._in_content(text, (*address, key), entry)
         elif isinstance(text, str) and (note is None or isinstance(note.block, TextBlock)):
-            yield self._noted(_of_text(inside, text, 0, len(text)), note)
+            yield self._place(entry, (*address, key), note, (0, text))
         else:
-            yield self._noted(place, note, param)
+            yield self._place(entry, address, note, param)
             if note and isinstance(note.block, ToolResultBlock):
-                yield from self._in_values(param, place)
+                yield from self._in_values(param, address, entry)
 
-    def _noted(self, place: SentPlace, note: BlockNote | None, param: Param = EMPTY) -> SentPlace:
-        """Return a place with what is noted of its block; ``param`` has its id and its name."""
+    def _place(
+        self,
+        entry: _Entry,
+        address: Address,
+        note: BlockNote | None,
+        value: Param | tuple[int, str] = EMPTY,
+    ) -> SentPlace:
+        """Return the place of a param, or of a text after an offset in its string."""
+        start = end = None
+        text = ""
+        if isinstance(value, tuple):
+            start, text = value
+            end = start + len(text)
         if note is None:
-            return place
+            return SentPlace(address, entry.number, entry.role, start, end, text)
         id = name = None
-        if isinstance(note.block, ToolUseBlock | ToolResultBlock):
-            for fields in (param, *filter(is_mapping, param.values())):
+        if is_mapping(value) and isinstance(note.block, ToolUseBlock | ToolResultBlock):
+            for fields in (value, *filter(is_mapping, value.values())):
                 id = id or next((str(fields[key]) for key in _IDS if key in fields), None)
                 name = name or (str(fields["name"]) if "name" in fields else None)
         has_flag = getattr(note.block, "is_error", False) and note.at not in self.unflagged
-        message, block, inner = (*note.at, None)[:3]
-        return attrs.evolve(
-            place,
-            message=message,
-            block=block,
-            inner=inner,
-            fence=note.fence,
-            cache=self.caches.get(note.at),
-            is_error=has_flag,
-            id=id,
-            name=name,
-        )
-
-
-def _of_text(place: SentPlace, text: str, start: int, end: int) -> SentPlace:
-    return attrs.evolve(place, start=start, end=end, text=text[start:end])
+        cache = self.caches.get(note.at)
+        fence, (message, block, inner) = note.fence, (*note.at, None)[:3]
+        place = (address, entry.number, entry.role, start, end, text, message, block, inner)
+        return SentPlace(*place, fence, id, name, entry.speaker, cache, has_flag)
