@@ -31,15 +31,11 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.sent_places import PlaceNotes
 
-Write: TypeAlias = Callable[
-    [Prompt, ModelFacts, Recall | None, PlaceNotes | None], tuple[Param, tuple[Loss, ...]]
-]
+Write: TypeAlias = Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
 """Returns the payload of a prompt and its losses.
 
-With a :class:`Recall` parts of the payload are shared, and must not be changed. With
-:class:`PlaceNotes` it notes where each block goes, and its texts know the texts in them.
+With a :class:`Recall` parts of the payload are shared, and must not be changed.
 """
 
 

@@ -33,7 +33,7 @@ class WrittenPayload:
         """Raise :class:`PromptError` for a prompt that cannot be written."""
         recall = Recall(memory) if len(prompt.messages) >= memory.least else None
         self._write = TARGETS[str(facts.provider)].adapter.write
-        payload, self.losses = self._write(prompt, facts, recall, None)
+        payload, self.losses = self._write(prompt, facts, recall)
         self.prompt, self.facts = prompt, facts
         self._passage = None if recall is None else recall.passage
         self._ready: list[Param] = [payload]
@@ -44,7 +44,7 @@ class WrittenPayload:
         # A copy, since another thread may take the payload away between a check and a look.
         for ready in [*self._ready]:
             return ready
-        return self._write(self.prompt, self.facts, None, None)[0]
+        return self._write(self.prompt, self.facts, None)[0]
 
     def payload(self) -> Param:
         """Return the payload, to be given away."""
@@ -58,7 +58,7 @@ class WrittenPayload:
     def places(self) -> tuple[SentPlace, ...]:
         """Return where each block of the prompt is, noted in a write that is made for it."""
         notes = PlaceNotes()
-        return notes.places(*self._write(self.prompt, self.facts, None, notes))
+        return notes.places(*self._write(self.prompt, self.facts, Recall(None, notes)))
 
     def tally(self, tokens: "TextTokens") -> "Tally":
         """Return the tokens of the payload; ``tokens`` counts the same entries only once."""

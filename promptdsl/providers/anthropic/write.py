@@ -32,7 +32,6 @@ from promptdsl.providers.shared.clean import (
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place
-from promptdsl.providers.shared.sent_places import PlaceNotes
 from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
@@ -215,10 +214,7 @@ _DIALECT = Dialect("tool_result")
 
 
 def write(
-    prompt: Prompt,
-    facts: ModelFacts,
-    recall: Recall | None = None,
-    notes: PlaceNotes | None = None,
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
@@ -226,7 +222,7 @@ def write(
     :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     stale = stale_before(prompt) if facts.binds_reasoning else 0
-    request = Turns(prompt, facts, dialect=_DIALECT, stale=stale, notes=notes)
+    request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES))
     if request.called and not tools:

@@ -34,7 +34,6 @@ from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_cop
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import OPENING, Carrier, Param, Place
-from promptdsl.providers.shared.sent_places import PlaceNotes
 from promptdsl.providers.shared.two_sided import (
     Dialect,
     longest_mark,
@@ -85,10 +84,7 @@ _SOURCE_KEYS = ("bucketOwner", "format")
 
 
 def write(
-    prompt: Prompt,
-    facts: ModelFacts,
-    recall: Recall | None = None,
-    notes: PlaceNotes | None = None,
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
@@ -97,7 +93,7 @@ def write(
     # The service refuses the role system that its model lists, whatever Claude takes elsewhere.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
     stale = stale_before(prompt) if facts.binds_reasoning else 0
-    request = Converse(prompt, facts, dialect=_DIALECT, stale=stale, notes=notes)
+    request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, _message_params, _settle_turns)
     needed = tools or request.calls_tools or prompt.tool_choice or prompt.output

@@ -24,7 +24,7 @@ from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.sent_places import PlaceNotes, joined_texts
+from promptdsl.providers.shared.sent_places import joined_texts
 from promptdsl.providers.shared.two_sided import Dialect, write_turns
 
 
@@ -44,13 +44,12 @@ class ChatTemplatePayload(TypedDict):
 def write(
     prompt: Prompt,
     facts: ModelFacts,
-    recall: Recall | None = None,  # noqa: ARG001 (every adapter takes it)
-    notes: PlaceNotes | None = None,
+    recall: Recall | None = None,
 ) -> tuple[ChatTemplatePayload, tuple[Loss, ...]]:
     """Return the payload of a prompt with mapped roles, and the losses.
 
     ``facts.template`` is the template; without one the messages are in the form that hardly any
-    template refuses. ``recall`` is not used: a message is folded by what comes later. Raises
+    template refuses. No memory is used: a message is folded by what comes later. Raises
     :class:`TemplateError`, with the template's own message, when the template refuses the prompt.
     """
     template = facts.template
@@ -64,17 +63,17 @@ def write(
         dialect=Dialect("result", apart=True),
         abilities=abilities,
         tokens=control_tokens(template),
-        notes=notes,
     )
     tools = tools_of(request)
-    write_turns(request, None, _message_params)
+    noting = recall if recall and recall.memory is None else None
+    write_turns(request, noting, _message_params)
     messages = folded(request)
     lose_settings(request)
     break_tokens(request, messages, tools)
     payload: ChatTemplatePayload = {"messages": messages}
     if tools:
         payload["tools"] = tools
-    if template is not None and notes is None:
+    if template is not None and noting is None:
         sent_tools = tools or ([] if abilities.tools_list else None)
         last: Param = messages[-1] if messages else {}
         text = None

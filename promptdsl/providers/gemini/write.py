@@ -33,7 +33,7 @@ from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8, with
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request, about
-from promptdsl.providers.shared.sent_places import PlaceNotes, joined_texts
+from promptdsl.providers.shared.sent_places import joined_texts
 from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
 
 if TYPE_CHECKING:
@@ -88,16 +88,13 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def write(
-    prompt: Prompt,
-    facts: ModelFacts,
-    recall: Recall | None = None,
-    notes: PlaceNotes | None = None,
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
     Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
-    request = Turns(prompt, facts, dialect=_DIALECT, notes=notes)
+    request = Turns(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES), _settle_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}

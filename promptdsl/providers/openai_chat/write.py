@@ -51,7 +51,6 @@ from promptdsl.providers.shared.openai_parts import (
 )
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place, Request
-from promptdsl.providers.shared.sent_places import PlaceNotes
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -246,16 +245,13 @@ class OpenAIPayload(TypedDict):
 
 
 def write(
-    prompt: Prompt,
-    facts: ModelFacts,
-    recall: Recall | None = None,
-    notes: PlaceNotes | None = None,
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[OpenAIPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
     With a ``recall`` parts of the payload are shared, and must not be changed.
     """
-    request = ChatRequest(prompt, facts, notes=notes)
+    request = ChatRequest(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:

@@ -50,7 +50,6 @@ from promptdsl.providers.shared.openai_parts import (
 )
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.sent_places import PlaceNotes
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -86,21 +85,18 @@ _MARKED_KEYS = {
 
 
 def write(
-    prompt: Prompt,
-    facts: ModelFacts,
-    recall: Recall | None = None,
-    notes: PlaceNotes | None = None,
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[ResponsesPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses.
 
     Raises :class:`DataError` for an unknown block that cannot be written as JSON.
     """
-    request = Items(prompt, facts, notes=notes)
+    request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
     same_roles = _ROLES if facts.system else _ROLES - {"system"}
-    is_noted = notes is not None
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        is_noted = request.notes is not None
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message.plain
             # Most messages of a conversation are written here, without a call.

@@ -95,8 +95,6 @@ class Request:
 
     prompt: Prompt
     facts: ModelFacts
-    notes: PlaceNotes | None = attrs.field(default=None, kw_only=True)
-    """The notes of where each block goes; with them every block is written by its function."""
     messages: Sequence[Message] = attrs.field(init=False)
     entries: list[Param] = attrs.field(factory=new_list)
     losses: list[Loss] = attrs.field(factory=new_list)
@@ -117,6 +115,8 @@ class Request:
     """The index of the result that contains this block, ``None`` outside of results."""
     moved: list[Moved] = attrs.field(factory=new_list)
     """The files of results that wait for the user's turn after them."""
+    notes: PlaceNotes | None = None
+    """The notes of where each block goes; with them every block is written by its function."""
     recalled: bool = False
     """Whether the first losses are of an earlier request, with equal messages."""
 
@@ -244,7 +244,7 @@ class Request:
 @cache
 def _result_fields(kind: type[Request]) -> tuple[str, ...]:
     """Return the names of the fields that contain results of writing, without the lists."""
-    lists = ("entries", "losses", "marks", "block", "result", "recalled")
+    lists = ("entries", "losses", "marks", "block", "result", "recalled", "notes")
     return tuple(
         field.name
         for field in attrs.fields(kind)

@@ -7,7 +7,7 @@ address of each; what has no note there is what the adapter added.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import attrs
 
@@ -134,8 +134,6 @@ def joined_texts(
 
 _CONTENTS = ("content", "parts", "output", "error", "tool_calls", "reasoning_content")
 """The keys of an entry or a result, at any depth, that have its params or its text."""
-_SYSTEM = (("system",), ("config", "system_instruction", "parts"))
-_ENTRIES = ("messages", "contents", "input")
 _IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
 
 
@@ -177,20 +175,18 @@ class PlaceNotes:
         self.kept.append(param)
         self.blocks[id(param)] = note
 
-    def places(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
+    def places(self, payload: dict[str, Any], losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
         """Return the places in the payload that was written with these losses, in its order."""
+        from promptdsl.tokens.payloads import SYSTEM_PATHS, entries_key, value_at
+
         self.unflagged = {loss.at for loss in losses if loss.name == "error_flag"}
         found: list[SentPlace] = []
-        for path in _SYSTEM:
-            system: object = payload
-            for key in path:
-                system = system.get(key) if is_mapping(system) else None
-            found += self._in_content(system, path, _Entry(None, "system"))
-        for key in _ENTRIES:
-            entries = payload.get(key)
-            for index, entry in enumerate(entries if is_list(entries) else ()):
-                if is_mapping(entry):
-                    found += self._in_entry(entry, (key, index), index)
+        for path in SYSTEM_PATHS:
+            system = _Entry(None, "system")
+            found += self._in_content(value_at(payload, *path), path, system)
+        key = entries_key(payload) or ""
+        for index, entry in enumerate(payload[key]):
+            found += self._in_entry(entry, (key, index), index)
         return tuple(found)
 
     def _in_entry(self, param: Param, address: Address, index: int) -> Iterator[SentPlace]:

@@ -112,6 +112,6 @@ def _payload(outcome: Outcome) -> Payload:
     if outcome.payload is not None:
         return outcome.payload
     payload: Payload = TARGETS["openai"].adapter.write(
-        outcome.sent, facts_for(None, "openai"), None, None
+        outcome.sent, facts_for(None, "openai"), None
     )[0]
     return payload
