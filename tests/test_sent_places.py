@@ -241,7 +241,7 @@ FURTHER = {
 """By target, what else it does, and messages that show it."""
 
 
-def line_of(place: SentPlace) -> str:
+def told_place(place: SentPlace) -> str:
     """Return a place on one line: its block, role, address and text, and what is known of it."""
     indices = (place.message, place.block, place.inner)
     block = "/".join(str(index) for index in indices if index is not None) or "added"
@@ -425,7 +425,7 @@ added user messages.4.content.1.text[0:1] '.'
 @pytest.mark.parametrize("target", LINES)
 def test_places_of_a_hard_prompt(target: str) -> None:
     """Each target tells the places of turns that it merges, moves, fences, joins and marks."""
-    lines = [line_of(place) for place in places_of(HARD, ALL_FACTS[target])]
+    lines = [told_place(place) for place in places_of(HARD, ALL_FACTS[target])]
     assert LINES[target].strip().split("\n") == lines
 
 
@@ -433,7 +433,7 @@ def test_places_of_a_hard_prompt(target: str) -> None:
 def test_places_of_further_forms(target: str) -> None:
     """Each target tells the places of what it alone sends in another form."""
     _, messages = FURTHER[target]
-    lines = [line_of(place) for place in places_of(Prompt(messages), ALL_FACTS[target])]
+    lines = [told_place(place) for place in places_of(Prompt(messages), ALL_FACTS[target])]
     assert FURTHER_LINES[target].strip().split("\n") == lines
 
 

@@ -75,7 +75,7 @@ class BlockNote(NamedTuple):
     lead: int = 0
 
 
-class Piece(NamedTuple):
+class JoinedPiece(NamedTuple):
     """A part of a joined text, with the note of its block; ``None`` for what was added."""
 
     start: int
@@ -86,10 +86,10 @@ class Piece(NamedTuple):
 class JoinedText(str):
     """A text that was joined of several, and its pieces."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[JoinedPiece, ...]
 
     @classmethod
-    def of(cls, text: str, pieces: Iterable[Piece]) -> Self:
+    def of(cls, text: str, pieces: Iterable[JoinedPiece]) -> Self:
         """Return a text with its pieces, without those that have no character in it."""
         joined = cls(text)
         cut = (piece._replace(end=min(piece.end, len(text))) for piece in pieces)
@@ -103,7 +103,7 @@ class JoinedText(str):
     def with_insertions(self, text: str, ends: Sequence[int]) -> Self:
         """Return the text with one more character after each of the offsets ``ends``."""
         moved = (
-            Piece(start + bisect_right(ends, start), end + bisect_right(ends, end), note)
+            JoinedPiece(start + bisect_right(ends, start), end + bisect_right(ends, end), note)
             for start, end, note in self.pieces
         )
         return self.of(text, moved)
@@ -119,7 +119,7 @@ def joined_texts(
     text = joint.join(str(param[key]) for param in params)
     if notes is None:
         return text
-    pieces: list[Piece] = []
+    pieces: list[JoinedPiece] = []
     start = 0
     for param in params:
         note, end = notes.blocks.get(id(param)), start + len(str(param[key]))
@@ -127,7 +127,7 @@ def joined_texts(
             pieces[-1] = pieces[-1]._replace(end=end)
         else:
             own = start + note.lead if note else start
-            pieces += (Piece(start, own, None), Piece(own, end, note))
+            pieces += (JoinedPiece(start, own, None), JoinedPiece(own, end, note))
         start = end + len(joint)
     return JoinedText.of(text, pieces)
 
