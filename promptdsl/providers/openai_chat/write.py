@@ -274,12 +274,14 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
     entries, legal_names = request.entries, request.legal_names
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
-    longest, is_noted = request.facts.longest_id or maxsize, request.notes is not None
+    longest = request.facts.longest_id or maxsize
+    # With notes, no message is plain.
+    no_details = NO_DETAILS if request.notes is None else None
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":
             _send_moved(request)
-        bare = message.details is NO_DETAILS and not is_noted
+        bare = message.details is no_details
         if text and bare and role in roles and not text.isspace():
             entries.append({"role": role, "content": text})
             continue

@@ -109,20 +109,20 @@ class JoinedText(str):
         return self.of(text, moved)
 
 
-Param: TypeAlias = Mapping[str, object]
+Param: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
 
 
 def joined_texts(
     joint: str, params: Sequence[Param], notes: "PlaceNotes | None", key: str = "text"
 ) -> str:
     """Return the texts of params as one; with notes, with its pieces."""
-    text = joint.join(str(param[key]) for param in params)
+    text = joint.join([param[key] for param in params])
     if notes is None:
         return text
     pieces: list[JoinedPiece] = []
     start = 0
     for param in params:
-        note, end = notes.blocks.get(id(param)), start + len(str(param[key]))
+        note, end = notes.blocks.get(id(param)), start + len(param[key])
         if note is None and pieces and pieces[-1].note is None:
             pieces[-1] = pieces[-1]._replace(end=end)
         else:
@@ -175,7 +175,7 @@ class PlaceNotes:
         self.kept.append(param)
         self.blocks[id(param)] = note
 
-    def places(self, payload: dict[str, Any], losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
+    def places(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
         """Return the places in the payload that was written with these losses, in its order."""
         from promptdsl.tokens.payloads import SYSTEM_PATHS, entries_key, value_at
 

@@ -170,7 +170,9 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
 
     Most messages are one text: these are added to the request here.
     """
-    text_keys, is_noted = request.dialect.text, request.notes is not None
+    text_keys = request.dialect.text
+    # With notes, no message is plain.
+    no_details = NO_DETAILS if request.notes is None else None
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
@@ -179,7 +181,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             # A new turn of the model: no result will come for the calls before it.
             forgotten = request.calls, request.again
             request.calls, request.again = {}, {}
-        if text and message.details is NO_DETAILS and not (is_noted or text.isspace()):
+        if text and message.details is no_details and not text.isspace():
             param = {**text_keys, "text": text}
             if is_leading:
                 request.system.append(param)
