@@ -76,5 +76,7 @@ class Templated(Turns):
         """Return a text with broken control tokens, and U+FFFD for lone surrogates."""
         sent = neutralised(utf8(text), self.tokens)
         if isinstance(text, JoinedText):
+            if sent == text:
+                return text
             return text.with_insertions(sent, [m.end() for m in self.tokens.finditer(utf8(text))])
         return sent

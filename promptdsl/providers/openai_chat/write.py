@@ -275,17 +275,18 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     entries, legal_names = request.entries, request.legal_names
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
     longest = request.facts.longest_id or maxsize
-    # With notes, no message is plain.
-    no_details = NO_DETAILS if request.notes is None else None
+    has_notes = request.notes is not None
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":
             _send_moved(request)
-        bare = message.details is no_details
+        bare = message.details is NO_DETAILS
         if text and bare and role in roles and not text.isspace():
             entries.append({"role": role, "content": text})
+            if has_notes:
+                request.note_plain(index, entries[-1])
             continue
-        content = message.content if bare and text is None else ()
+        content = message.content if bare and text is None and not has_notes else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id

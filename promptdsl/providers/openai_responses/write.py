@@ -96,14 +96,15 @@ def write(
     before = len(request.losses)
     same_roles = _ROLES if facts.system else _ROLES - {"system"}
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
-        # With notes, no message is plain.
-        no_details = NO_DETAILS if request.notes is None else None
+        has_notes = request.notes is not None
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message.plain
             # Most messages of a conversation are written here, without a call.
-            bare = message.details is no_details and role in same_roles
+            bare = message.details is NO_DETAILS and role in same_roles
             if text and bare and not text.isspace():
                 request.entries.append({"role": role, "content": text})
+                if has_notes:
+                    request.note_plain(index, request.entries[-1])
             else:
                 _write_message(request, Place(index, message, role))
         open_conversation(request, before)

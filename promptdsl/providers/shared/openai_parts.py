@@ -170,6 +170,7 @@ def trim_answer(request: Request) -> None:
     if trimmed != content:
         # The entry may be shared with another request, so it is replaced.
         request.entries[-1] = {**entry, "content": trimmed}
+        request.note_change(entry, request.entries[-1])
         request.lose_trailing()
 
 

@@ -146,7 +146,9 @@ class Request:
     @property
     def at(self) -> tuple[int, ...]:
         """The block that is written: its index in the message, after that of its result, if any."""
-        return tuple(index for index in (self.result, self.block) if index is not None)
+        if self.block is None:
+            return ()
+        return (self.block,) if self.result is None else (self.result, self.block)
 
     def lose(self, subject: Subject, kind: Literal["content", "role"], what: str, why: str) -> None:
         """Record a loss of a message, a tool or the form of the answer.
@@ -164,6 +166,12 @@ class Request:
         if self.notes is not None:
             at, role = (place.number, *self.at), place.message.role
             self.notes.add(param, BlockNote(at, role, block, fence))
+
+    def note_plain(self, number: int, param: Param) -> None:
+        """Note the param of a message that is one text."""
+        if self.notes is not None:
+            message = self.messages[number]
+            self.notes.add(param, BlockNote((number, 0), message.role, message.content[0]))
 
     def note_change(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
         """Note that a param is sent as another one, in a fence or after ``lead`` characters."""

@@ -90,15 +90,16 @@ class JoinedText(str):
 
     @classmethod
     def of(cls, text: str, pieces: Iterable[JoinedPiece]) -> Self:
-        """Return a text with its pieces, without those that have no character in it."""
+        """Return a text with its pieces, without the empty ones."""
         joined = cls(text)
-        cut = (piece._replace(end=min(piece.end, len(text))) for piece in pieces)
-        joined.pieces = tuple(piece for piece in cut if piece.start < piece.end)
+        joined.pieces = tuple([piece for piece in pieces if piece.start < piece.end])
         return joined
 
     def rstrip(self, chars: str | None = None, /) -> Self:
         """Return the text without white space at its end."""
-        return self.of(super().rstrip(chars), self.pieces)
+        text = super().rstrip(chars)
+        cut = (piece._replace(end=min(piece.end, len(text))) for piece in self.pieces)
+        return self.of(text, cut)
 
     def with_insertions(self, text: str, ends: Sequence[int]) -> Self:
         """Return the text with one more character after each of the offsets ``ends``."""
@@ -194,7 +195,10 @@ class PlaceNotes:
         if note and role is None:
             role = "tool" if isinstance(note.block, ToolResultBlock) else note.role
         role = "assistant" if role == "model" else str(role)
-        if note:
+        if note and isinstance(note.block, TextBlock):
+            text = (0, param["content"])
+            yield self._place(_Entry(index, role), (*address, "content"), note, text)
+        elif note:
             yield from self._in_param(param, address, _Entry(index, role))
         else:
             speaker = param.get("name")

@@ -170,9 +170,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
 
     Most messages are one text: these are added to the request here.
     """
-    text_keys = request.dialect.text
-    # With notes, no message is plain.
-    no_details = NO_DETAILS if request.notes is None else None
+    text_keys, has_notes = request.dialect.text, request.notes is not None
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
@@ -181,8 +179,10 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             # A new turn of the model: no result will come for the calls before it.
             forgotten = request.calls, request.again
             request.calls, request.again = {}, {}
-        if text and message.details is no_details and not text.isspace():
+        if text and message.details is NO_DETAILS and not text.isspace():
             param = {**text_keys, "text": text}
+            if has_notes:
+                request.note_plain(index, param)
             if is_leading:
                 request.system.append(param)
             elif role is None:
