@@ -26,7 +26,7 @@ from promptdsl import (
 )
 from promptdsl.comparing.marks import attachment, cache_mark, reasoning, word
 from promptdsl.comparing.schemas import json_text, schema_text
-from promptdsl.comparing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
+from promptdsl.comparing.sent import SentBlock, SentPrompt, lost_places, sent_prompt
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
@@ -127,7 +127,7 @@ class FileWriter:
         yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
-        if has_open_calls(rendered.messages):
+        if rendered.is_waiting:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
         losses: dict[tuple[str, str], dict[str, None]] = {}
         for loss in rendered.losses:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl import (
-    Message,
     OutputSchema,
     PendingToolCalls,
     Rendered,
@@ -142,14 +141,3 @@ def lost_places(rendered: Rendered) -> set[tuple[int, ...]]:
     """Return the places of the blocks that are not sent, such as blank texts."""
     losses = rendered.losses
     return {it.at for it in losses if it.kind == "content" or it.what == "text block"}
-
-
-def has_open_calls(messages: Sequence[Message]) -> bool:
-    """Return whether the last calls have no results yet."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "assistant":
-            return any(call.id not in answered for call in message.calls)
-        results = (block for block in message.content if isinstance(block, ToolResultBlock))
-        answered.update(block.tool_use_id for block in results)
-    return False

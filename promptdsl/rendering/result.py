@@ -276,6 +276,11 @@ class Rendered:
     def _places(self) -> "tuple[SentPlace, ...]":
         return self._sendable().places()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the last tool calls have no results yet, so that nothing can be sent."""
+        return bool(open_calls(self.messages))
+
     def _sendable(self) -> "WrittenPayload":
         """Return what was written, if there is a target, and all calls are answered."""
         if self._written is None:

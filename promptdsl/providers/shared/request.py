@@ -165,13 +165,13 @@ class Request:
         """Note the param of the block that is written, a text in a ``fence`` where it has one."""
         if self.notes is not None:
             at, role = (place.number, *self.at), place.message.role
-            self.notes.add(param, BlockNote(at, role, block, fence))
+            self.notes.add(BlockNote(param, at, role, block, fence))
 
     def note_plain(self, number: int, param: Param) -> None:
         """Note the param of a message that is one text."""
         if self.notes is not None:
             message = self.messages[number]
-            self.notes.add(param, BlockNote((number, 0), message.role, message.content[0]))
+            self.notes.add(BlockNote(param, (number, 0), message.role, message.content[0]))
 
     def note_change(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
         """Note that a param is sent as another one, in a fence or after ``lead`` characters."""

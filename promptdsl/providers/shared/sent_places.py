@@ -16,6 +16,7 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss
 
 Address: TypeAlias = tuple[str | int, ...]
+Param: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
 
 
 @attrs.frozen
@@ -62,12 +63,13 @@ class SentPlace:
 
 
 class BlockNote(NamedTuple):
-    """The block of a param, and what the adapter made of it.
+    """A param, the block it was made of, and the role of the message.
 
-    ``at`` is its place in the prompt: the index of the message, the block, and the block in a
+    ``at`` is the place in the prompt: the index of the message, the block, and the block in a
     result. ``lead`` is the number of characters that were put before its text.
     """
 
+    param: Param
     at: tuple[int, ...]
     role: str
     block: Block
@@ -110,9 +112,6 @@ class JoinedText(str):
         return self.of(text, moved)
 
 
-Param: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
-
-
 def joined_texts(
     joint: str, params: Sequence[Param], notes: "PlaceNotes | None", key: str = "text"
 ) -> str:
@@ -151,30 +150,24 @@ class PlaceNotes:
     """The notes of one write."""
 
     blocks: dict[int, BlockNote] = attrs.field(factory=dict[int, BlockNote])
-    """The note of each param, by its ``id()``."""
+    """The note of each param by its ``id()``, which no other object has: the note keeps it."""
     caches: dict[tuple[int, ...], str] = attrs.field(factory=dict[tuple[int, ...], str])
     """The cache marks that are sent, by the place of the block before each in the prompt."""
     noted: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
-    kept: list[Param] = attrs.field(factory=list[Param])
-    """The params, kept so that no other object has the id of one."""
     unflagged: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
     """The results whose flag of an error is not sent."""
 
-    def add(self, param: Param, note: BlockNote) -> None:
+    def add(self, note: BlockNote) -> None:
         """Note the param of a block; only the first one of each block counts."""
         if note.at not in self.noted:
             self.noted.add(note.at)
-            self._keep(param, note)
+            self.blocks[id(note.param)] = note
 
     def replace(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
         """Note that a param is sent as another one."""
         if note := self.blocks.get(id(param)):
-            note = note._replace(fence=fence or note.fence, lead=lead or note.lead)
-            self._keep(new, note)
-
-    def _keep(self, param: Param, note: BlockNote) -> None:
-        self.kept.append(param)
-        self.blocks[id(param)] = note
+            fence, lead = fence or note.fence, lead or note.lead
+            self.blocks[id(new)] = note._replace(param=new, fence=fence, lead=lead)
 
     def places(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
         """Return the places in the payload that was written with these losses, in its order."""
