@@ -42,9 +42,7 @@ class ChatTemplatePayload(TypedDict):
 
 
 def write(
-    prompt: Prompt,
-    facts: ModelFacts,
-    recall: Recall | None = None,
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[ChatTemplatePayload, tuple[Loss, ...]]:
     """Return the payload of a prompt with mapped roles, and the losses.
 
