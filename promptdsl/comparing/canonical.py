@@ -26,11 +26,10 @@ from promptdsl import (
 )
 from promptdsl.comparing.marks import attachment, cache_mark, reasoning, word
 from promptdsl.comparing.schemas import json_text, schema_text
-from promptdsl.comparing.sent import SentBlock, SentPrompt, has_open_calls, lost_places, sent_prompt
+from promptdsl.comparing.sent import SentBlock, SentPrompt, lost_places, sent_prompt
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
-from promptdsl.foundation.unicode import is_blank
 
 NAMED = 3
 """The most places that a line of the header names."""
@@ -128,7 +127,7 @@ class FileWriter:
         yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
-        if has_open_calls(rendered.messages):
+        if rendered.is_waiting:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
         losses: dict[tuple[str, str], dict[str, None]] = {}
         for loss in rendered.losses:
@@ -255,8 +254,7 @@ class FileWriter:
             self.write(*(("─■ added for the target", text) for text in sent.before))
         note = NOT_SENT if at in self.lost else ""
         if isinstance(block, TextBlock):
-            is_changed = sent and sent.number is None and not note and not is_blank(block.text)
-            self.text(spans, ", changed for the target" if is_changed else note)
+            self.text(spans, ", changed for the target" if sent and sent.is_changed else note)
         elif isinstance(block, ToolResultBlock):
             self.result(block, spans, sent, at)
         else:
@@ -348,7 +346,9 @@ class FileWriter:
         match block:
             case ToolUseBlock():
                 call = f"{line(f'call {word(block.name)}')} {name(word(block.id))}"
-                words, text = str(EntryTitle(call, id=self.sent_id(block, sent))), block.arguments
+                fence = f"<{sent.fence}>" if sent and sent.fence else ""
+                words = str(EntryTitle(call, fence=fence, id=self.sent_id(block, sent)))
+                text = block.arguments
             case ReasoningBlock():
                 words, text = reasoning(block, self.texts), block.text
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():

@@ -10,6 +10,7 @@ from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Passage, Recall
 from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.sent_places import PlaceNotes, SentPlace
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens
@@ -53,6 +54,11 @@ class WrittenPayload:
             return self._ready.pop()
         except IndexError:
             return self.shared
+
+    def places(self) -> tuple[SentPlace, ...]:
+        """Return where each block of the prompt is, noted in a write that is made for it."""
+        notes = PlaceNotes()
+        return notes.places(*self._write(self.prompt, self.facts, Recall(None, notes)))
 
     def tally(self, tokens: "TextTokens") -> "Tally":
         """Return the tokens of the payload; ``tokens`` counts the same entries only once."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.gemini.write import GeminiPayload
     from promptdsl.providers.openai_chat.write import OpenAIPayload
     from promptdsl.providers.openai_responses.write import ResponsesPayload
+    from promptdsl.providers.shared.sent_places import SentPlace
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, TokenReport
     from promptdsl.rendering.reports.readable import Readable
@@ -181,7 +182,7 @@ class Rendered:
         return Trace(self._stages[-1][1], self.messages, self.config)
 
     def __getstate__(self) -> dict[str, object]:
-        made_again = ("_trace", "_readable", "tokens")
+        made_again = ("_trace", "_readable", "_places", "tokens")
         return {name: value for name, value in vars(self).items() if name not in made_again}
 
     @door
@@ -260,6 +261,29 @@ class Rendered:
         :class:`TargetError` without a target, :class:`PendingToolCalls` when the last tool calls
         have no results yet.
         """
+        return self._sendable().payload()
+
+    @door
+    def places(self) -> "tuple[SentPlace, ...]":
+        """Return where each block is in the payload, and what was added there, in its order.
+
+        A block without a place is not sent. The payload is written once more at the first call.
+        Raises :class:`TargetError` and :class:`PendingToolCalls` as :meth:`payload` does.
+        """
+        self._sendable()
+        return self._places
+
+    @cached_property
+    def _places(self) -> "tuple[SentPlace, ...]":
+        return self._sendable().places()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the last tool calls have no results yet, so that nothing can be sent."""
+        return bool(open_calls(self.messages))
+
+    def _sendable(self) -> "WrittenPayload":
+        """Return what was written, if there is a target, and all calls are answered."""
         if self._written is None:
             problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
             if (model := self.facts.model) is not None:
@@ -278,7 +302,7 @@ class Rendered:
                 fix=f"answer them: ToolMessage({call.id!r}, ...)",
                 at=(message.sources[0].source if message.origins else None,),
             )
-        return self._written.payload()
+        return self._written
 
     @door
     def to_openai(self) -> "OpenAIPayload":

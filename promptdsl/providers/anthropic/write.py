@@ -131,7 +131,8 @@ def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
 def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param:
     id, content = result_id(request, block.tool_use_id), block.content
     # Most results are one text, which is written here, without a call.
-    inner = content[0] if len(content) == 1 and not block.is_error else None
+    is_short = len(content) == 1 and not block.is_error and request.notes is None
+    inner = content[0] if is_short else None
     if type(inner) is TextBlock and inner.cache is block.cache is None:
         text, plain = inner.text, inner.extra is block.extra is EMPTY
         if plain and text and not text.isspace():

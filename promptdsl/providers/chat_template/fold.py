@@ -11,6 +11,7 @@ from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.chat_template.run import call_entry
 from promptdsl.providers.shared.clean import fenced
 from promptdsl.providers.shared.request import OPENING, Param, Place, about
+from promptdsl.providers.shared.sent_places import joined_texts
 
 NO_FORM = "the template has no form for it here, so it is sent as text"
 
@@ -80,6 +81,7 @@ def _with_answered_calls(
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
             content[index] = {"type": "text", "text": fenced("tool_use", text, name=param["name"])}
+            request.note_change(param, content[index], fence="tool_use")
     return content
 
 
@@ -98,14 +100,16 @@ class _Fold:
         parts: list[Param] = []
         for is_text, run in groupby(params, lambda param: param["type"] == "text"):
             if is_text:
-                text = "\n\n".join(param["text"] for param in run)
+                text = joined_texts("\n\n", [*run], self.request.notes)
                 parts.append({"type": "text", "text": text})
             else:
                 parts += run
         if self.abilities.lists:
             return parts or [{"type": "text", "text": ""}]
-        is_text = len(parts) == 1 and parts[0]["type"] == "text"
-        return str(parts[0]["text"]) if is_text else parts or ""
+        if len(parts) == 1 and parts[0]["type"] == "text":
+            only_text: str = parts[0]["text"]
+            return only_text
+        return parts or ""
 
     def add(self, role: str, params: list[Param], **keys: str) -> None:
         """Append a turn; two turns of the same role get a turn of the other role between them."""
@@ -127,11 +131,11 @@ class _Fold:
         texts = [param for param in content if param["type"] not in ("call", "reasoning")]
         calls = [param for param in content if param["type"] == "call"]
         reasoning = [param for param in content if param["type"] == "reasoning"]
-        thoughts = [param["thought"] for param in reasoning]
         # Text alone is printed beside calls.
         is_text = all(param["type"] == "text" for param in texts)
         with_text = bool(texts and calls and is_text and self.abilities.beside)
-        keys = {"reasoning_content": "\n\n".join(thoughts)} if thoughts else {}
+        thoughts = joined_texts("\n\n", reasoning, self.request.notes, "thought")
+        keys = {"reasoning_content": thoughts} if reasoning else {}
         # Some templates drop reasoning beside text, or once the user has answered.
         if keys and with_text and not self.abilities.reasoning_beside:
             reason = "the template shows none beside text and calls"
@@ -156,6 +160,8 @@ class _Fold:
                 call_entry(self.ids.fit(call["id"]), call["name"], call["arguments"])
                 for call in batch
             ]
+            for call, entry in zip(batch, written, strict=True):
+                self.request.note_change(call, entry)
             message = {"role": "assistant", "content": self.joined(texts), "tool_calls": written}
             self.messages.append({**message, **keys})
             for result in (by_id[call["id"]] for call in batch if call["id"] in by_id):
@@ -163,6 +169,7 @@ class _Fold:
                 self.messages.append(
                     {"role": "tool", "tool_call_id": id, "name": name, "content": result["text"]}
                 )
+                self.request.note_change(result, self.messages[-1])
             texts, keys = [], {}
 
     def _hint(self, params: list[Param], name: str, what: str, reason: str) -> None:

@@ -20,6 +20,8 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
         if isinstance(content, list):
             media.update(id(part) for part in content if part["type"] != "text")
     rewrite([*messages, *tools], request.harmless, partial(_broken_value, request), media)
+    if request.notes is not None:
+        return  # this write is not for its losses
     reason = "a token of the template: a backslash breaks it"
     for tool in request.prompt.tools:
         data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})

@@ -6,6 +6,7 @@ import attrs
 
 from promptdsl.providers.chat_template.control_tokens import neutralised
 from promptdsl.providers.shared.clean import utf8
+from promptdsl.providers.shared.sent_places import JoinedText
 from promptdsl.providers.shared.two_sided import Turns
 
 ORIGIN = "chat_template"
@@ -73,4 +74,9 @@ class Templated(Turns):
 
     def harmless(self, text: str) -> str:
         """Return a text with broken control tokens, and U+FFFD for lone surrogates."""
-        return neutralised(utf8(text), self.tokens)
+        sent = neutralised(utf8(text), self.tokens)
+        if isinstance(text, JoinedText):
+            if sent == text:
+                return text
+            return text.with_insertions(sent, [m.end() for m in self.tokens.finditer(utf8(text))])
+        return sent

@@ -24,6 +24,7 @@ from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.sent_places import joined_texts
 from promptdsl.providers.shared.two_sided import Dialect, write_turns
 
 
@@ -41,14 +42,12 @@ class ChatTemplatePayload(TypedDict):
 
 
 def write(
-    prompt: Prompt,
-    facts: ModelFacts,
-    recall: Recall | None = None,  # noqa: ARG001 (every adapter takes it)
+    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[ChatTemplatePayload, tuple[Loss, ...]]:
     """Return the payload of a prompt with mapped roles, and the losses.
 
     ``facts.template`` is the template; without one the messages are in the form that hardly any
-    template refuses. ``recall`` is not used: a message is folded by what comes later. Raises
+    template refuses. No memory is used: a message is folded by what comes later. Raises
     :class:`TemplateError`, with the template's own message, when the template refuses the prompt.
     """
     template = facts.template
@@ -64,14 +63,15 @@ def write(
         tokens=control_tokens(template),
     )
     tools = tools_of(request)
-    write_turns(request, None, _message_params)
+    noting = recall if recall and recall.memory is None else None
+    write_turns(request, noting, _message_params)
     messages = folded(request)
     lose_settings(request)
     break_tokens(request, messages, tools)
     payload: ChatTemplatePayload = {"messages": messages}
     if tools:
         payload["tools"] = tools
-    if template is not None:
+    if template is not None and noting is None:
         sent_tools = tools or ([] if abilities.tools_list else None)
         last: Param = messages[-1] if messages else {}
         text = None
@@ -121,6 +121,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                 _lose_block(request, place, block)
         if param is not None:
             params.append(param)
+            request.note(place, block, param)
     request.block = None
     name = message.details.name
     if name is not None and message.role != "tool":
@@ -129,6 +130,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
         reason = "there is no text of a speaker that could begin with it"
         if message.role in ("user", "assistant") and texts:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
+            request.note_change(texts[0], texts[0], lead=len(f"{title(name)}: "))
             reason = "templates drop it: the text begins with it"
         request.hint(place, "speaker_name", "name of a speaker", reason)
     return params
@@ -179,7 +181,8 @@ def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Para
     name = mended_name(request, place, utf8(block.name))
     if not request.abilities.calls:
         request.lose(place, "role", "tool_use block", NO_FORM)
-        return {"type": "text", "text": fenced("tool_use", utf8(block.arguments), name=name)}
+        text = fenced("tool_use", utf8(block.arguments), name=name)
+        return _fenced_param(request, place, block, text)
     arguments: Param | str = "{}"
     if request.abilities.mapping:
         arguments = arguments_of(request, place, block)
@@ -193,25 +196,36 @@ def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Para
     return {**call, "place": place, "at": request.at}
 
 
+def _fenced_param(request: Templated, place: Place, block: b.Block, text: str) -> Param:
+    param = {"type": "text", "text": text}
+    request.note(place, block, param, fence=block.type)
+    return param
+
+
 def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) -> Param:
     _lose_hints(request, place, block)
-    texts: list[str] = []
+    texts: list[Param] = []
     request.result = outer = request.block
     for request.block, inner in enumerate(block.content):
         if isinstance(inner, b.TextBlock):
             _lose_hints(request, place, inner)
-            texts += [] if lose_blank(request, place, inner) else [utf8(inner.text)]
+            if not lose_blank(request, place, inner):
+                texts.append({"text": utf8(inner.text)})
+                request.note(place, inner, texts[-1])
         else:
             _lose_block(request, place.inside("result"), inner)
     request.block, request.result = outer, None
-    text = "\n\n".join(texts)
     if block.is_error:
         reason = "a template has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
-        text = text or utf8(block.error_type or "unknown")
-        text = text if text.lower().startswith("error:") else f"Error: {text}"
+        texts = texts or [{"text": utf8(block.error_type or "unknown")}]
+        if not texts[0]["text"].lower().startswith("error:"):
+            texts[0]["text"] = f"Error: {texts[0]['text']}"
+            request.note_change(texts[0], texts[0], lead=len("Error: "))
+    text = joined_texts("\n\n", texts, request.notes)
     if not request.abilities.calls or block.tool_use_id not in request.calls:
         request.lose(place, "role", "tool_result block", NO_FORM)
-        return {"type": "text", "text": fenced("tool_result", text, name=utf8(block.name or ""))}
+        text = fenced("tool_result", text, name=utf8(block.name or ""))
+        return _fenced_param(request, place, block, text)
     id = result_id(request, block.tool_use_id)
     return {"type": "result", "id": id, "name": request.called[id], "text": text}

@@ -34,6 +34,7 @@ from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8, with
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request, about
+from promptdsl.providers.shared.sent_places import joined_texts
 from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def _signed(request: Turns, parts: list[Param]) -> list[Param]:
         if isinstance(signature, Loss):
             sent = [*parts] if sent is parts else sent
             sent[index] = {key: value for key, value in part.items() if key != SIGNATURE}
+            request.note_change(part, sent[index])
             if is_first:
                 sent[index][SIGNATURE] = UNSIGNED
                 request.late.append(signature)
@@ -244,8 +246,10 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
         reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
         request.hint(place, "result_as_text", "a result as an object", reason)
         response = None
-    if not response:
-        text = "\n\n".join(part["text"] for part in texts)
+    if response:
+        request.note_change(texts[0], response)
+    else:
+        text = joined_texts("\n\n", texts, request.notes)
         if block.is_error and not text.strip():
             text = utf8((block.error_type or "").strip()) or "error"
         response = {"error" if block.is_error else "output": text}

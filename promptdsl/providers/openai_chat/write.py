@@ -67,11 +67,14 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
-    parts: list[Param] = []
+    parts, has_notes = list[Param](), request.notes is not None
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
         part = _WRITERS.get(block.type, _lose_type)(request, place, block)
-        parts += () if part is None else (part,)
+        if part is not None:
+            parts.append(part)
+            if has_notes:
+                request.note(place, block, part)
     request.block, request.result = outer, None
     return parts
 
@@ -151,10 +154,12 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
-        tell_error(parts, block.error_type or "unknown", kind="text")
+        tell_error(request, parts, block.error_type or "unknown", kind="text")
     marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    request.entries.append({"role": "tool", "tool_call_id": id, "content": joined(parts)})
+    content = joined(parts, request.notes)
+    request.entries.append({"role": "tool", "tool_call_id": id, "content": content})
+    request.note(place, block, request.entries[-1])
 
 
 def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Param | None:
@@ -179,7 +184,7 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     if block.detail is not None and "detail" not in fields:
         request.hint(place, "media_field", "detail", reason)
     if place.role == "result" and block.type not in request.facts.result_media:
-        part = {"type": "text", "text": request.move(place, block.type, part)}
+        part = {"type": "text", "text": request.move(place, block, part)}
     return marked(request, place, block.cache, part)
 
 
@@ -206,7 +211,9 @@ def _document_part(request: ChatRequest, place: Place, block: b.DocumentBlock) -
     if block.detail is not None:
         request.hint(place, "media_field", "detail", "a text has none")
     text = fenced("document", text, name=(block.title or "").strip(), type=media_type)
-    return marked(request, place, block.cache, {"type": "text", "text": text})
+    param = {"type": "text", "text": text}
+    request.note(place, block, param, fence="document")
+    return marked(request, place, block.cache, param)
 
 
 _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  # Any: its block
@@ -270,6 +277,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
     # Ids of an exact length are mended elsewhere.
     longest = 0 if request.dialect.exact_id else request.facts.longest_id or maxsize
+    has_notes = request.notes is not None
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":
@@ -277,8 +285,10 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
         bare = message.details is NO_DETAILS
         if text and bare and role in roles and not text.isspace():
             entries.append({"role": role, "content": text})
+            if has_notes:
+                request.note_plain(index, entries[-1])
             continue
-        content = message.content if bare and text is None else ()
+        content = message.content if bare and text is None and not has_notes else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id
@@ -304,7 +314,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
 def _send_moved(request: ChatRequest) -> None:
     """Send the files of results in a message of the user after these."""
     parts = request.take_moved({"type": "text"})
-    request.entries.append({"role": "user", "content": joined(parts)})
+    request.entries.append({"role": "user", "content": joined(parts, request.notes)})
 
 
 def _write_message(request: ChatRequest, place: Place) -> None:
@@ -316,12 +326,13 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         return
     role = "assistant" if message.role == "assistant" else sent_role(request, place)
     texts = [part for part in parts if part["type"] not in _BESIDE]
-    entry: Param = {"role": role, "content": joined(texts) if texts else None}
+    entry: Param = {"role": role, "content": joined(texts, request.notes) if texts else None}
     if calls := [part for part in parts if part["type"] in _CALLS]:
         entry["tool_calls"] = calls
     for part in parts:
         if part["type"] == AUDIO:
             entry["audio"] = part["audio"]
+            request.note_change(part, entry["audio"])
     name = message.details.name
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name

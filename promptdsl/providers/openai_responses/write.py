@@ -1,8 +1,8 @@
 """Write a prompt as the arguments of ``client.responses.create``."""
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
@@ -96,12 +96,15 @@ def write(
     before = len(request.losses)
     same_roles = _ROLES if facts.system else _ROLES - {"system"}
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+        has_notes = request.notes is not None
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message.plain
             # Most messages of a conversation are written here, without a call.
             bare = message.details is NO_DETAILS and role in same_roles
             if text and bare and not text.isspace():
                 request.entries.append({"role": role, "content": text})
+                if has_notes:
+                    request.note_plain(index, request.entries[-1])
             else:
                 _write_message(request, Place(index, message, role))
         open_conversation(request, before)
@@ -143,27 +146,15 @@ def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
-    place = draft.place
+    place, has_notes = draft.place, request.notes is not None
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
         if block.type not in _TYPES[place.role]:
             lose_block(request, place, block, misplaced(place))
             continue
-        match block:
-            case b.TextBlock():
-                _add_text(request, draft, block)
-            case b.ToolUseBlock():
-                _add_tool_call(request, draft, block)
-            case b.ToolResultBlock():
-                _add_tool_result(request, draft, block)
-            case b.ReasoningBlock():
-                _add_reasoning(request, draft, block)
-            case b.ImageBlock() | b.DocumentBlock():
-                _add_attachment(request, draft, block)
-            case b.UnknownBlock():
-                _add_unknown(request, draft, block)
-            case _:
-                pass
+        param = _WRITERS[block.type](request, draft, block)
+        if has_notes and param is not None:
+            request.note(place, block, param)
     request.block, request.result = outer, None
 
 
@@ -190,9 +181,11 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         for part in parts:
             if part.get("annotations"):
                 part["annotations"] = []
-        request.entries.append({"role": "assistant", "content": joined(parts), **own})
+        content = joined(parts, request.notes)
+        request.entries.append({"role": "assistant", "content": content, **own})
         return
-    request.entries.append({"role": sent_role(request, place), "content": joined(parts)})
+    content = joined(parts, request.notes)
+    request.entries.append({"role": sent_role(request, place), "content": content})
 
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
@@ -206,7 +199,7 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
 # Parts.
 
 
-def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
+def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param | None:
     place = draft.place
     if place.role != "assistant":
         lose_keys(request, place, block, known=("refusal",))
@@ -214,7 +207,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
         text = None if blank else {"type": "input_text", "text": block.text}
         part = marked(request, place, block.cache, text)
         draft.parts += [part] if part else []
-        return
+        return part
     lose_keys(request, place, block, known=("refusal", "annotations"))
     marked(request, place, block.cache, None)
     origin = origin_of(block)
@@ -222,7 +215,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
     thoughts = [thought["id"] for thought, _ in draft.thoughts]
     is_kept = bool(block.text) and keeps_id(request, "message", origin, thoughts)
     if not is_kept and lose_blank(request, place, block):
-        return
+        return None
     # A text of the model is sent in the message it came in.
     if origin != draft.origin:
         _send_parts(request, draft)
@@ -235,25 +228,26 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> None:
             draft.annotated = draft.annotated or []
             draft.annotated.append(request.at)
     draft.parts.append(part)
+    return part
 
 
 def _add_attachment(
     request: Items, draft: ContentDraft, block: b.ImageBlock | b.DocumentBlock
-) -> None:
+) -> Param | None:
     place = draft.place
     if place.role == "result" and not request.facts.result_media:
         lose_block(request, place, block, f"this model takes no {block.type} in a tool result")
-        return
+        return None
     if block.type not in request.facts.media:
         lose_block(request, place, block, f"this model takes no {block.type}")
-        return
+        return None
     part = media_part(block)
     if part is None:
         loadable = needs_bytes(block, place.message.role)
         reason = "not a source or a media type that is taken"
         lose_source(request, place, block, reason, loadable=loadable)
         lose_mark(request, place, block)
-        return
+        return None
     lose_keys(request, place, block)
     if block.title and "filename" in part:
         lose_title(request, place, block.title, part["filename"])
@@ -265,12 +259,13 @@ def _add_attachment(
     clean: Param = {key: request.clean(place, value, key) for key, value in part.items()}
     marked(request, place, block.cache, clean)
     draft.parts.append(clean)
+    return clean
 
 
 # Items.
 
 
-def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -> None:
+def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -> Param:
     place = draft.place
     custom = block.extra.get("custom") is True
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
@@ -287,15 +282,18 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, place, block, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    request.entries.append({"type": kind, "call_id": call_id(request, block.id), **call, **own})
+    item = {"type": kind, "call_id": call_id(request, block.id), **call, **own}
+    request.entries.append(item)
+    return item
 
 
-def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> None:
+def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> Param:
     custom = block.tool_use_id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
+    is_bare = is_bare and request.notes is None
     only = block.content[0] if len(block.content) == 1 and is_bare else None
     text = None
     if type(only) is b.TextBlock and only.cache is None and only.extra is EMPTY:
@@ -309,15 +307,17 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         if block.is_error:
             reason = "the target has no such flag, so the text says it"
             request.hint(inside.place, "error_flag", "error flag", reason)
-            tell_error(parts, block.error_type or "unknown", kind="input_text")
+            tell_error(request, parts, block.error_type or "unknown", kind="input_text")
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
-        output = joined(parts)
+        output = joined(parts, request.notes)
     id = result_id(request, block.tool_use_id)
-    request.entries.append({"type": kind, "call_id": id, "output": output, **own})
+    item = {"type": kind, "call_id": id, "output": output, **own}
+    request.entries.append(item)
+    return item
 
 
-def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> None:
+def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> Param | None:
     """Add reasoning to the byte, to be sent before the item it produced; a hint where it cannot."""
     place, id = draft.place, block.extra.get("id")
     waiting = [thought["id"] for thought, _ in draft.thoughts]
@@ -325,40 +325,56 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     if not own or not is_new_id(request, "reasoning", id) or id in waiting:
         reason = "not an item of this service, or sent before"
         request.hint(place, "unsent_reasoning", "reasoning", reason)
-        return
+        return None
     summary = [{"type": "summary_text", "text": block.text}] if block.text else []
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
     kept = {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
     item = {"type": "reasoning", "id": id, "summary": summary, **encrypted, **kept}
     lose_keys(request, place, block, known=REASONING_KEYS)
-    if is_sendable(request, place, json.dumps(item, ensure_ascii=False)):
-        _send_parts(request, draft)
-        draft.thoughts.append((json_copy(item), request.at))
+    if not is_sendable(request, place, json.dumps(item, ensure_ascii=False)):
+        return None
+    _send_parts(request, draft)
+    thought: Param = json_copy(item)
+    draft.thoughts.append((thought, request.at))
+    return thought
 
 
-def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> None:
+def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> Param | None:
     """Send an unknown block as it came: as a part, or as an item of its own."""
     place, data = draft.place, block.data
     is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
     if reason := why_unknown(block, ORIGIN):
         lose_block(request, place, block, reason)
-        return
+        return None
     if not is_own(data, as_item=as_item):
         lose_block(request, place, block, misplaced(place))
-        return
+        return None
     param: Param = json_copy(dict(data))
     if not as_item:
         marked(request, place, "default" if param.pop(MARK, None) else None, param)
         draft.parts.append(param)
-        return
+        return param
     # The service refuses a second item with the same id.
     id = param.get("id")
     if isinstance(id, str) and id in request.ids:
         reason = "an item of its id is sent before"
         request.hint(place, "repeated_item", f"{param['type']} block", reason)
-        return
+        return None
     _send_parts(request, draft)
     _send_reasoning(request, draft)
     request.ids |= {id} if isinstance(id, str) else set()
     request.entries.append(param)
+    return param
+
+
+_WRITERS: Mapping[str, Callable[[Items, ContentDraft, Any], Param | None]] = {  # Any: its block
+    "text": _add_text,
+    "tool_use": _add_tool_call,
+    "tool_result": _add_tool_result,
+    "reasoning": _add_reasoning,
+    "image": _add_attachment,
+    "document": _add_attachment,
+    "unknown": _add_unknown,
+}
+"""The functions that write blocks, by type of block; each returns the part or item it added."""

@@ -59,6 +59,7 @@ def block_params(
     params: list[Param] = []
     types = rules.types[place.role]
     holds = rules.holds if place.role in ("result", "error result") else None
+    has_notes = request.notes is not None
     request.result = outer = request.block
     for request.block, written in enumerate(blocks):
         block: Block | None = written
@@ -73,10 +74,12 @@ def block_params(
             continue
         param = rules.writers[block.type](request, inside, block)
         if param and inside is not place:
-            text = TextBlock(request.move(place, block.type, param))
+            text = TextBlock(request.move(place, block, param))
             param = rules.writers["text"](request, place, text)
         if param:
             params.append(param)
+            if has_notes:
+                request.note(place, block, param)
         else:
             lose_mark(request, place, block)
     request.block, request.result = outer, None

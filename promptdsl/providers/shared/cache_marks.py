@@ -117,7 +117,10 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
         if why := lost.get(id(mark)) or raised.get(id(mark)):
             request.lose_mark(mark, why)
     kept = [mark for mark in marks if id(mark) not in lost]
-    return [mark._replace(cache="1h") if id(mark) in early else mark for mark in kept]
+    kept = [mark._replace(cache="1h") if id(mark) in early else mark for mark in kept]
+    for mark in kept:
+        request.note_mark(mark, mark.cache if ordered else "default")
+    return kept
 
 
 def _is_fleeting(mark: Mark) -> bool:

@@ -22,6 +22,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Carrier, Mark, Param, Request
+from promptdsl.providers.shared.sent_places import PlaceNotes
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens
@@ -164,9 +165,13 @@ def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
 
 @attrs.define(eq=False)
 class Recall:
-    """The writing of one request with a memory; ``passage`` is for the next request."""
+    """The writing of one request with a memory; ``passage`` is for the next request.
 
-    memory: Memory
+    Without a memory it is a write with ``notes`` of where each block goes.
+    """
+
+    memory: Memory | None
+    notes: PlaceNotes | None = None
     passage: Passage | None = None
 
     def spans(self, request: Request) -> Iterator[tuple[int, int]]:
@@ -175,6 +180,10 @@ class Recall:
         The caller writes each span before it asks for the next one. When there are two, the entries
         of the first are kept, and the next request continues from there.
         """
+        if self.memory is None:
+            request.notes = self.notes
+            yield 0, len(request.messages)
+            return
         opening = request.state()
         losses, marks = len(request.losses), len(request.marks)
         start = 0

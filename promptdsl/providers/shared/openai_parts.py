@@ -17,6 +17,7 @@ from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
+from promptdsl.providers.shared.sent_places import PlaceNotes, joined_texts
 
 MARK = WIRE.mark
 JOINT = "\n\n"
@@ -42,12 +43,12 @@ def marked(request: Request, place: Place, cache: Cache | None, part: Param | No
     return part
 
 
-def joined(parts: list[Param]) -> str | list[Param]:
+def joined(parts: list[Param], notes: PlaceNotes | None) -> str | list[Param]:
     """Return parts as they are sent; parts with marks wait until it is known which marks stay."""
-    return parts if is_marked(parts) else finished(parts)
+    return parts if is_marked(parts) else finished(parts, notes)
 
 
-def finished(parts: list[Param]) -> str | list[Param]:
+def finished(parts: list[Param], notes: PlaceNotes | None) -> str | list[Param]:
     """Return parts with neighbouring texts as one; when that is all, a string.
 
     The text after a marked text begins with the blank line.
@@ -56,11 +57,12 @@ def finished(parts: list[Param]) -> str | list[Param]:
     for run in _runs(parts):
         part = run[-1]
         if _is_text(part):
-            opening = [""] if sent and _is_text(sent[-1]) else []
-            part = {**part, "text": JOINT.join([*opening, *(text["text"] for text in run)])}
+            opening: list[Param] = [{"text": ""}] if sent and _is_text(sent[-1]) else []
+            part = {**part, "text": joined_texts(JOINT, [*opening, *run], notes)}
         sent.append(part)
     plain = len(sent) == 1 and _is_text(sent[0]) and MARK not in sent[0]
-    return str(sent[0]["text"]) if plain else sent or ""
+    text: str = sent[0]["text"] if plain else ""
+    return text if plain else sent or ""
 
 
 def _is_text(part: Param) -> bool:
@@ -94,7 +96,7 @@ def _is_joined(block: Block) -> TypeGuard[TextBlock]:
     return isinstance(block, TextBlock) and "refusal" not in block.extra
 
 
-def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
+def tell_error(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
     """Put ``Error:`` before the first text of a result, or add a text when there is none.
 
     ``kind`` is the type of a text part at this target.
@@ -104,6 +106,7 @@ def tell_error(parts: list[Param], error: str, *, kind: str) -> None:
         parts.insert(0, {"type": kind, "text": f"Error: {error}"})
     elif not text_part["text"].lower().startswith("error:"):
         text_part["text"] = f"Error: {text_part['text']}"
+        request.note_change(text_part, text_part, lead=len("Error: "))
 
 
 def is_marked(parts: object) -> bool:
@@ -122,10 +125,15 @@ def settle_parts(request: Request, places: list[tuple[int, str]]) -> None:
     for index, key in places:
         sent: list[Param] = []
         for part in entries[index][key]:
-            is_lost = MARK in part and id(part) not in kept
-            sent.append({k: v for k, v in part.items() if k != MARK} if is_lost else part)
+            if MARK in part and id(part) not in kept:
+                sent.append({k: v for k, v in part.items() if k != MARK})
+                request.note_change(part, sent[-1])
+            else:
+                sent.append(part)
         # The entry may be shared with another request, so it is replaced.
-        entries[index] = {**entries[index], key: finished(sent)}
+        entry = {**entries[index], key: finished(sent, request.notes)}
+        request.note_change(entries[index], entry)
+        entries[index] = entry
 
 
 _OF_MODEL = re.compile("reasoning|.*_call")
@@ -163,6 +171,7 @@ def trim_answer(request: Request) -> None:
     if trimmed != content:
         # The entry may be shared with another request, so it is replaced.
         request.entries[-1] = {**entry, "content": trimmed}
+        request.note_change(entry, request.entries[-1])
         request.lose_trailing()
 
 

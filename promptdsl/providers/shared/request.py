@@ -8,10 +8,11 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.unicode import is_blank, whole
-from promptdsl.messages import MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.providers.shared.sent_places import BlockNote, PlaceNotes
 
 Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider, which its SDK's types check
 """A dictionary as a provider takes it: a block, part, item, call or tool."""
@@ -114,6 +115,8 @@ class Request:
     """The index of the result that contains this block, ``None`` outside of results."""
     moved: list[Moved] = attrs.field(factory=new_list)
     """The files of results that wait for the user's turn after them."""
+    notes: PlaceNotes | None = None
+    """The notes of where each block goes; with them every block is written by its function."""
     recalled: bool = False
     """Whether the first losses are of an earlier request, with equal messages."""
 
@@ -143,7 +146,9 @@ class Request:
     @property
     def at(self) -> tuple[int, ...]:
         """The block that is written: its index in the message, after that of its result, if any."""
-        return tuple(index for index in (self.result, self.block) if index is not None)
+        if self.block is None:
+            return ()
+        return (self.block,) if self.result is None else (self.result, self.block)
 
     def lose(self, subject: Subject, kind: Literal["content", "role"], what: str, why: str) -> None:
         """Record a loss of a message, a tool or the form of the answer.
@@ -156,9 +161,31 @@ class Request:
         """Record a hint with a name of ``HINTS``, about the block ``at`` or the written one."""
         self.losses.append(about(subject, hint(name, what, why), at=self.at if at is None else at))
 
+    def note(self, place: Place, block: Block, param: Param, *, fence: str = "") -> None:
+        """Note the param of the block that is written, a text in a ``fence`` where it has one."""
+        if self.notes is not None:
+            at, role = (place.number, *self.at), place.message.role
+            self.notes.add(BlockNote(param, at, role, block, fence))
+
+    def note_plain(self, number: int, param: Param) -> None:
+        """Note the param of a message that is one text."""
+        if self.notes is not None:
+            message = self.messages[number]
+            self.notes.add(BlockNote(param, (number, 0), message.role, message.content[0]))
+
+    def note_change(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
+        """Note that a param is sent as another one, in a fence or after ``lead`` characters."""
+        if self.notes is not None:
+            self.notes.replace(param, new, fence=fence, lead=lead)
+
     def mark(self, place: Place, param: Param, cache: str) -> None:
         """Note a cache mark after a param of a message."""
         self.marks.append(Mark(param, cache, -1 if place.leads else place.number, place, self.at))
+
+    def note_mark(self, mark: Mark, cache: str) -> None:
+        """Note a cache mark that is sent after a block."""
+        if self.notes is not None and isinstance(mark.subject, Place):
+            self.notes.caches[mark.subject.number, *mark.at] = cache
 
     def lose_mark(self, mark: Mark, why: str) -> None:
         """Record a cache mark that is not sent, or lives for another time."""
@@ -180,14 +207,15 @@ class Request:
                 self.hint(place, "white_space", "trailing white space", why, at=(sent[-1],))
                 return
 
-    def move(self, place: Place, kind: str, param: Param) -> str:
+    def move(self, place: Place, block: Block, param: Param) -> str:
         """Move a file from a result to the user's turn after it; return the text in its place."""
+        self.note(place, block, param)
         before = self.moved[-1] if self.moved else None
         number = before.number + 1 if before and before.call == place.call else 1
-        name = f"{kind} {number} of tool result {place.call}"
+        name = f"{block.type} {number} of tool result {place.call}"
         self.moved.append(Moved(place.call, number, name, param))
         why = "the target takes none there: sent in the user's turn after it"
-        self.hint(place, "moved_file", f"{kind} in a tool result", why)
+        self.hint(place, "moved_file", f"{block.type} in a tool result", why)
         return f"[{name}: after the tool results]"
 
     def take_moved(self, text: Mapping[str, str]) -> list[Param]:
@@ -224,7 +252,7 @@ class Request:
 @cache
 def _result_fields(kind: type[Request]) -> tuple[str, ...]:
     """Return the names of the fields that contain results of writing, without the lists."""
-    lists = ("entries", "losses", "marks", "block", "result", "recalled")
+    lists = ("entries", "losses", "marks", "block", "result", "recalled", "notes")
     return tuple(
         field.name
         for field in attrs.fields(kind)

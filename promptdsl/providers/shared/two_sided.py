@@ -160,7 +160,7 @@ def message_params(request: Turns, place: Place, rules: BlockRules) -> list[Para
     name, text = message.details.name, message.plain
     if name is not None and message.role != "tool":
         request.hint(place, "speaker_name", "name of a speaker", "a message has no speaker's name")
-    if text and not text.isspace():
+    if text and not text.isspace() and request.notes is None:
         return [{**request.dialect.text, "text": text}]
     return block_params(request, place, message.content, rules)
 
@@ -170,7 +170,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
 
     Most messages are one text: these are added to the request here.
     """
-    text_keys = request.dialect.text
+    text_keys, has_notes = request.dialect.text, request.notes is not None
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
@@ -181,6 +181,8 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             request.calls, request.again = {}, {}
         if text and message.details is NO_DETAILS and not text.isspace():
             param = {**text_keys, "text": text}
+            if has_notes:
+                request.note_plain(index, param)
             if is_leading:
                 request.system.append(param)
             elif role is None:
@@ -262,6 +264,7 @@ def _finish(request: Turns) -> None:
         text = str(param.get("text", ""))
         if text != text.rstrip() and request.dialect.bound.isdisjoint(param):
             request.content[-1] = trimmed = {**param, "text": text.rstrip()}
+            request.note_change(param, trimmed)
             _move_marks(request, 0, {id(param): trimmed})
             request.lose_trailing()
 
@@ -350,7 +353,8 @@ def _fenced(
         return params
     request.lose(place, "role", f"{message.role} message", reason)
     for param in params:
-        changed[id(param)] = {**param, "text": fenced("developer", param["text"])}
+        changed[id(param)] = sent = {**param, "text": fenced("developer", param["text"])}
+        request.note_change(param, sent, fence="developer")
     return [changed[id(param)] for param in params]
 
 
@@ -390,7 +394,8 @@ def write_marks(
     marked: dict[int, list[Param]] = {}
     for mark in settle_marks(request, sent, ordered=True):
         ttl: Param = {} if mark.cache == "default" else {"ttl": mark.cache}
-        marked[id(mark.param)] = with_mark(mark.param, ttl)
+        marked[id(mark.param)] = params = with_mark(mark.param, ttl)
+        request.note_change(mark.param, params[0])
 
     def with_marks(params: list[Param]) -> list[Param]:
         return [it for param in params for it in marked.get(id(param), (param,))]

@@ -1,0 +1,263 @@
+"""Where each block is in a payload: the places, and the notes of a write from which they are made.
+
+With notes, an adapter tells each param that it makes of a block, and each one that replaces
+another. Params are told apart by identity. After the write, one walk over the payload finds the
+address of each; what has no note there is what the adapter added.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import attrs
+
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.loss import Loss
+
+Address: TypeAlias = tuple[str | int, ...]
+Param: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
+
+
+@attrs.frozen
+class SentPlace:
+    """A place in a payload, and the block that is sent there.
+
+    ``message``, ``block`` and ``inner`` are the index of the message, of the block in it, and of
+    the block in a result; all are ``None`` for what the adapter added, such as the text of a user
+    before the model's first turn. A block that has no place is not sent.
+
+    ``address`` are the keys that lead to it in the payload: to the string of a text, to the object
+    of any other block. ``start`` and ``end`` are offsets in that string, which several texts may
+    share, and ``text`` is what stands between them. ``entry`` is the index of the message, turn or
+    item, ``None`` for system text beside them. ``role`` is the role that is sent; Gemini's
+    ``model`` is ``assistant``.
+
+    ``fence`` is the tag around a text that cannot be sent otherwise: it is part of the place.
+    ``id`` and ``name`` are those of a call or a result as they are sent, ``speaker`` is the name
+    that is sent with the message, and ``cache`` is the cache mark after it. ``is_error``: a
+    result has the flag of an error.
+
+    >>> from promptdsl import System, Timeline, User, render
+    >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
+    >>> place = rendered.places()[1]
+    >>> place.message, place.block, place.role, place.address
+    (1, 0, 'user', ('messages', 1, 'content'))
+    """
+
+    address: tuple[str | int, ...]
+    entry: int | None
+    role: str
+    start: int | None = None
+    end: int | None = None
+    text: str = ""
+    message: int | None = None
+    block: int | None = None
+    inner: int | None = None
+    fence: str = ""
+    id: str | None = None
+    name: str | None = None
+    speaker: str | None = None
+    cache: str | None = None
+    is_error: bool = False
+
+
+class BlockNote(NamedTuple):
+    """A param, the block it was made of, and the role of the message.
+
+    ``at`` is the place in the prompt: the index of the message, the block, and the block in a
+    result. ``lead`` is the number of characters that were put before its text.
+    """
+
+    param: Param
+    at: tuple[int, ...]
+    role: str
+    block: Block
+    fence: str = ""
+    lead: int = 0
+
+
+class JoinedPiece(NamedTuple):
+    """A part of a joined text, with the note of its block; ``None`` for what was added."""
+
+    start: int
+    end: int
+    note: BlockNote | None
+
+
+class JoinedText(str):
+    """A text that was joined of several, and its pieces."""
+
+    pieces: tuple[JoinedPiece, ...]
+
+    @classmethod
+    def of(cls, text: str, pieces: Iterable[JoinedPiece]) -> Self:
+        """Return a text with its pieces, without the empty ones."""
+        joined = cls(text)
+        joined.pieces = tuple([piece for piece in pieces if piece.start < piece.end])
+        return joined
+
+    def rstrip(self, chars: str | None = None, /) -> Self:
+        """Return the text without white space at its end."""
+        text = super().rstrip(chars)
+        cut = (piece._replace(end=min(piece.end, len(text))) for piece in self.pieces)
+        return self.of(text, cut)
+
+    def with_insertions(self, text: str, ends: Sequence[int]) -> Self:
+        """Return the text with one more character after each of the offsets ``ends``."""
+        moved = (
+            JoinedPiece(start + bisect_right(ends, start), end + bisect_right(ends, end), note)
+            for start, end, note in self.pieces
+        )
+        return self.of(text, moved)
+
+
+def joined_texts(
+    joint: str, params: Sequence[Param], notes: "PlaceNotes | None", key: str = "text"
+) -> str:
+    """Return the texts of params as one; with notes, with its pieces."""
+    text = joint.join([param[key] for param in params])
+    if notes is None:
+        return text
+    pieces: list[JoinedPiece] = []
+    start = 0
+    for param in params:
+        note, end = notes.blocks.get(id(param)), start + len(param[key])
+        if note is None and pieces and pieces[-1].note is None:
+            pieces[-1] = pieces[-1]._replace(end=end)
+        else:
+            own = start + note.lead if note else start
+            pieces += (JoinedPiece(start, own, None), JoinedPiece(own, end, note))
+        start = end + len(joint)
+    return JoinedText.of(text, pieces)
+
+
+_CONTENTS = ("content", "parts", "output", "error", "tool_calls", "reasoning_content")
+"""The keys of an entry or a result, at any depth, that have its params or its text."""
+_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
+
+
+class _Entry(NamedTuple):
+    """The index of an entry in the payload, its role, and the name of its speaker."""
+
+    number: int | None
+    role: str
+    speaker: str | None = None
+
+
+@attrs.define(eq=False)
+class PlaceNotes:
+    """The notes of one write."""
+
+    blocks: dict[int, BlockNote] = attrs.field(factory=dict[int, BlockNote])
+    """The note of each param by its ``id()``, which no other object has: the note keeps it."""
+    caches: dict[tuple[int, ...], str] = attrs.field(factory=dict[tuple[int, ...], str])
+    """The cache marks that are sent, by the place of the block before each in the prompt."""
+    noted: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
+    unflagged: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
+    """The results whose flag of an error is not sent."""
+
+    def add(self, note: BlockNote) -> None:
+        """Note the param of a block; only the first one of each block counts."""
+        if note.at not in self.noted:
+            self.noted.add(note.at)
+            self.blocks[id(note.param)] = note
+
+    def replace(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
+        """Note that a param is sent as another one."""
+        if note := self.blocks.get(id(param)):
+            fence, lead = fence or note.fence, lead or note.lead
+            self.blocks[id(new)] = note._replace(param=new, fence=fence, lead=lead)
+
+    def places(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
+        """Return the places in the payload that was written with these losses, in its order."""
+        from promptdsl.tokens.payloads import SYSTEM_PATHS, entries_key, value_at
+
+        self.unflagged = {loss.at for loss in losses if loss.name == "error_flag"}
+        found: list[SentPlace] = []
+        for path in SYSTEM_PATHS:
+            system = _Entry(None, "system")
+            found += self._in_content(value_at(payload, *path), path, system)
+        key = entries_key(payload) or ""
+        for index, entry in enumerate(payload[key]):
+            found += self._in_entry(entry, (key, index), index)
+        return tuple(found)
+
+    def _in_entry(self, param: Param, address: Address, index: int) -> Iterator[SentPlace]:
+        note, role = self.blocks.get(id(param)), param.get("role")
+        if note and role is None:
+            role = "tool" if isinstance(note.block, ToolResultBlock) else note.role
+        role = "assistant" if role == "model" else str(role)
+        if note and isinstance(note.block, TextBlock):
+            text = (0, param["content"])
+            yield self._place(_Entry(index, role), (*address, "content"), note, text)
+        elif note:
+            yield from self._in_param(param, address, _Entry(index, role))
+        else:
+            speaker = param.get("name")
+            named = speaker if isinstance(speaker, str) else None
+            yield from self._in_values(param, address, _Entry(index, role, named))
+
+    def _in_values(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
+        """Yield the places in an entry or a result, at any depth."""
+        for key, value in param.items():
+            if key in _CONTENTS:
+                yield from self._in_content(value, (*address, key), entry)
+            elif is_mapping(value):
+                if note := self.blocks.get(id(value)):
+                    yield self._place(entry, (*address, key), note)
+                else:
+                    yield from self._in_values(value, (*address, key), entry)
+
+    def _in_content(self, value: object, address: Address, entry: _Entry) -> Iterator[SentPlace]:
+        """Yield the places in a text, or in a list of params."""
+        if isinstance(value, JoinedText):
+            for piece in value.pieces:
+                text = value[piece.start : piece.end]
+                yield self._place(entry, address, piece.note, (piece.start, text))
+        elif isinstance(value, str) and value:
+            yield self._place(entry, address, None, (0, value))
+        elif is_list(value):
+            for index, param in enumerate(value):
+                if is_mapping(param):
+                    yield from self._in_param(param, (*address, index), entry)
+
+    def _in_param(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
+        """Yield the place of a param, and those in the param of a result."""
+        note = self.blocks.get(id(param))
+        key = next((key for key in ("text", "refusal") if isinstance(param.get(key), str)), "")
+        text = param.get(key)
+        if isinstance(text, JoinedText):
+            yield from self._in_content(text, (*address, key), entry)
+        elif isinstance(text, str) and (note is None or isinstance(note.block, TextBlock)):
+            yield self._place(entry, (*address, key), note, (0, text))
+        else:
+            yield self._place(entry, address, note, param)
+            if note and isinstance(note.block, ToolResultBlock):
+                yield from self._in_values(param, address, entry)
+
+    def _place(
+        self,
+        entry: _Entry,
+        address: Address,
+        note: BlockNote | None,
+        value: Param | tuple[int, str] = EMPTY,
+    ) -> SentPlace:
+        """Return the place of a param, or of a text after an offset in its string."""
+        start = end = None
+        text = ""
+        if isinstance(value, tuple):
+            start, text = value
+            end = start + len(text)
+        if note is None:
+            return SentPlace(address, entry.number, entry.role, start, end, text)
+        id = name = None
+        if is_mapping(value) and isinstance(note.block, ToolUseBlock | ToolResultBlock):
+            for fields in (value, *filter(is_mapping, value.values())):
+                id = id or next((str(fields[key]) for key in _IDS if key in fields), None)
+                name = name or (str(fields["name"]) if "name" in fields else None)
+        has_flag = getattr(note.block, "is_error", False) and note.at not in self.unflagged
+        cache = self.caches.get(note.at)
+        fence, (message, block, inner) = note.fence, (*note.at, None)[:3]
+        place = (address, entry.number, entry.role, start, end, text, message, block, inner)
+        return SentPlace(*place, fence, id, name, entry.speaker, cache, has_flag)
