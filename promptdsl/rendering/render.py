@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Never, TypeAlias, Unpack, cast
 import attrs
 
 from promptdsl.components.block import finish
-from promptdsl.config.wires import wire_of
-from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.config.wires import wires
+from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
 from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
@@ -247,8 +247,11 @@ def _again(
     request: RenderRequest, stages: Stages, losses: tuple[Loss, ...], provider: str
 ) -> Rendered:
     """Return the result for another provider, from the same tree."""
-    is_templated = isinstance(provider, str) and wire_of(provider).templated
-    template = request.template if is_templated else None
+    template = request.template
+    if template is not None and not is_one_of(
+        provider, [it.name for it in wires() if it.templated]
+    ):
+        template = None
     loading = request.loading
     if loading is not None:
         loading = attrs.evolve(loading, waits=False, failed={}, wanted={})
