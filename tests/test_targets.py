@@ -481,3 +481,14 @@ def test_another_name_of_a_provider(other: str, provider: str) -> None:
     """The name of a service or of its library suggests the provider that has its API."""
     with pytest.raises(TargetError, match=f"did you mean '{provider}'"):
         render(User("a"), provider=other)
+
+
+def test_a_template_and_another_target() -> None:
+    """A chat template goes on to its own target alone."""
+    source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    rendered = render(Timeline(User("Hi.")), chat_template=source)
+    said = {"messages": [{"role": "user", "content": "Hi."}]}
+    assert said == rendered.for_target("openai").payload()
+    assert "<user>Hi." == rendered.for_target("chat_template").payload()["prompt"]
+    with pytest.raises(TargetError, match="unknown provider"):
+        rendered.for_target(["openai"])  # type: ignore[arg-type]

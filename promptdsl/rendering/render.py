@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl.components.block import finish
 from promptdsl.config.wires import wires
-from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
 from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
