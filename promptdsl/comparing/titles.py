@@ -7,8 +7,8 @@ import attrs
 ABOVE, NOT_SENT = ", in the message above", ", not sent"
 """What a title says of a message that is sent in one with that above it, or not at all."""
 _TITLE = re.compile(
-    r"(, not strict)?(?: as (\w+))?(?:, in (<\w+>))?(, name not sent)?(?:, id sent as (\S+))?"
-    rf"({ABOVE}|{NOT_SENT})?\Z"
+    r"(, not strict)?(?: as (\w+))?(?:, in (<\w+>))?(, name not sent)?"
+    rf"""(?:, id sent as ("(?:[^"\\]|\\.)*"|[^\s"]+))?({ABOVE}|{NOT_SENT})?\Z"""
 )
 
 

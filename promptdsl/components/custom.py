@@ -238,7 +238,7 @@ class ComponentFunction:
         return self.name, f"{self.__module__}.{self.name.rpartition(':')[2]}"
 
     @door
-    def __call__(self, *args: object, **kwargs: object) -> CustomComponent:
+    def __call__(self, /, *args: object, **kwargs: object) -> CustomComponent:
         """Write the parts, and return them; where the function yields, as a ``with`` block."""
         frame = getframe(2)
         block = object.__new__(CustomComponent)
@@ -298,8 +298,9 @@ def components() -> list[ComponentFunction]:
 
 def original_of(function: object) -> Function:
     """Return the function that a component was made of, and anything else as it is."""
-    made = function.function if isinstance(function, ComponentFunction) else function
-    return cast("Function", made)
+    while isinstance(function, ComponentFunction):
+        function = function.function
+    return cast("Function", function)
 
 
 def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySection | None]":
@@ -309,7 +310,7 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
         return lambda *args, **kwargs: by, label(by), None  # noqa: ARG005 (the part is the same)
     if isinstance(by, ComponentFunction) and by.section is not None:
         section = by.section()
-        return by.function, section.name, section
+        return original_of(by), section.name, section
     return original_of(by), getattr(by, "__name__", None), None
 
 

@@ -14,34 +14,59 @@ from promptdsl.messages.blocks import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UnknownBlock,
 )
 from promptdsl.messages.media.image_size import size_of
 
+LONGEST = 60
+"""The characters of a title or a type that are among the words, at most."""
 
-def described(block: Block, *, tools: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """Return a block in words, and its text: ``call look (call_1)`` and its arguments.
+
+def described(block: Block, *, tools: Mapping[str, str] | None = None) -> str:
+    """Return a block in words, such as ``call look (call_1)``.
 
     With ``tools``, the names of tools by the ids of their calls, no ids are among the words. The
     blocks in a result are not described with it.
     """
     match block:
-        case TextBlock():
-            words, text = "text", block.text
-        case ReasoningBlock():
-            words, text = "reasoning", block.text
         case ToolUseBlock():
-            words = f"call {block.name}" + (f" ({block.id})" if tools is None else "")
-            text = block.arguments
+            return f"call {block.name}" + (f" ({block.id})" if tools is None else "")
         case ToolResultBlock():
             id = block.tool_use_id
             name = id if tools is None else block.name or tools.get(id, id)
-            words, text = f"result {name} failed" if block.is_error else f"result {name}", ""
+            return f"result {name} failed" if block.is_error else f"result {name}"
+        case UnknownBlock():
+            return _shortened(str(block.data.get("type", block.type)))
         case _ if isinstance(block, MediaBlock):
-            words, text = _attachment(block)
+            source, size = block.source, size_of(block.source)
+            title = f" {_shortened(block.title)!r}" if block.title else ""
+            words = [f"{block.type}{title} ({source.kind})"]
+            words += [source.media_type] if source.media_type else []
+            words += [f"{size[0]}x{size[1]}"] if size else []
+            return " ".join(words)
         case _:
-            data = block.to_dict()
-            words, text = str(data.get("type", block.type)), write_json(data)
-    return words, text
+            return block.type
+
+
+def shown_text(block: Block) -> str:
+    """Return the text that a view shows of a block: of an attachment its place or its size."""
+    match block:
+        case TextBlock() | ReasoningBlock():
+            return block.text
+        case ToolUseBlock():
+            return block.arguments
+        case ToolResultBlock():
+            return ""
+        case _ if isinstance(block, MediaBlock):
+            place = block.source.value
+            is_data = block.source.kind == "base64"
+            return f"{len(place) * 3 // 4 - place[-2:].count('='):,} bytes" if is_data else place
+        case _:
+            return write_json(block.to_dict())
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def default_text(block: DataBlock) -> str:
@@ -51,15 +76,3 @@ def default_text(block: DataBlock) -> str:
             return json_text(value)
         case CodeBlock(text, language):
             return text.join(code_fences(text, language))
-
-
-def _attachment(block: MediaBlock) -> tuple[str, str]:
-    """Return an attachment in words: its title, source, media type and size; and where it is."""
-    source, title = block.source, f" {block.title!r}" if block.title else ""
-    place, size = source.value, size_of(source)
-    words = [f"{block.type}{title} ({source.kind})"]
-    words += [source.media_type] if source.media_type else []
-    words += [f"{size[0]}x{size[1]}"] if size else []
-    if source.kind == "base64":
-        place = f"{len(place) * 3 // 4 - place[-2:].count('='):,} bytes"
-    return " ".join(words), place

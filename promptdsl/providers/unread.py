@@ -4,8 +4,10 @@ Blocks whose readers keep all further keys are open: an adapter tells what it do
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias
 
+from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.unicode import exact
 from promptdsl.providers.registry import TARGETS
@@ -49,7 +51,9 @@ class _Search:
             for number, item in enumerate(value):
                 # Most items are messages of a role and a text.
                 if not (is_mapping(item) and _is_plain(item)):
-                    self.find(item, inner, (place, number))
+                    # The author may have changed the data since it was read, or does so now.
+                    with suppress(DataError, TypeError, RuntimeError):
+                        self.find(item, inner, (place, number))
             return
         if isinstance(value, str) or not value:
             return

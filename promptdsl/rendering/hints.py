@@ -3,12 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain, pairwise
 from typing import Any
 
 from promptdsl.components.arguments import sentences_touch
-from promptdsl.foundation.errors import DataError
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.rendering.spans import Span
@@ -42,10 +40,8 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
     for node, _ in walk(root) if root.mask & RECORDED else ():
         if isinstance(node, RecordedNode) and node.form != "messages":
             why = f"History.from_{node.form} does not read it, so it is not sent"
-            # The author may have changed the data since it was read.
-            with suppress(DataError):
-                for key, place in unread_keys(node.items, node.form):
-                    yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
+            for key, place in unread_keys(node.items, node.form):
+                yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
 
 
 # Empty blocks, and sentences without a space between them.

@@ -167,7 +167,7 @@ class Trace:
                 turn, place, page = writer.turn, writer.place, writer.page
                 if page is None or not isinstance(block, MediaBlock | ToolResultBlock):
                     continue
-                turn.blocks = (*turn.blocks[:place], block, *turn.blocks[place + 1 :])
+                turn.blocks[place] = block
                 within = writer.inside().page
                 if within is not page or isinstance(block, MediaBlock):
                     page.segments[place] = page.segments[place]._replace(block=block)
@@ -242,7 +242,7 @@ class Trace:
         if message.origins:
             origin = origin_of(message.origins[0])
             address, source = origin.address, origin.source
-        return TracedTurn(node, address, message.content, [], None, source)
+        return TracedTurn(node, address, [*message.content], [], None, source)
 
     def address(self, turn: TracedTurn, part: TracedPart | None) -> str:
         """Return the address of a part of a turn, or without one of the turn itself."""

@@ -88,4 +88,4 @@ def _block(block: Block) -> str:
     if isinstance(block, TextBlock):
         return size(block.text)
     inner = block.content if isinstance(block, ToolResultBlock) else ()
-    return f"{described(block)[0]}{', ' if inner else ''}{'; '.join(map(_block, inner))}"
+    return f"{described(block)}{', ' if inner else ''}{'; '.join(map(_block, inner))}"

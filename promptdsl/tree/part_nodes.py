@@ -294,7 +294,7 @@ class MediaNode(Node):
         return type(self.block).__name__.removesuffix("Block")
 
     def _summary(self) -> str:
-        return described(self.block)[0]
+        return described(self.block)
 
 
 @node_class
@@ -304,8 +304,7 @@ class ToolUseNode(Node):
     block: ToolUseBlock
 
     def _summary(self) -> str:
-        words, arguments = described(self.block)
-        return f"{words}, {size(arguments)}"
+        return f"{described(self.block)}, {size(self.block.arguments)}"
 
 
 @node_class

@@ -592,6 +592,13 @@ def test_ids_as_sent() -> None:
     assert str(result.title) == "tool f fc.1 as user, id sent as fc_1"
 
 
+@pytest.mark.parametrize("end", ["as user", "id sent as q", "not sent", "in the message above"])
+def test_an_id_with_the_words_of_a_title(end: str) -> None:
+    """What an id says is not taken for what became of the message."""
+    file = prompt_file(render(Timeline(User("Hi.", id=f"a, {end}"))))
+    assert file.entries == parse(serialise(file)).entries
+
+
 def test_calls_without_results() -> None:
     """A prompt that waits for its tools has a file, which says so."""
     tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="1")))

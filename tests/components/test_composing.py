@@ -330,6 +330,17 @@ def test_a_method_is_a_component() -> None:
     )
 
 
+def test_an_argument_of_any_name() -> None:
+    """The arguments of a component may have the names that its own call uses."""
+
+    @component
+    def said(**words: str) -> Text:
+        return Text(" ".join(f"{name}={word}" for name, word in words.items()))
+
+    system = System(said(self="a", args="b", kwargs="c"))
+    assert "self=a args=b kwargs=c" == render(system).messages[0].text
+
+
 def test_a_component_keeps_its_documentation() -> None:
     """What a reader asks of the function is answered by the component."""
     assert ("persona", "Write who the model is.") == (persona.__name__, persona.__doc__)

@@ -64,7 +64,9 @@ def mine() -> str:
     return "Be wry."
 
 
-@pytest.mark.parametrize("by", [mine, component(name="other")(mine), Text("Be wry.")])
+@pytest.mark.parametrize(
+    "by", [mine, component(name="other")(mine), component(component(mine)), Text("Be wry.")]
+)
 @pytest.mark.parametrize("key", [ours, "ours.tone"])
 def test_one_of_two_components_of_a_name(key: Any, by: Any) -> None:
     """A component itself, or its name with its module, overrides it and no other of its name."""

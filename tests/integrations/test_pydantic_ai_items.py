@@ -24,6 +24,7 @@ from pydantic_ai.messages import (
 from promptdsl import (
     History,
     ReasoningBlock,
+    TargetError,
     TextBlock,
     Timeline,
     ToolUseBlock,
@@ -197,3 +198,9 @@ def test_the_order_of_instructions(provider: str) -> None:
     assert [(item["role"], item["content"]) for item in items] == [
         (message.role, message.text) for message in messages if message.content
     ]
+
+
+def test_an_unknown_provider() -> None:
+    """A provider that is misspelt is an error, not the usual order."""
+    with pytest.raises(TargetError, match="did you mean 'openai_responses'"):
+        from_pydantic_ai([], provider="openai-responses")

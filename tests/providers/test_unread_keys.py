@@ -341,10 +341,13 @@ def test_what_others_wrote_is_read(form: str) -> None:
 
 
 def test_data_that_changed_since() -> None:
-    """Losses are there when the author has changed the recorded data after the render."""
-    messages: list[Any] = [{"role": "user", "content": "Hi.", "extra": 1}, {"role": "user"}]
-    messages[1]["content"] = [{"type": "text", "text": "Well?"}]
+    """A message that the author changed after the render takes no hint from the others."""
+    messages: list[Any] = [{"role": "user"}, {"role": "user"}, {"role": "user", "content": "Hi."}]
+    messages[0]["content"] = [{"type": "text", "text": "Well?"}]
+    messages[1]["content"] = [{"type": "text", "text": "So?"}]
+    messages[2]["extra"] = 1
     rendered = render(Timeline(History.from_openai(messages)))
-    messages[1]["content"][0] = object()
-    assert {"unread_key"} >= {loss.name for loss in rendered.losses}
-    assert 2 == len(rendered.messages[0].content)
+    messages[0]["content"][0] = object()
+    messages[1]["content"][0]["type"] = []
+    assert ["key 'extra'"] == [loss.what for loss in rendered.losses]
+    assert 3 == len(rendered.messages[0].content)

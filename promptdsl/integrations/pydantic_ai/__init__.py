@@ -7,7 +7,7 @@ developer's text is a system prompt whose ``metadata`` has the role.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from promptdsl import Message, Rendered
+from promptdsl import Message, Prompt, Rendered, render
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.values import require
 
@@ -54,9 +54,12 @@ def from_pydantic_ai(
     before these, as it sends them there. A response without parts is a message, too.
 
     Losses are in ``losses``. Raises :class:`DataError` for anything but requests and responses, and
-    for data that is not JSON, and :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
+    for data that is not JSON, :class:`TargetError` for an unknown provider, and
+    :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
     """
     require("pydantic_ai.messages", "pydantic-ai")
     from promptdsl.integrations.pydantic_ai.read import read
 
+    if provider is not None:
+        render(Prompt(), provider=provider)  # raises for an unknown one
     return read(messages, provider)

@@ -15,7 +15,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
-from promptdsl.messages.description import described
+from promptdsl.messages.description import described, shown_text
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
@@ -117,8 +117,8 @@ def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
 
 def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[Piece]:
     for block in blocks:
-        words, text = described(block, tools=tool_names)
-        yield Piece("" if isinstance(block, TextBlock) else words, text)
+        words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
+        yield Piece(words, shown_text(block))
         if isinstance(block, ToolResultBlock):
             yield from _pieces(block.content, tool_names)
         yield from _cached(getattr(block, "cache", None))

@@ -238,7 +238,7 @@ class TracedTurn:
 
     node: Node
     address: str
-    blocks: Sequence[Block]
+    blocks: list[Block]
     parts: list[TracedPart]
     page: TracedPage | None
     source: Source | None
@@ -354,7 +354,9 @@ class TracedLowering(Lowering):
     def turn_blocks(self, turn: TurnNode) -> LoweredTurn:
         """Return one turn as blocks."""
         lowered = super().turn_blocks(turn)
-        self.turns[-1].blocks = lowered.blocks  # those of a tool turn are in a result, and marked
+        self.turns[-1].blocks = [
+            *lowered.blocks
+        ]  # those of a tool turn are in a result, and marked
         return lowered
 
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
@@ -372,14 +374,14 @@ class TracedLowering(Lowering):
             parts=parts,
         )
         blocks = writer.write()
-        self.turns.append(TracedTurn(turn, address, blocks, parts, writer.page, turn.source))
+        self.turns.append(TracedTurn(turn, address, [*blocks], parts, writer.page, turn.source))
         return blocks
 
     def recorded_message(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
         message = super().recorded_message(node)
         address = f"history[{node.start}]"
-        self.turns.append(TracedTurn(node, address, message.content, [], None, node.source))
+        self.turns.append(TracedTurn(node, address, [*message.content], [], None, node.source))
         return message
 
 
