@@ -261,14 +261,11 @@ def test_what_a_budget_may_do(part: Node, expected: list[str]) -> None:
     assert expected == [row.split("  /")[0].rstrip() for row in text.splitlines()]
 
 
-def test_long_names_are_cut() -> None:
-    """A line names a recorded attachment or an unknown block by the beginning of its name."""
-    source = {"kind": "url", "value": "https://a.example/b.pdf"}
-    title = {"type": "document", "source": source, "title": "t" * 100_000}
-    blocks = [title, {"type": "k" * 100_000}]
-    text = outline(Timeline(User(*blocks)))
-    lines = [f"document '{'t' * 60}...' (url)", "k" * 60 + "..."]
-    assert lines == [row.split("  /")[0].strip() for row in text.splitlines()[2:]]
+def test_long_titles_are_cut() -> None:
+    """A line names an attachment by the beginning of its title."""
+    image = Image.from_url("https://a.example/b.png", title="t" * 100_000)
+    *_, line = outline(Timeline(User(image))).splitlines()
+    assert f"image '{'t' * 60}...' (url)" == line.split("  /")[0].strip()
 
 
 def test_the_outline_of_nothing() -> None:
