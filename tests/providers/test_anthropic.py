@@ -6,7 +6,6 @@ from typing import Any
 import attrs
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from promptdsl import (
     AudioBlock,
@@ -28,7 +27,6 @@ from promptdsl import (
     VideoBlock,
     read_response,
 )
-from tests.internals import EMPTY, KINDS
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
@@ -45,15 +43,7 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
-from tests.providers.laws import (
-    Prompts,
-    changed_on_its_way,
-    changed_texts,
-)
-from tests.providers.recorder import Clients
-from tests.providers.sdk_check import anthropic_rules, check_anthropic
-from tests.providers.strategies import joined, rounds_of, turns_of
-from tests.searching import outcomes
+from tests.providers.strategies import conversations_of, joined
 
 ABLE = ModelFacts(
     provider="anthropic",
@@ -134,193 +124,6 @@ def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
         "content": [text(part) for part in parts],
         **keys,
     }
-
-
-# Every conversation.
-
-
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(
-        TABLE, ABLE, clients.anthropic, lambda p: {"model": "claude-opus-5-5", "max_tokens": 1, **p}
-    )
-
-
-def texts_sent(payload: Any) -> list[str]:
-    """Return the texts of a payload, in their order."""
-    wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
-    parts = [part for block in wire for part in block.get("content", [block])]
-    return [part["text"] for part in parts if part["type"] == "text"]
-
-
-def test_recorded_text(recordings: Prompts) -> None:
-    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    assert [] == changed_texts(recordings, ABLE, texts_sent, str.strip)
-
-
-# Properties.
-
-_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
-_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
-    ["", "a", "a_2", "a.b", "a_b", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', '{"x": NaN}', "[]"]
-)
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w=="]),
-    st.sampled_from([None, "image/png", "image/bmp", "application/pdf", "text/plain"]),
-)
-_extras = st.sampled_from([EMPTY, EMPTY, {"x": 1}, {"y": None}, {"context": "\ud800"}])
-_texts = st.builds(TextBlock, _any_text, _caches, _extras | st.just({"citations": []}))
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
-    )
-)
-_calls = st.builds(ToolUseBlock, _wild_text.filter(bool), _wild_text, _wild_text, _caches, _extras)
-_reasoning = st.builds(
-    ReasoningBlock,
-    _any_text,
-    st.sampled_from([None, "", "c2ln"]),
-    st.sampled_from([None, "", "ZW5j"]),
-    st.sampled_from([None, "anthropic", "gemini"]),
-)
-_unknown = st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "anthropic"),
-        UnknownBlock(
-            {"cache_control": {"type": "ephemeral", "ttl": "1h"}, "type": "hologram"}, "anthropic"
-        ),
-        UnknownBlock({"thinking": "Hm.", "signature": "c2ln", "type": "thinking"}, "anthropic"),
-        UnknownBlock({"type": "redacted_thinking", "data": "ZW5j"}, "anthropic"),
-        UnknownBlock({"type": "tool_removal", **MARK}, "anthropic"),
-    ]
-)
-_results = st.builds(
-    ToolResultBlock,
-    _wild_text.filter(bool),
-    st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.sampled_from([None, "timeout_error"]),
-    _caches,
-    _extras,
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(
-    _texts, _attachments, _calls, _reasoning, _unknown, _results
-)
-_kinds = st.sampled_from(KINDS)
-_messages = st.one_of(
-    st.builds(
-        Message,
-        st.sampled_from(["system", "developer", "user", "assistant"]),
-        st.lists(_blocks, max_size=4).map(tuple),
-        name=st.sampled_from([None, None, "Ada"]),
-        kind=_kinds,
-    ),
-    st.builds(Message, st.just("tool"), st.lists(_results, max_size=3).map(tuple), kind=_kinds),
-)
-_facts = st.builds(
-    ModelFacts,
-    instructions=st.booleans(),
-    prefill=st.booleans(),
-    cache_marks=st.booleans(),
-    binds_reasoning=st.booleans(),
-)
-
-_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3)
-_rounds = rounds_of(_texts | _reasoning, _ids)
-_turns = turns_of(_texts | _attachments, _rounds, _kinds)
-
-
-@given(messages=st.lists(_messages, max_size=8), facts=_facts)
-def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
-    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(whole(messages), facts)
-    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-@pytest.mark.parametrize("check", [anthropic_rules, pytest.param(check_anthropic, marks=typed)])
-@given(turns=_turns, facts=_facts)
-def test_accepted_for_any_conversation(
-    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
-) -> None:
-    """Any conversation whose calls are answered is accepted, by the types, too."""
-    check(write(whole([say("system", "Be brief."), *joined(turns)]), facts)[0], facts)
-
-
-@given(
-    before=_turns,
-    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
-    more=_turns,
-    able=st.booleans(),
-)
-def test_append_only(
-    before: list[tuple[Message, ...]],
-    spoken: tuple[Message, ...],
-    more: list[tuple[Message, ...]],
-    able: bool,
-) -> None:
-    """What follows a conversation turn changes nothing that is written up to it, marks aside."""
-    facts = ModelFacts(instructions=able)
-    flat = flattened(joined(before, [spoken]), facts)
-    assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
-
-
-def flattened(messages: tuple[Message, ...], facts: ModelFacts) -> list[tuple[str, Any]]:
-    """Return every block on the wire with its role."""
-    payload: Any = write(whole(messages), facts)[0]
-    turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]
-    return [(turn["role"], block) for turn in turns for block in turn["content"]]
-
-
-@given(rounds=st.lists(_ids, max_size=4))
-def test_ids_stay_apart(rounds: list[list[str]]) -> None:
-    """Any ids are unique on the wire, and each result has the id of its own call."""
-    turns = [
-        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
-    ]
-    wire = sent(*joined(turns))
-    calls = [block["id"] for role, blocks in wire for block in blocks if role == "assistant"]
-    answers = [block["tool_use_id"] for role, blocks in wire for block in blocks if role == "user"]
-    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    *("role", "content", "type", "text", "id", "name", "input", "source"),
-                    *("thinking", "tool_use_id", "cache_control", "ttl", "data", "messages"),
-                ]
-            ),
-            inner | st.sampled_from(["user", "assistant", "text", "tool_use", "image", "url"]),
-            max_size=5,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-def test_any_data_is_read_or_refused() -> None:
-    """Any data is read or is a :class:`DataError`, and never another error."""
-    picture = {"type": "image", "source": {"type": "url", "url": "u"}}
-    good = [{"role": "user", "content": [{"type": "text", "text": "a"}, picture]}]
-    assert {"read", "refused"} == outcomes(_outcome, good, _json)
-
-
-def _outcome(data: object) -> str:
-    try:
-        read(data)
-    except DataError:
-        return "refused"
-    return "read"
 
 
 # Turns.
@@ -1146,10 +949,10 @@ def test_why_an_instruction_is_fenced(instruction: Message, facts: ModelFacts, w
     assert [why] == [loss.why for loss in losses]
 
 
-@given(turns=_turns)
-def test_no_able_model_takes_none(turns: list[tuple[Message, ...]]) -> None:
+@given(turns=conversations_of("anthropic"))
+def test_no_able_model_takes_none(turns: tuple[Message, ...]) -> None:
     """For any conversation, a model with native instructions is never said to take none."""
-    assert NONE not in {loss.why for loss in write(whole(joined(turns)), ABLE)[1]}
+    assert NONE not in {loss.why for loss in write(whole(turns), ABLE)[1]}
 
 
 def test_loss_names_its_place() -> None:

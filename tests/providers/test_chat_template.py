@@ -6,8 +6,6 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptdsl import (
     AudioBlock,
@@ -30,7 +28,6 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.folding import failures, unequal
-from tests.internals import Kind, Role
 from tests.internals import read_chat_template as read
 from tests.internals import read_response_chat_template as read_response
 from tests.internals import render_template as render
@@ -48,7 +45,6 @@ from tests.providers.conversations import (
 )
 from tests.providers.laws import Prompts, unlawful
 from tests.providers.templates import TEMPLATES
-from tests.searching import examples
 
 CAREFUL = ModelFacts(provider="chat_template")
 FACTS = {
@@ -239,52 +235,6 @@ def test_recorded(facts: ModelFacts, recordings: Prompts) -> None:
     """Recorded conversations are taken by every template, and the law holds for them."""
     first = dict(islice(recordings.items(), 5))
     assert [] == unlawful(first, facts, json.dumps)
-
-
-# Any conversation.
-
-_texts = st.text(max_size=5).map(TextBlock)
-_ids = st.sampled_from(["a", "b", "abcdefghi", "call_1", "é"])
-_uses = st.builds(
-    ToolUseBlock, _ids, st.sampled_from(["f", "g h"]), st.sampled_from(["{}", "[", ""])
-)
-_results = st.builds(
-    ToolResultBlock, _ids, st.lists(_texts, max_size=2).map(tuple), is_error=st.booleans()
-)
-_thoughts = st.builds(
-    ReasoningBlock, st.text(max_size=3), origin=st.sampled_from([None, "chat_template", "gemini"])
-)
-_media = st.sampled_from(
-    [IMAGE, AudioBlock(media("base64", WAV)), DocumentBlock(media("url", "u"))]
-)
-_unknown = st.just(UnknownBlock({"type": "image"}, "chat_template"))
-_blocks = _texts | _uses | _results | _thoughts | _media | _unknown
-_roles: st.SearchStrategy[Role] = st.sampled_from(
-    ["system", "developer", "user", "assistant", "assistant", "tool"]
-)
-_kinds: st.SearchStrategy[Kind] = st.sampled_from(["written", "event", "request"])
-
-
-def _fitting(role: Role, blocks: list[Block]) -> list[Block]:
-    return [one for one in blocks if role != "tool" or isinstance(one, ToolResultBlock)]
-
-
-_messages = st.builds(
-    lambda role, blocks, kind, name: Message(role, _fitting(role, blocks), kind=kind, name=name),
-    _roles,
-    st.lists(_blocks, max_size=4),
-    _kinds,
-    st.sampled_from([None, None, "Ada"]),
-)
-
-
-@examples(300)
-@given(st.sampled_from(sorted(FACTS)), st.lists(_messages, max_size=7), st.booleans())
-def test_any_conversation(target: str, messages: list[Message], tools: bool) -> None:
-    """No conversation is refused by a template, and the law holds for all of them."""
-    facts = FACTS[target]
-    payload, _ = write(Prompt(tuple(messages), (LOOK_UP,) if tools else ()), facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
 
 
 # What messages are folded to.

@@ -2,12 +2,9 @@
 
 import base64
 import json
-from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptdsl import (
     AudioBlock,
@@ -30,7 +27,7 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.errors import raised
-from tests.internals import EMPTY, KINDS, json_schema
+from tests.internals import json_schema
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
@@ -47,15 +44,8 @@ from tests.providers.conversations import (
     say,
     whole,
 )
-from tests.providers.gemini_check import check_gemini, gemini_rules, normal
-from tests.providers.laws import (
-    Prompts,
-    changed_on_its_way,
-    changed_texts,
-)
-from tests.providers.recorder import Clients
-from tests.providers.strategies import joined, rounds_of, turns_of
-from tests.searching import outcomes
+from tests.providers.every_target import every_check_of
+from tests.providers.strategies import joined
 
 SIGNING = ModelFacts(
     provider="gemini",
@@ -124,287 +114,6 @@ def types() -> Any:
     from google.genai import types
 
     return types
-
-
-# Every conversation.
-
-
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(SENT, SIGNING, clients.gemini, normal)
-
-
-@typed
-def test_sent_to_vertex(clients: Clients) -> None:
-    """Vertex, which takes fewer keys, is sent the same payload."""
-    few = {name: SENT[name] for name in ("parallel calls", "repeated ids", "media", "reasoning")}
-    assert [] == changed_on_its_way(few, SIGNING, clients.vertex, normal)
-
-
-def texts_sent(payload: Any) -> list[str]:
-    """Return the texts of a payload, in their order, empty ones aside."""
-    parts = [*payload["config"]["system_instruction"]["parts"]]
-    parts += [part for content in payload["contents"] for part in content["parts"]]
-    said = [part.get("function_response", {"response": part})["response"] for part in parts]
-    wire = [value for response in said for value in response.values() if type(value) is str]
-    return [text for text in wire if text]
-
-
-def test_recorded_text(recordings: Prompts) -> None:
-    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    assert [] == changed_texts(recordings, OLDER, texts_sent)
-
-
-# Properties.
-
-_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
-_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
-    ["", "a", "a_2", "a.b", "1a", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', '{"x": NaN}', "[]"]
-)
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text
-    | st.sampled_from(
-        [PNG, PDF, "SGVsbG8=", "c2l", "-_8=", "gs://a/b.mp4", "HTTPS://e.org/a.PNG?x"]
-    )
-    | st.sampled_from(["https://youtu.be/x", "https://generativelanguage.googleapis.com/a"]),
-    st.sampled_from([None, "image/png", "image/bmp", "audio/mpeg", "application/pdf", "text/csv"]),
-)
-_extras = st.sampled_from(
-    [
-        *(EMPTY, EMPTY, {"x": 1}, {"y": None}, {"part_metadata": {"a": "\ud800"}}, SIGNED),
-        *({"thought_signature": "c2l"}, {"thought_signature": 7}, {"thought": True}, SUBSTITUTE),
-    ]
-)
-_texts = st.builds(TextBlock, _any_text, _caches, _extras)
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
-    )
-)
-_calls = st.builds(ToolUseBlock, _wild_text.filter(bool), _wild_text, _wild_text, _caches, _extras)
-_reasoning = st.builds(
-    ReasoningBlock,
-    _any_text,
-    st.sampled_from([None, "", "c2ln", "é"]),
-    st.sampled_from([None, "", "ZW5j"]),
-    st.sampled_from([None, "anthropic", "gemini", "gemini"]),
-)
-_unknown = st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "gemini"),
-        UnknownBlock({"executableCode": {"language": "PYTHON", "code": "\udc00"}}, "gemini"),
-        UnknownBlock({"tool_call": {"id": "a"}, "thought_signature": "c2ln"}, "gemini"),
-        UnknownBlock({"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}, "gemini"),
-        UnknownBlock({"inline_data": {"data": "", "x": 1}}, "gemini"),
-        UnknownBlock({"tool_call": {"id": "a"}}, "anthropic"),
-        UnknownBlock({"function_call": {"name": "f", "args": "{bad"}}, "gemini"),
-    ]
-)
-_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "x", "\ud800", "a.png"]),
-    lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(st.sampled_from(["output", "error", "$ref", "n"]), inner, max_size=2)
-    ),
-    max_leaves=5,
-)
-_objects = _values.map(lambda value: TextBlock(json.dumps(value), extra={"json": True}))
-_results = st.builds(
-    ToolResultBlock,
-    _wild_text.filter(bool),
-    st.lists(_texts | _objects | _attachments | _unknown, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.sampled_from([None, "timeout_error"]),
-    _caches,
-    _extras | st.just({"scheduling": "SILENT"}),
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(
-    _texts, _attachments, _calls, _reasoning, _unknown, _results
-)
-_kinds = st.sampled_from(KINDS)
-_messages = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant"]),
-    st.lists(_blocks, max_size=4).map(tuple),
-    name=st.sampled_from([None, None, "Ada"]),
-    kind=_kinds,
-) | st.builds(Message, st.just("tool"), st.lists(_results, max_size=4).map(tuple), kind=_kinds)
-_facts = st.builds(
-    ModelFacts,
-    prefill=st.booleans(),
-    signatures=st.booleans(),
-    result_media=st.sampled_from([(), ("image", "document")]),
-    schema_output=st.booleans(),
-    forced_tools=st.booleans(),
-)
-_schemas = st.sampled_from([{}, {"type": "object"}, {"properties": {"type": {"type": "string"}}}])
-_tools = st.builds(
-    ToolDefinition,
-    _wild_text,
-    st.none() | _any_text,
-    _schemas,
-    _caches,
-    st.sampled_from([EMPTY, {"behavior": "BLOCKING"}, {"parameters": {"type": "OBJECT"}}]),
-    st.sampled_from([None, None, {"google_search": {}}]),
-    st.sampled_from([None, "gemini", "openai"]),
-)
-_prompts = st.builds(
-    Prompt,
-    st.lists(_messages, max_size=8).map(tuple),
-    st.lists(_tools, max_size=3).map(tuple),
-    st.sampled_from([None, "auto", "none", "required", "a"]),
-    st.none() | st.builds(OutputSchema, _schemas),
-)
-
-_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3)
-_rounds = rounds_of(_texts | _reasoning, _ids)
-_turns = turns_of(_texts | _attachments, _rounds, _kinds)
-
-
-@given(prompt=_prompts, facts=_facts)
-def test_law_for_any_prompt(prompt: Prompt, facts: ModelFacts) -> None:
-    """The law holds for any prompt, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(prompt, facts)
-    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-every_check = pytest.mark.parametrize(
-    "check", [gemini_rules, pytest.param(check_gemini, marks=typed)]
-)
-
-
-@every_check
-@given(turns=_turns, facts=_facts)
-def test_accepted_for_any_conversation(
-    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
-) -> None:
-    """Any conversation whose calls are answered is accepted."""
-    messages = [say("system", "Be brief."), *joined(turns)]
-    check(write(whole(messages), facts)[0], facts)
-
-
-@given(
-    before=_turns,
-    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
-    more=_turns,
-    facts=_facts,
-)
-def test_append_only(
-    before: list[tuple[Message, ...]],
-    spoken: tuple[Message, ...],
-    more: list[tuple[Message, ...]],
-    facts: ModelFacts,
-) -> None:
-    """What follows a conversation turn changes nothing that is written up to it."""
-    flat = flattened(joined(before, [spoken]), facts)
-    assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
-
-
-def flattened(messages: tuple[Message, ...], facts: ModelFacts) -> list[tuple[str, Any]]:
-    """Return every part on the wire with its role."""
-    return [(role, part) for role, parts in sent(*messages, facts=facts) for part in parts]
-
-
-_words = st.integers(0, 99).map("word{}".format)
-_told = st.builds(
-    lambda role, word, kind: say(role, word, kind=kind),
-    st.sampled_from(["system", "developer", "user", "assistant"]),
-    _words,
-    _kinds,
-)
-
-
-@given(messages=st.lists(_told, max_size=8), facts=_facts)
-def test_every_text_is_sent(messages: list[Message], facts: ModelFacts) -> None:
-    """Every text is in the payload, however it is said."""
-    wire = json.dumps(write(whole(messages), facts)[0])
-    assert [] == [m.plain for m in messages if m.plain and m.plain not in wire]
-
-
-@given(rounds=st.lists(_ids, max_size=4))
-def test_ids_stay_apart(rounds: list[list[str]]) -> None:
-    """Any ids are unique on the wire, and each result has the id of its own call."""
-    turns = [
-        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
-    ]
-    wire = [part for _, parts in sent(*joined(turns)) for part in parts]
-    calls = [part["function_call"]["id"] for part in wire if "function_call" in part]
-    answers = [part["function_response"]["id"] for part in wire if "function_response" in part]
-    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
-
-
-_keys = st.sampled_from(
-    [
-        *("role", "parts", "type", "text", "id", "name", "args", "inlineData", "file_data", "data"),
-        *(
-            "thought",
-            "thoughtSignature",
-            "contents",
-            "functionCall",
-            "function_response",
-            "mimeType",
-        ),
-        *("response", "output", "config", "tools", "functionDeclarations", "tool_config", "mode"),
-        *("functionCallingConfig", "candidates", "content", "finishReason", "usageMetadata"),
-        *("systemInstruction", "parameters", "responseSchema", "file_uri", "promptTokenCount"),
-    ]
-)
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            _keys, inner | st.sampled_from(["user", "model", "ANY", "STOP", "c2ln"]), max_size=5
-        )
-    ),
-    max_leaves=12,
-)
-
-
-ANSWER: dict[str, Any] = {"role": "model", "parts": [{"text": "a"}]}
-
-
-@pytest.mark.parametrize(
-    ("reader", "good"),
-    [
-        (read, [{"role": "user", "parts": [{"text": "a"}]}, ANSWER]),
-        (read_response, {"candidates": [{"content": ANSWER, "finishReason": "STOP"}]}),
-    ],
-)
-def test_any_data_is_read_or_refused(reader: Any, good: Any) -> None:
-    """Any data is read or is a :class:`DataError`, and never another error."""
-    assert {"read", "refused"} == outcomes(partial(outcome, reader), good, _json)
-
-
-@pytest.mark.parametrize("role", ["model", "user"])
-def test_any_part_is_read_or_refused(role: str) -> None:
-    """Any part is read or is a :class:`DataError`, in every role, and what is read is written."""
-
-    def judge(part: object) -> str:
-        return outcome(rewritten, [{"role": role, "parts": [part]}])
-
-    call = {"functionCall": {"name": "f", "args": {"a": 1}}, "thoughtSignature": "c2ln"}
-    assert {"read", "refused"} == outcomes(judge, call, _json)
-
-
-def rewritten(data: object) -> object:
-    """Read data and write it."""
-    return write(read(data), SIGNING)
-
-
-def outcome(reader: Any, data: object) -> str:
-    """Return whether data is read."""
-    try:
-        reader(data)
-    except DataError:
-        return "refused"
-    return "read"
 
 
 # Contents.
@@ -703,15 +412,6 @@ def test_tools() -> None:
 def test_own_tools_alone() -> None:
     """Without functions there is no list of them."""
     assert {"tools": [{"google_search": {}}]} == config(Prompt((HELLO,), (SEARCH,)))
-
-
-@typed
-def test_tools_sent(clients: Clients) -> None:
-    """The real client sends tools, choice and schema unchanged."""
-    prompt = Prompt((HELLO,), (LOOK_UP, SEARCH), "look up", OutputSchema({"type": "object"}))
-    payload, _ = write(prompt, SIGNING)
-    check_gemini(payload, SIGNING)
-    assert normal(payload) == clients.gemini(payload)
 
 
 def test_tool_losses() -> None:
@@ -1359,7 +1059,7 @@ def test_calls_without_ids() -> None:
     assert (["call_0", "call_1", "call_2"], ["call_1", "call_0", "call_2"]) == (ids, answered)
 
 
-@every_check
+@every_check_of("gemini")
 def test_rounds_without_ids(check: Any) -> None:
     """Each round of calls without ids gets ids of its own on the wire."""
     data = [

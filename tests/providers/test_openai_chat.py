@@ -1,6 +1,5 @@
 """OpenAI Chat Completions, written and read."""
 
-import json
 from typing import Any
 
 import attrs
@@ -38,7 +37,7 @@ from promptdsl import (
     render,
 )
 from tests.folding import failures, unequal
-from tests.internals import KINDS, Kind, Role, facts_for
+from tests.internals import Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
 from tests.internals import read_response_openai_chat as read_response
 from tests.internals import write_openai_chat as write
@@ -46,7 +45,6 @@ from tests.providers.conversations import (
     ASK,
     CONVERSATIONS,
     FORM,
-    LONG_ID,
     LOOK_UP,
     MODEL_FIRST,
     PDF,
@@ -60,9 +58,7 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
-from tests.providers.laws import changed_on_its_way
-from tests.providers.recorder import Clients
-from tests.searching import outcomes
+from tests.providers.strategies import messages_of
 
 OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
 COMPATIBLE = facts_for(None, "openai_compatible")
@@ -101,14 +97,6 @@ def function(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> d
 # Every conversation.
 
 
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(
-        TABLE, OPENAI, clients.openai, lambda p: {"model": "gpt-5.6-sol", **p}
-    )
-
-
 def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
     """Return where a conversation that comes back is another, or has a loss."""
 
@@ -127,127 +115,6 @@ def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
 def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
     """A recorded conversation comes back as it was, the tools' names on results aside."""
     assert [] == changed(recorded)
-
-
-# The property.
-
-_any_text = st.text(max_size=6)
-_wild_text = st.text(st.characters(codec=None), max_size=6) | st.sampled_from(["", LONG_ID, "a.b"])
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_titles = st.none() | _wild_text
-_media_types = st.sampled_from(
-    [
-        *(None, "", "image/png", "Image/JPG", "image/bmp", "audio/WAV", "audio/mp3"),
-        *("application/pdf", "x;base64,y", "a,b", " ;x"),
-    ]
-)
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text | st.sampled_from(["data:image/png;base64,QQ==", "data:,x", "x;base64,y"]),
-    _media_types,
-)
-_texts = st.builds(
-    TextBlock,
-    _any_text | st.sampled_from(["\n\n", "\n\na"]),
-    _caches,
-    st.sampled_from([{}, {}, {"refusal": True}, {"x": 1}, {"audio": {"id": "audio_2"}}]),
-)
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind, _sources, _titles, st.sampled_from([None, "low", "closely"]), _caches
-    )
-)
-_calls = st.builds(
-    ToolUseBlock,
-    _wild_text.filter(bool),
-    _wild_text,
-    _wild_text,
-    _caches,
-    st.sampled_from([{}, {"custom": True}]),
-)
-_others = st.builds(ReasoningBlock, _any_text) | st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram"}, "openai"),
-        UnknownBlock({"type": "hologram", **MARK}, "openai"),
-        UnknownBlock({"type": "hologram"}, "gemini"),
-        UnknownBlock({"type": "tool_use", "input": {}}, "openai"),
-        UnknownBlock({"type": "text", "text": 7}, "openai"),
-        UnknownBlock({"type": "chat_audio", "audio": {"id": "audio_1"}}, "openai"),
-    ]
-)
-_results = st.builds(
-    ToolResultBlock,
-    _wild_text.filter(bool),
-    st.lists(_texts | _attachments | _others, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.none() | st.just("timeout_error"),
-    _caches,
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(_texts, _attachments, _calls, _others, _results)
-_roles: st.SearchStrategy[Role] = st.sampled_from(["system", "developer", "user", "assistant"])
-_kinds: st.SearchStrategy[Kind] = st.sampled_from(KINDS)
-_messages = st.builds(
-    Message, _roles, st.lists(_blocks, max_size=4).map(tuple), name=_titles, kind=_kinds
-) | st.builds(
-    Message, st.just("tool"), st.lists(_results, max_size=2).map(tuple), name=_titles, kind=_kinds
-)
-
-
-@given(messages=st.lists(_messages, max_size=8), facts=st.sampled_from([*FACTS.values()]))
-def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
-    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(whole(messages), facts)
-    text = json.dumps(payload, ensure_ascii=False).encode()
-    assert text == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-@given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
-def test_append_only(messages: list[Message], more: list[Message]) -> None:
-    """Further messages change nothing that is written before them, cache marks aside."""
-    unmarked = facts_for(None, "openai")
-    before = written(*messages, facts=unmarked)
-    assert before == written(*messages, *more, facts=unmarked)[: len(before)]
-
-
-def texts_of(message: dict[str, Any]) -> str:
-    """Return the texts of a message, with nothing between them."""
-    content = message["content"]
-    parts = [text(content)] if isinstance(content, str) else content or ()
-    return "".join(part.get("text", f"<{part['type']}>") for part in parts)
-
-
-@given(messages=st.lists(_messages, max_size=6))
-def test_marks_change_no_text(messages: list[Message]) -> None:
-    """With marks and without them, the same text is sent."""
-    bare = facts_for(None, "openai")
-    assert [*map(texts_of, written(*messages, facts=bare))] == [*map(texts_of, written(*messages))]
-
-
-@pytest.mark.parametrize("more", [ImageBlock(media("url", "https://x")), marked("c")])
-def test_further_content_changes_no_text(more: Block) -> None:
-    """What comes behind texts, a picture or a marked text, changes nothing before it."""
-    before, after = (
-        written(say("user", "a", "b")),
-        written(say("user", "a", "b", more)),
-    )
-    assert ("a\n\nb", True) == (
-        before[0]["content"],
-        after[0]["content"][0]["text"].startswith("a\n\nb"),
-    )
-
-
-@given(
-    ids=st.lists(
-        _wild_text.filter(bool) | st.text(min_size=30, max_size=60), unique=True, max_size=8
-    )
-)
-def test_ids_stay_apart(ids: list[str]) -> None:
-    """Any different ids stay different, on calls and results alike."""
-    wire = written(say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids))
-    made = [made["id"] for message in wire[:1] for made in message.get("tool_calls", ())]
-    assert (len(ids), made) == (len(set(made)), [result["tool_call_id"] for result in wire[1:]])
 
 
 # What is written.
@@ -352,7 +219,7 @@ def test_role_in_the_middle(role: Role, kind: Kind, sent: str, name: str | None)
     assert [{"role": "user", "content": "a"}, entry] == wire
 
 
-@given(messages=st.lists(_messages, max_size=8))
+@given(messages=st.lists(messages_of("openai"), max_size=8))
 def test_any_developer_is_system_where_there_is_none(messages: list[Message]) -> None:
     """For any messages, a target without the role gets as system what others get as developer."""
     told = ModelFacts(developer=True)
@@ -1281,38 +1148,6 @@ def test_read_error(data: object, what: str) -> None:
     with pytest.raises(DataError) as caught:
         read(data)
     assert what == caught.value.what
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["role", "content", "type", "text", "tool_calls", "function", "id", "file", "name"]
-            ),
-            inner | st.sampled_from(["user", "assistant", "tool", "text", "file"]),
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-def test_any_data_is_read_or_refused() -> None:
-    """Any data is read or is a :class:`DataError`, and never another error."""
-    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    asked = {"role": "user", "content": [{"type": "text", "text": "a"}]}
-    good = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    assert {"read", "refused"} == outcomes(_outcome, good, _json | st.lists(_json, max_size=3))
-
-
-def _outcome(data: object) -> str:
-    try:
-        read(data)
-    except DataError:
-        return "refused"
-    return "read"
 
 
 def test_models_without_instructions() -> None:

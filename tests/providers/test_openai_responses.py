@@ -1,14 +1,9 @@
 """OpenAI Responses, written and read."""
 
-import json
-from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from promptdsl import (
@@ -18,7 +13,6 @@ from promptdsl import (
     DocumentBlock,
     ImageBlock,
     Loss,
-    MediaSource,
     Message,
     ModelFacts,
     OutputSchema,
@@ -31,19 +25,17 @@ from promptdsl import (
     UnknownBlock,
     VideoBlock,
 )
-from tests.internals import EMPTY, KINDS, Kind, Role, facts_for
+from tests.internals import EMPTY, Kind, Role, facts_for
 from tests.internals import read_openai_responses as read
 from tests.internals import read_response_openai_responses as read_response
 from tests.internals import write_openai_responses as write
 from tests.providers.conversations import (
     ASK,
     FORM,
-    LONG_ID,
     LOOK_UP,
     MODEL_FIRST,
     PDF,
     PNG,
-    PROMPTS,
     SEARCH,
     WAV,
     answer,
@@ -54,15 +46,7 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
-from tests.providers.laws import (
-    Prompts,
-    changed_on_its_way,
-    changed_texts,
-)
-from tests.providers.openai_responses_check import check_openai_responses, openai_responses_rules
-from tests.providers.recorder import Clients
-from tests.providers.strategies import joined, rounds_of, turns_of
-from tests.searching import outcomes
+from tests.providers.openai_responses_check import check_openai_responses
 
 ABLE = facts_for("gpt-5.6-sol", "openai_responses")
 OLDER = attrs.evolve(facts_for(None, "openai_responses"), instructions=False)
@@ -123,285 +107,6 @@ def reply(id: str, *parts: Any, **keys: Any) -> dict[str, Any]:
     """Return a message that the service made."""
     named = {"type": "message", "status": "completed", "id": id, **keys}
     return {**named, "role": "assistant", "content": [*parts]}
-
-
-# Every conversation.
-
-
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(
-        PROMPTS, ABLE, clients.openai_responses, lambda p: {"model": "gpt-5.6-sol", **p}
-    )
-
-
-def texts_sent(payload: Any) -> list[str]:
-    """Return the texts of a payload, in their order, empty ones aside."""
-    wire = [item.get("content", item.get("output")) for item in payload["input"]]
-    return [part for part in wire if part]
-
-
-def test_recorded_text(recordings: Prompts) -> None:
-    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    assert [] == changed_texts(recordings, ABLE, texts_sent)
-
-
-# Properties.
-
-_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "\n\n", "\n\na"])
-_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
-    ["", LONG_ID, "a", "a.b", "{}"]
-)
-_wild_id = _wild_text.filter(bool)
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_media_types = st.sampled_from(
-    [None, "", "image/png", "image/bmp", "Text/Plain;charset=x", ",", "x;base64,y"]
-)
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text
-    | st.sampled_from(["data:image/png;base64,QQ==", "data:,x", "data:;base64,QQ==", "https://x"]),
-    _media_types,
-)
-_origins = st.sampled_from(
-    [
-        EMPTY,
-        EMPTY,
-        {"item": {"id": "msg_1", "status": "incomplete", "phase": "commentary"}},
-        {"item": {"id": "msg_2", "reasoning": "rs_1"}},
-        {"item": {"phase": "final_answer"}},
-        {"item": {"id": "fc_1", "reasoning": "rs_1", "caller": {"type": "direct"}}},
-        {"item": {"id": "other", "status": "completed"}},
-        {"item": 7, "annotations": [{"x": "\ud800"}]},
-        {"refusal": True},
-        {"refusal": True, "item": {"id": "msg_1"}},
-    ]
-)
-_texts = st.builds(TextBlock, _any_text, _caches, _origins)
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind,
-        _sources,
-        st.none() | _wild_text,
-        st.sampled_from([None, "auto", "low", "closely"]),
-        _caches,
-    )
-)
-_calls = st.builds(
-    ToolUseBlock, _wild_id, _wild_text, _wild_text, _caches, _origins | st.just({"custom": True})
-)
-_reasoning = st.builds(
-    ReasoningBlock,
-    _any_text,
-    st.none(),
-    st.sampled_from([None, "ZW5j", "\ud800"]),
-    st.sampled_from(["openai_responses", "openai_responses", "gemini"]),
-    st.sampled_from([{"id": "rs_1"}, {"id": "rs_2", "summary": []}, {"id": 7}, EMPTY]),
-)
-_unknown = st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "openai_responses"),
-        UnknownBlock({"type": "hologram", "id": "msg_1", **MARK}, "openai_responses"),
-        UnknownBlock({"type": "hologram"}, "gemini"),
-        UnknownBlock({"type": "input_audio"}, "openai_responses"),
-        UnknownBlock({"type": "input_image", "image_url": "https://x"}, "openai_responses"),
-        UnknownBlock({"type": "text", "text": "a"}, "openai_responses"),
-        UnknownBlock(
-            {"type": "web_search_call", "id": "ws_1", "status": "completed"}, "openai_responses"
-        ),
-        UnknownBlock({}, "openai_responses"),
-    ]
-)
-_results = st.builds(
-    ToolResultBlock,
-    _wild_id,
-    st.lists(_texts | _attachments | _reasoning | _unknown, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.sampled_from([None, "timeout_error"]),
-    _caches,
-    _origins,
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(
-    _texts, _attachments, _calls, _reasoning, _unknown, _results
-)
-_kinds = st.sampled_from(KINDS)
-_names = st.sampled_from([None, None, "Ada"])
-_messages = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant"]),
-    st.lists(_blocks, max_size=4).map(tuple),
-    name=_names,
-    kind=_kinds,
-) | st.builds(
-    Message, st.just("tool"), st.lists(_results, max_size=2).map(tuple), name=_names, kind=_kinds
-)
-_facts = st.builds(
-    attrs.evolve,
-    st.just(ABLE),
-    developer=st.booleans(),
-    cache_marks=st.booleans(),
-    system=st.booleans(),
-    result_media=st.sampled_from([(), ("image", "document")]),
-)
-
-_ids = st.lists(_wild_id, min_size=1, max_size=3, unique=True)
-_rounds = rounds_of(_texts | _reasoning, _ids)
-_turns = turns_of(_texts | _attachments, _rounds, _kinds, mapped=False)
-
-
-@given(messages=st.lists(_messages, max_size=8), facts=_facts)
-def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
-    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(whole(messages), facts)
-    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-@given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
-def test_append_only(messages: list[Message], more: list[Message]) -> None:
-    """Further messages change nothing that is written before them, cache marks aside."""
-    before = sent(*messages, facts=OLDER)
-    assert before == sent(*messages, *more, facts=OLDER)[: len(before)]
-
-
-def texts_of(item: dict[str, Any]) -> str:
-    """Return the texts of an item, with nothing between them."""
-    content = item.get("content", item.get("output", ""))
-    parts = [text(content)] if isinstance(content, str) else content
-    return "".join(part.get("text", f"<{part['type']}>") for part in parts)
-
-
-@given(messages=st.lists(_messages, max_size=6))
-def test_marks_change_no_text(messages: list[Message]) -> None:
-    """With marks and without them, the same text is sent."""
-    bare = attrs.evolve(ABLE, cache_marks=False)
-    assert [*map(texts_of, sent(*messages, facts=bare))] == [*map(texts_of, sent(*messages))]
-
-
-@pytest.mark.parametrize("more", [ImageBlock(media("url", "https://x")), marked("c")])
-def test_further_content_changes_no_text(more: Block) -> None:
-    """What comes behind texts, a picture or a marked text, changes nothing before it."""
-    before, after = sent(say("user", "a", "b")), sent(say("user", "a", "b", more))
-    assert ("a\n\nb", True) == (
-        before[0]["content"],
-        after[0]["content"][0]["text"].startswith("a\n\nb"),
-    )
-
-
-@given(rounds=st.lists(_ids, max_size=4))
-def test_ids_stay_apart(rounds: list[list[str]]) -> None:
-    """No two calls of any turns have the same id; results have those of their calls."""
-    wire = sent(
-        *(
-            message
-            for ids in rounds
-            for message in (
-                say("assistant", *map(call, ids)),
-                *(answer(id, "x") for id in reversed(ids)),
-            )
-        )
-    )
-    calls = [item["call_id"] for item in wire if item["type"] == "function_call"]
-    assert len({*calls}) == len(calls) == sum(map(len, rounds))
-    starts = [*accumulate(map(len, rounds), initial=0)]
-    paired = [id for start, stop in pairwise(starts) for id in reversed(calls[start:stop])]
-    assert paired == [item["call_id"] for item in wire if item["type"] != "function_call"]
-
-
-@pytest.mark.parametrize(
-    "check", [openai_responses_rules, pytest.param(check_openai_responses, marks=typed)]
-)
-@given(turns=_turns, facts=st.sampled_from([*FACTS.values()]))
-def test_accepted_for_any_conversation(
-    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
-) -> None:
-    """Any conversation whose calls are answered is accepted."""
-    payload, _ = write(whole([say("system", "Be brief."), *joined(turns)]), facts)
-    check(payload, facts)
-
-
-@given(turns=_turns)
-def test_every_text_is_sent_or_lost(turns: list[tuple[Message, ...]]) -> None:
-    """Any text is in the payload, or is a loss of content; a hint tells of white space."""
-    payload, losses = write(whole(joined(turns)), ABLE)
-    wire = json.dumps(payload, ensure_ascii=False)
-    texts = [
-        (message, block.text)
-        for message in joined(turns)
-        for block in message.content
-        if isinstance(block, TextBlock)
-    ]
-    lost = [loss.message for loss in losses if loss.kind == "content"]
-    told = [loss.message for loss in losses if loss.what in ("text block", "trailing white space")]
-    assert ([], []) == (
-        [text for message, text in texts if message not in lost and not _has(wire, text.rstrip())],
-        [text for message, text in texts if message not in lost + told and not _has(wire, text)],
-    )
-
-
-def _has(wire: str, text: str) -> bool:
-    return json.dumps(text, ensure_ascii=False)[1:-1] in wire
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    *(
-                        "role",
-                        "content",
-                        "type",
-                        "text",
-                        "id",
-                        "name",
-                        "input",
-                        "output",
-                        "call_id",
-                    ),
-                    *("arguments", "summary", "image_url", "file_data", "detail", "instructions"),
-                    *("tools", "tool_choice", "format", "schema", "parameters", "annotations"),
-                ]
-            ),
-            inner
-            | st.sampled_from(
-                [
-                    *("user", "assistant", "message", "function_call", "function_call_output"),
-                    *("reasoning", "input_text", "output_text", "input_image", "input_file"),
-                    *("function", "custom", "mcp", "json_schema"),
-                ]
-            ),
-            max_size=6,
-        )
-    ),
-    max_leaves=14,
-)
-
-
-def test_any_data_is_read_or_refused() -> None:
-    """Any data is read or is a :class:`DataError`, and what is read can be written."""
-    good = [{"role": "user", "content": [text("a")]}, use("c"), result("c", "d")]
-    assert {"read", "refused"} == outcomes(partial(_outcome, read), good, _json)
-
-
-def test_any_response_is_read_or_refused() -> None:
-    """Any response is read or is a :class:`DataError`, and never another error."""
-    good = {"output": [reply("msg_1", spoken("a")), use("c")], "usage": {"input_tokens": 1}}
-    assert {"read", "refused"} == outcomes(partial(_outcome, read_response), good, _json)
-
-
-def _outcome(reader: Any, data: object) -> str:
-    try:
-        found = reader(data)
-    except DataError:
-        return "refused"
-    write(found if isinstance(found, Prompt) else whole([found]), ABLE)
-    return "read"
 
 
 # What is written.
