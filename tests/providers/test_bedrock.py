@@ -12,7 +12,6 @@ from promptdsl import (
     DataError,
     DocumentBlock,
     ImageBlock,
-    JsonBlock,
     MediaSource,
     Message,
     ModelFacts,
@@ -46,9 +45,7 @@ from tests.providers.conversations import (
     whole,
 )
 from tests.providers.laws import verdict
-from tests.providers.strategies import joined
 
-ALL = ("image", "audio", "document", "video")
 ABLE = ModelFacts(
     provider="bedrock",
     model="us.amazon.nova-pro-v1:0",
@@ -133,69 +130,9 @@ def test_deep_data_is_kept_or_refused(depth: int, outcome: str) -> None:
 # Turns.
 
 HELLO = say("user", "Hello.")
-RAIN = say("assistant", "Rain.")
-EVENT = say("developer", "<event>\nx\n</event>", kind="event")
 REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
 RULE = say("developer", "Use feet.")
 FENCED = text("<developer>\nUse feet.\n</developer>")
-
-
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param([HELLO], [("user", [text("Hello.")])], id="user"),
-        pytest.param(
-            [say("user", "One."), say("user", "Two."), RAIN, RAIN],
-            [
-                ("user", [text("One."), text("Two.")]),
-                ("assistant", [text("Rain."), text("Rain.")]),
-            ],
-            id="neighbours are one turn",
-        ),
-        pytest.param([RAIN], [("user", [text(".")]), ("assistant", [text("Rain.")])], id="opening"),
-        pytest.param(
-            [
-                HELLO,
-                say("assistant", call("a"), call("b")),
-                answer("b", "1"),
-                answer("a", "2"),
-                HELLO,
-            ],
-            [
-                ("user", [text("Hello.")]),
-                ("assistant", [use("a"), use("b")]),
-                ("user", [result("b", "1"), result("a", "2"), text("Hello.")]),
-            ],
-            id="results and the user's text in one turn",
-        ),
-        pytest.param(
-            [HELLO, say("assistant", call("a")), say("user", "So?"), answer("a", "x")],
-            [
-                ("user", [text("Hello.")]),
-                ("assistant", [use("a")]),
-                ("user", [result("a", "x"), text("So?")]),
-            ],
-            id="results at the head",
-        ),
-        pytest.param(
-            [say("user", "", " \n", "One."), say("assistant", " "), say("user", "Two.")],
-            [("user", [text("One."), text("Two.")])],
-            id="blank texts and messages disappear",
-        ),
-        pytest.param(
-            [HELLO, RULE, RAIN, RULE, EVENT, HELLO],
-            [
-                ("user", [text("Hello."), FENCED]),
-                ("assistant", [text("Rain.")]),
-                ("user", [FENCED, text("<event>\nx\n</event>"), text("Hello.")]),
-            ],
-            id="instructions in place",
-        ),
-    ],
-)
-def test_turns(messages: list[Message], wire: list[Any]) -> None:
-    """Turns alternate, a user's first; neighbours are one turn, results at its head."""
-    assert wire == sent(*messages)
 
 
 def test_system() -> None:
@@ -203,11 +140,6 @@ def test_system() -> None:
     leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
     expected = [text("One."), text("Two."), HOUR, text("Three."), text("Use feet.")]
     assert expected == write(whole((*leading, HELLO)), ABLE)[0].get("system")
-
-
-def test_no_system() -> None:
-    """Without system text and tools there are only messages."""
-    assert {"messages"} == set(write(whole([say("system", ""), HELLO]), ABLE)[0])
 
 
 def test_never_a_system_role() -> None:
@@ -219,98 +151,10 @@ def test_never_a_system_role() -> None:
 # Calls and results.
 
 
-@pytest.mark.parametrize(
-    ("rounds", "ids"),
-    [
-        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["fc.1:a-b"], ["fc.1:a-b"]], ["fc.1:a-b", "fc.1:a-b_2"]),
-        ([["é"], ["_"], ["ü"]], ["_", "__2", "__3"]),
-        ([["x" * 70], ["x" * 71]], ["x" * 64, "x" * 62 + "_2"]),
-    ],
-)
-def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
-    """Dots, colons and hyphens are kept; the n-th use of an id gets ``_n``."""
-    turns = [
-        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
-    ]
-    blocks = [block for _, blocks in sent(*joined(turns)) for block in blocks]
-    assert ids == [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "input", "losses"),
-    [
-        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
-        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
-    ],
-)
-def test_arguments(arguments: str, input: object, losses: list[Any]) -> None:
-    """Arguments are sent as an object; what is no JSON object goes as text in one."""
-    messages = (HELLO, say("assistant", call("a", "f", arguments)), answer("a", "x"))
-    found = sent(*messages)[1][1][0]["toolUse"]["input"]
-    assert (input, losses) == (found, [loss for loss in lost(*messages) if "tools" not in loss[1]])
-
-
-def test_tool_names() -> None:
-    """A tool's name that is not allowed is mended, with a hint."""
-    said = say("assistant", call("a", "weather.look up"), call("b", "x" * 200))
-    names = [block["toolUse"]["name"] for block in sent(HELLO, said)[1][1]]
-    assert ["weather_look_up", "x" * 64] == names
-
-
 CALLED = say("assistant", call("a"))
 PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 PICTURED = {"image": {"format": "png", "source": {"bytes": base64.b64decode(PNG)}}}
 NUMBERS = TextBlock('{"n": 1}', extra={"json": True})
-
-
-@pytest.mark.parametrize(
-    ("block", "content", "further"),
-    [
-        pytest.param(ToolResultBlock("a", (TextBlock("x"),)), [text("x")], {}, id="text"),
-        pytest.param(ToolResultBlock("a"), [{"json": {}}], {}, id="nothing"),
-        pytest.param(ToolResultBlock("a", (TextBlock(" "),)), [{"json": {}}], {}, id="blank"),
-        pytest.param(
-            ToolResultBlock("a", (TextBlock("no"),), is_error=True),
-            [text("no")],
-            {"status": "error"},
-            id="an error",
-        ),
-        pytest.param(
-            ToolResultBlock("a", is_error=True), [text("error")], {"status": "error"}, id="empty"
-        ),
-        pytest.param(
-            ToolResultBlock("a", (PICTURE,), is_error=True, error_type="timeout_error"),
-            [text("[image 1 of tool result a: after the tool results]")],
-            {"status": "error"},
-            id="an error with a picture",
-        ),
-        pytest.param(ToolResultBlock("a", (PICTURE,)), [PICTURED], {}, id="a picture"),
-        pytest.param(ToolResultBlock("a", (NUMBERS,)), [{"json": {"n": 1}}], {}, id="an object"),
-        pytest.param(
-            ToolResultBlock("a", (NUMBERS,), is_error=True),
-            [{"json": {"n": 1}}],
-            {"status": "error"},
-            id="an object as an error",
-        ),
-        pytest.param(
-            ToolResultBlock("a", (TextBlock("[1]", extra={"json": True}),)),
-            [text("[1]")],
-            {},
-            id="a list",
-        ),
-        pytest.param(
-            ToolResultBlock("a", (UnknownBlock({"searchResult": {"source": "s"}}, "bedrock"),)),
-            [{"searchResult": {"source": "s"}}],
-            {},
-            id="a search result",
-        ),
-    ],
-)
-def test_results(block: ToolResultBlock, content: object, further: dict[str, Any]) -> None:
-    """A result has content, text alone when it is an error, and says when it failed."""
-    wire = sent(HELLO, CALLED, say("tool", block))[2][1][0]
-    assert {"toolResult": {"toolUseId": "a", "content": content, **further}} == wire
 
 
 NO_TOOL = {
@@ -320,13 +164,6 @@ NO_TOOL = {
         "inputSchema": {"json": {"type": "object", "properties": {}}},
     }
 }
-
-
-def test_calls_without_tools() -> None:
-    """Where there are calls but no tools a placeholder is sent, a hint, and not read."""
-    payload, losses = write(whole([HELLO, CALLED, answer("a", "x")]), ABLE)
-    found = payload.get("toolConfig"), [loss.what for loss in losses], read(payload).tools
-    assert ({"tools": [NO_TOOL]}, ["there are no tools"], ()) == found
 
 
 def test_a_server_tool_without_tools() -> None:
@@ -350,133 +187,9 @@ FOUND = {
         "inputSchema": {"json": {"type": "object", "properties": {"q": {}}}},
     }
 }
-CODE = {"systemTool": {"name": "nova_code_interpreter"}}
-CLOSED = {"type": "object", "properties": {}, "additionalProperties": False}
-
-
-def config(*tools: ToolDefinition, choice: str | None = None, facts: ModelFacts = ABLE) -> Any:
-    """Return ``toolConfig`` and the losses of a prompt with these tools."""
-    payload, losses = write(Prompt((HELLO,), tools, choice), facts)
-    return payload.get("toolConfig"), [(loss.kind, loss.what) for loss in losses]
-
-
-@pytest.mark.parametrize(
-    ("tool", "spec", "losses"),
-    [
-        pytest.param(FIND, FOUND, [], id="a tool"),
-        pytest.param(
-            ToolDefinition("f.g", " ", {"title": "T"}),
-            {
-                "toolSpec": {
-                    "name": "f_g",
-                    "inputSchema": {"json": {"type": "object", "title": "T"}},
-                }
-            },
-            [("hint", "tool name 'f.g'"), ("hint", "description")],
-            id="mended",
-        ),
-        pytest.param(
-            ToolDefinition("f", "", CLOSED, extra={"strict": True, "x": 1}),
-            {"toolSpec": {"name": "f", "inputSchema": {"json": CLOSED}, "strict": True}},
-            [("hint", "key 'x'")],
-            id="further keys",
-        ),
-        pytest.param(
-            ToolDefinition("f", extra={"strict": True}),
-            {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}},
-            [("hint", "key 'strict'")],
-            id="strict with an open schema",
-        ),
-        pytest.param(
-            ToolDefinition("f", extra={"strict": False}),
-            {
-                "toolSpec": {
-                    "name": "f",
-                    "inputSchema": {"json": {"type": "object"}},
-                    "strict": False,
-                }
-            },
-            [],
-            id="not strict",
-        ),
-        pytest.param(
-            ToolDefinition("f", extra={"strict": True}, origin="bedrock"),
-            {
-                "toolSpec": {
-                    "name": "f",
-                    "inputSchema": {"json": {"type": "object"}},
-                    "strict": True,
-                }
-            },
-            [],
-            id="strict where it was recorded",
-        ),
-        pytest.param(
-            ToolDefinition("nova_code_interpreter", raw=CODE, origin="bedrock"),
-            CODE,
-            [],
-            id="a tool of the service",
-        ),
-    ],
-)
-def test_tools(tool: ToolDefinition, spec: object, losses: object) -> None:
-    """A tool is a ``toolSpec`` whose schema is of an object; blank descriptions are refused."""
-    assert ({"tools": [spec]}, losses) == config(tool)
-
-
-def test_a_tool_of_another_provider() -> None:
-    """A tool only another provider has is lost, and with it a choice that names it."""
-    search = ToolDefinition("web_search", raw={"type": "web_search"}, origin="anthropic")
-    losses = [("content", "tool 'web_search'"), ("hint", "tool_choice 'web_search'")]
-    assert (None, losses) == config(search, choice="web_search")
-    assert ({"tools": [FOUND]}, losses) == config(search, FIND, choice="web_search")
-
-
-@pytest.mark.parametrize(
-    ("choice", "wire", "losses"),
-    [
-        ("auto", {"toolChoice": {"auto": {}}}, []),
-        ("required", {"toolChoice": {"any": {}}}, []),
-        ("find", {"toolChoice": {"tool": {"name": "find"}}}, []),
-        ("none", {}, [("hint", "tool_choice 'none'")]),
-        ("fnid", {}, [("hint", "tool_choice 'fnid'")]),
-    ],
-)
-def test_tool_choice(choice: str, wire: dict[str, Any], losses: object) -> None:
-    """There is no word for calling none: the choice is left out, a hint."""
-    assert ({"tools": [FOUND], **wire}, losses) == config(FIND, choice=choice)
-
-
-def test_a_model_that_is_not_forced() -> None:
-    """A model that refuses to be forced is left the choice, a hint."""
-    assert ({"tools": [FOUND]}, [("hint", "tool_choice 'find'")]) == config(
-        FIND, choice="find", facts=BINDING
-    )
 
 
 FORM = OutputSchema({"type": "object", "title": "Ort: é"}, "place", "A place.")
-
-
-def test_output() -> None:
-    """The form of the answer is the JSON text of a schema."""
-    schema = '{"type": "object", "title": "Ort: é"}'
-    definition = {"schema": schema, "name": "place", "description": "A place."}
-    form = {"type": "json_schema", "structure": {"jsonSchema": definition}}
-    payload, losses = write(Prompt((HELLO,), output=FORM), ABLE)
-    assert ({"textFormat": form}, (), FORM) == (
-        payload.get("outputConfig"),
-        losses,
-        read(payload).output,
-    )
-
-
-def test_output_that_is_not_strict() -> None:
-    """Every answer is held to its schema: that it need not be is a hint."""
-    payload, losses = write(Prompt((HELLO,), output=attrs.evolve(FORM, strict=False)), ABLE)
-    assert (write(Prompt((HELLO,), output=FORM), ABLE)[0], [("hint", "strict=False")]) == (
-        payload,
-        [(loss.kind, loss.what) for loss in losses],
-    )
 
 
 def test_output_of_a_model_without() -> None:
@@ -497,7 +210,6 @@ def attached(block: Any, facts: ModelFacts = ABLE) -> Any:
 
 
 OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-AN_OBJECT = {"s3Location": {"uri": "s3://bucket/a.PDF"}}
 
 
 @pytest.mark.parametrize(
@@ -736,30 +448,6 @@ def test_an_unknown_file_leaves_its_result() -> None:
 
 SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="bedrock")
 THOUGHT = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2ln"}}}
-REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="bedrock")
-
-
-def test_reasoning() -> None:
-    """Reasoning of this provider is replayed to the byte."""
-    blocks = [THOUGHT, {"reasoningContent": {"redactedContent": b"enc"}}, text("Rain.")]
-    messages = (HELLO, say("assistant", SIGNED, REDACTED, "Rain."), HELLO)
-    assert (("assistant", blocks), []) == (sent(*messages)[1], lost(*messages))
-
-
-@pytest.mark.parametrize(
-    ("block", "what"),
-    [
-        (ReasoningBlock("Hm.", signature="c2ln", origin="anthropic"), "not signed"),
-        (ReasoningBlock("Hm.", origin="bedrock"), "not signed"),
-        (ReasoningBlock("", encrypted="no base64", origin="bedrock"), "not signed"),
-        (ReasoningBlock("\ud800", signature="s", origin="bedrock"), "a lone surrogate"),
-    ],
-)
-def test_reasoning_that_is_dropped(block: ReasoningBlock, what: str) -> None:
-    """Unsigned reasoning and that of others is dropped, a hint."""
-    messages = (HELLO, say("assistant", block, "Rain."), HELLO)
-    told = [reason for reason in why(*messages) if what in reason]
-    assert (("assistant", [text("Rain.")]), 1) == (sent(*messages)[1], len(told))
 
 
 def test_bound_reasoning() -> None:
@@ -770,32 +458,6 @@ def test_bound_reasoning() -> None:
 
 
 # Cache marks.
-
-
-@pytest.mark.parametrize(
-    ("caches", "kept", "dropped"),
-    [
-        (["default", "5m"], ["default", "5m"], 0),
-        (["5m", "default", "5m", "5m", "5m"], ["default", "5m", "5m", "5m"], 1),
-        (["1h", "5m", "5m", "5m", "5m"], ["1h", "5m", "5m", "5m"], 1),
-        (["5m", "1h", "5m"], ["1h", "1h", "5m"], 1),
-    ],
-)
-def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
-    """Four marks are kept: an hour before five minutes, of equals the last."""
-    said = [say("user", TextBlock("u", cache)) for cache in caches[1:]]
-    messages = [say("system", TextBlock("s", caches[0])), *said]
-    payload: Any = write(whole(messages), ABLE)[0]
-    blocks = [*payload["system"], *payload["messages"][0]["content"]]
-    marks = [b["cachePoint"].get("ttl", "default") for b in blocks if "cachePoint" in b]
-    assert (kept, [("hint", "cache mark")] * dropped) == (marks, lost(*messages))
-
-
-def test_marks_of_results() -> None:
-    """A mark in a result stands behind it, the longest of its marks."""
-    inner = (TextBlock("x", "default"), TextBlock("y", "1h"))
-    wire = sent(HELLO, CALLED, say("tool", ToolResultBlock("a", inner, cache="5m")), HELLO)
-    assert ("user", [result("a", "x", "y"), HOUR, text("Hello.")]) == wire[2]
 
 
 def test_marks_of_tools() -> None:
@@ -830,96 +492,6 @@ def test_marks_behind_media(block: Any, facts: ModelFacts, kinds: list[str]) -> 
     told = [] if "cachePoint" in kinds else [("hint", "cache mark")]
     found = [kind for wire in sent(said, facts=facts)[0][1] for kind in wire]
     assert (kinds, told) == (found, lost(said, facts=facts))
-
-
-def test_marks_of_a_model_without() -> None:
-    """A model without marks gets none, a hint."""
-    said = say("user", marked("x"))
-    assert ([("user", [text("x")])], [("hint", "cache mark")]) == (
-        sent(said, facts=BARE),
-        lost(said, facts=BARE),
-    )
-
-
-# What is lost.
-
-
-@pytest.mark.parametrize(
-    ("messages", "losses"),
-    [
-        pytest.param([HELLO, RULE], [("role", "developer message")], id="an instruction"),
-        pytest.param([HELLO, EVENT], [("hint", "event turn as an instruction")], id="an event"),
-        pytest.param([RAIN, HELLO], [("hint", "the model speaks first")], id="the model first"),
-        pytest.param([say("user", "x", name="Ada")], [("hint", "name of a speaker")], id="a name"),
-        pytest.param([say("user", " ", "x")], [("hint", "text block")], id="white space"),
-        pytest.param([HELLO, say("user", " ")], [("hint", "text block")], id="only white space"),
-        pytest.param([say("user", marked(""), "x")], [("hint", "cache mark")], id="its mark"),
-        pytest.param(
-            [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
-            [("content", "image block"), ("content", "image block")],
-            id="a picture in system and assistant",
-        ),
-        pytest.param(
-            [HELLO, say("developer", UnknownBlock({"guardContent": {}}, "bedrock"))],
-            [("content", "unknown block")],
-            id="an unknown block in an instruction",
-        ),
-        pytest.param(
-            [say("user", "x", UnknownBlock({"type": "hologram", "data": [1]}, "bedrock"))],
-            [("content", "unknown block")],
-            id="no block of Converse",
-        ),
-        pytest.param(
-            [
-                say(
-                    "user",
-                    "x",
-                    UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}, "bedrock"),
-                )
-            ],
-            [("content", "unknown block")],
-            id="a block that boto3 did not know",
-        ),
-        pytest.param(
-            [say("user", "x", UnknownBlock({"cachePoint": {"type": "default"}}, "bedrock"))],
-            [("content", "unknown block")],
-            id="a mark alone",
-        ),
-        pytest.param(
-            [say("user", "x", JsonBlock({"n": 1}))], [("content", "json block")], id="a value"
-        ),
-        pytest.param(
-            [say("user", ImageBlock(PICTURE.source, title="Dot", detail="low"))],
-            [("hint", "title"), ("hint", "detail")],
-            id="the title of a picture",
-        ),
-        pytest.param(
-            [say("user", TextBlock("x", extra={"a": 1, "b": None, "json": True}))],
-            [("hint", "key 'a'")],
-            id="keys",
-        ),
-    ],
-)
-def test_losses(messages: list[Message], losses: list[Any]) -> None:
-    """What the target cannot say is a loss of its kind."""
-    assert losses == lost(*messages)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss names the message it comes from, and says why."""
-    message = Message("user", (TextBlock("x"),), name="Ada")
-    (loss,) = write(whole([message]), ABLE)[1]
-    expected = "hint: name of a speaker: a message has no speaker's name"
-    assert (expected, message, (0,)) == (str(loss), loss.message, loss.at)
-
-
-def test_trailing_white_space() -> None:
-    """A last answer that is to be continued ends without white space, a hint."""
-    messages = (HELLO, say("assistant", "It is \n"))
-    assert (("assistant", [text("It is")]), [("hint", "trailing white space")]) == (
-        sent(*messages, facts=CLAUDE)[1],
-        lost(*messages, facts=CLAUDE),
-    )
 
 
 # Reading.
@@ -1328,26 +900,11 @@ def test_read_error(data: object, what: str) -> None:
     assert what == caught.value.what
 
 
-def test_unknown_block_that_is_no_json() -> None:
-    """An unknown block that is no JSON value is an error when it is written."""
-    with pytest.raises(DataError, match="not a JSON value"):
-        write(
-            whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}, "bedrock"))]), ABLE
-        )
-
-
 def test_unknown_block_with_an_unknown_mark() -> None:
     """So is a mark behind it that asks for another time."""
     block = UnknownBlock({"guardContent": {}, "cachePoint": {"ttl": "2h"}}, "bedrock")
     with pytest.raises(DataError, match="unknown 'ttl' '2h'"):
         write(whole([say("user", block)]), ABLE)
-
-
-def test_payload_is_its_own() -> None:
-    """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"searchResult": {"content": [1]}}, "bedrock")
-    sent(say("user", block))[0][1][0]["searchResult"]["content"].append(2)
-    assert {"searchResult": {"content": [1]}} == block.data
 
 
 # Responses.

@@ -121,23 +121,6 @@ def test_law(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
     assert [] == unlawful(equipped(tools), facts, json.dumps)
 
 
-def not_json(prompts: Prompts, facts: ModelFacts) -> list[str]:
-    """Return where JSON and UTF-8 do not give a payload back."""
-
-    def wrong(name: str) -> str:
-        payload, _ = write(prompts[name], facts)
-        return unequal(payload, json.loads(json.dumps(payload, ensure_ascii=False).encode()))
-
-    return failures(prompts, wrong)
-
-
-@with_tools
-@every_target
-def test_sent_as_json(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
-    """A payload is plain data that JSON and UTF-8 give back."""
-    assert [] == not_json(equipped(tools), facts)
-
-
 def vanished(target: str) -> list[str]:
     """Return the texts of conversations that are not in the text that a template makes."""
 

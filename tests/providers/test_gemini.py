@@ -33,13 +33,10 @@ from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
 from tests.providers.conversations import (
     ASK,
-    CONVERSATIONS,
-    PDF,
     PNG,
     WAV,
     answer,
     call,
-    marked,
     media,
     say,
     whole,
@@ -63,9 +60,6 @@ CONTINUING = ModelFacts(
 )
 OLDER = ModelFacts(provider="gemini", prefill=True, schema_output=True)
 BARE = ModelFacts(provider="gemini")
-TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
-# The client itself refuses a request without contents.
-SENT = {name: TABLE[name] for name in TABLE if name not in ("nothing", "only system")}
 
 typed = pytest.mark.sdk("google.genai")
 SUBSTITUTE = {"thought_signature": base64.b64encode(b"skip_thought_signature_validator").decode()}
@@ -73,7 +67,6 @@ SIGNED = {"thought_signature": "c2ln"}
 HELLO = say("user", "Hello.")
 RAIN = say("assistant", "Rain.")
 RULE = say("developer", "Use feet.")
-FENCED = {"text": "<developer>\nUse feet.\n</developer>"}
 
 
 def sent(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
@@ -119,75 +112,6 @@ def types() -> Any:
 # Contents.
 
 
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param([HELLO], [("user", [{"text": "Hello."}])], id="user"),
-        pytest.param(
-            [HELLO, ASK, RAIN],
-            [("user", [{"text": "Hello."}, {"text": ASK.plain}]), ("model", [{"text": "Rain."}])],
-            id="users in a row",
-        ),
-        pytest.param(
-            [RAIN, HELLO],
-            [
-                ("user", [{"text": "."}]),
-                ("model", [{"text": "Rain."}]),
-                ("user", [{"text": "Hello."}]),
-            ],
-            id="the model first",
-        ),
-        pytest.param(
-            [
-                HELLO,
-                say("assistant", call("a"), call("b")),
-                answer("b", "mud"),
-                answer("a", "rain"),
-                ASK,
-            ],
-            [
-                ("user", [{"text": "Hello."}]),
-                ("model", [use("a"), use("b")]),
-                ("user", [result("a", "rain"), result("b", "mud")]),
-                ("user", [{"text": ASK.plain}]),
-            ],
-            id="results apart, in the order of their calls",
-        ),
-        pytest.param(
-            [HELLO, say("assistant", call("a")), ASK, answer("a", "rain")],
-            [
-                ("user", [{"text": "Hello."}]),
-                ("model", [use("a")]),
-                ("user", [result("a", "rain")]),
-                ("user", [{"text": ASK.plain}]),
-            ],
-            id="results before what was said since the call",
-        ),
-        pytest.param(
-            [
-                *(HELLO, say("assistant", call("a"), call("b"))),
-                *(answer("a", "rain"), ASK, answer("b", "mud")),
-            ],
-            [
-                ("user", [{"text": "Hello."}]),
-                ("model", [use("a"), use("b")]),
-                ("user", [result("a", "rain"), result("b", "mud")]),
-                ("user", [{"text": ASK.plain}]),
-            ],
-            id="results on both sides of what was said",
-        ),
-        pytest.param(
-            [say("user", "", " \n", "One."), say("assistant", ""), say("user", "Two.")],
-            [("user", [{"text": "One."}, {"text": "Two."}])],
-            id="blank texts and messages disappear",
-        ),
-    ],
-)
-def test_contents(messages: list[Message], wire: list[Any]) -> None:
-    """Neighbours on one side of the wire are one content, results apart."""
-    assert wire == sent(*messages)
-
-
 def test_system() -> None:
     """Leading system and developer messages are the system instruction, text for text."""
     prompt = whole([say("system", "One.", "Two."), say("system", "Three."), RULE, HELLO])
@@ -200,111 +124,7 @@ def test_no_config() -> None:
     assert {} == write(whole([say("system", ""), HELLO]), BARE)[0]["config"]
 
 
-@pytest.mark.parametrize("kind", ["written", "recorded", "recorded_system"])
-def test_instructions(kind: Any) -> None:
-    """A later instruction is text in place, in a user content, and never moves."""
-    wire = [
-        ("user", [{"text": "Hello."}]),
-        ("model", [{"text": "Rain."}]),
-        ("user", [FENCED, {"text": "Hello."}]),
-    ]
-    messages = (HELLO, RAIN, say("developer", "Use feet.", kind=kind), HELLO)
-    assert (wire, [("role", "developer message")]) == (sent(*messages), lost(*messages))
-
-
-def test_instruction_behind_results() -> None:
-    """An instruction behind results stands in a content of its own."""
-    wire = sent(HELLO, say("assistant", call("a")), answer("a", "rain"), RULE, RAIN)
-    assert [("user", [result("a", "rain")]), ("user", [FENCED])] == wire[2:4]
-
-
 # Tools.
-
-
-@pytest.mark.parametrize(
-    ("rounds", "ids"),
-    [
-        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["a"], ["a"], ["a_2"], ["a_2"]], ["a", "a_2", "a_2_2", "a_2_3"]),
-        ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["call-1", "1"], ["é"], ["\ud800"]], ["call-1", "1", "_", "__2"]),
-    ],
-)
-def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
-    """The first use keeps its id, the n-th gets ``_n``, what is not allowed becomes ``_``."""
-    turns = [
-        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
-    ]
-    wire = [part for role, parts in sent(*joined(turns)) if role == "model" for part in parts]
-    assert ids == [part["function_call"]["id"] for part in wire]
-
-
-@pytest.mark.parametrize(
-    ("name", "fit"),
-    [
-        ("weather.look:up-x", "weather.look:up-x"),
-        ("weather look up", "weather_look_up"),
-        ("", "_"),
-        ("1st", "_st"),
-        ("-x", "_x"),
-        ("x" * 200, "x" * 128),
-    ],
-)
-def test_tool_names(name: str, fit: str) -> None:
-    """A tool's name starts with a letter or an underscore; its results have the same one."""
-    wire = sent(HELLO, say("assistant", call("a", name)), answer("a", "x"))
-    names = (wire[1][1][0]["function_call"]["name"], wire[2][1][0]["function_response"]["name"])
-    assert (fit, fit) == names
-
-
-def test_mended_name_is_a_hint() -> None:
-    """A name that had to be mended is a hint."""
-    messages = (HELLO, say("assistant", call("a", "1st")), answer("a"))
-    assert [("hint", "tool name '1st'")] == lost(*messages)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "args", "losses"),
-    [
-        ("{}", {}, []),
-        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
-        (
-            '{"a": "\\ud800"}',
-            {"a": "\ufffd"},
-            [("hint", "a lone surrogate in arguments of f")],
-        ),
-        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
-        ("", {}, [("hint", "arguments of a call")]),
-    ],
-)
-def test_arguments(arguments: str, args: object, losses: list[Any]) -> None:
-    """Arguments are sent as an object; what is no JSON object goes as text in one."""
-    messages = (HELLO, say("assistant", call("a", "f", arguments)), answer("a", "x"))
-    wire = sent(*messages)[1][1][0]["function_call"]["args"]
-    assert (args, losses) == (wire, lost(*messages))
-
-
-@pytest.mark.parametrize(
-    ("block", "response"),
-    [
-        (
-            ToolResultBlock("a", (TextBlock("x"), TextBlock(""), TextBlock("y"))),
-            {"output": "x\n\ny"},
-        ),
-        (ToolResultBlock("a"), {"output": ""}),
-        (ToolResultBlock("a", (TextBlock('{"$ref": "x"}'),)), {"output": '{"$ref": "x"}'}),
-        (ToolResultBlock("a", (TextBlock("no"),), is_error=True), {"error": "no"}),
-        (ToolResultBlock("a", (TextBlock(" "),), is_error=True), {"error": "error"}),
-        (
-            ToolResultBlock("a", is_error=True, error_type="timeout_error"),
-            {"error": "timeout_error"},
-        ),
-    ],
-)
-def test_results(block: ToolResultBlock, response: object) -> None:
-    """A written result is one text, under a key that tells whether it is an error."""
-    wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
-    assert response == wire[2][1][0]["function_response"]["response"]
 
 
 def as_json(text: str) -> TextBlock:
@@ -414,34 +234,6 @@ def test_own_tools_alone() -> None:
     assert {"tools": [{"google_search": {}}]} == config(Prompt((HELLO,), (SEARCH,)))
 
 
-def test_tool_losses() -> None:
-    """A mended name, another provider's tool and a mark behind a tool are losses of the tool."""
-    foreign = ToolDefinition("search", raw={"type": "web_search"}, origin="openai")
-    prompt = Prompt((HELLO,), (LOOK_UP, foreign, ToolDefinition("f", cache="5m")))
-    losses = write(prompt, OLDER)[1]
-    expected = [
-        ("hint", "tool name 'look up'", "tools/look up"),
-        ("content", "tool 'search'", "tools/search"),
-        ("hint", "cache mark", "tools/f"),
-    ]
-    assert expected == [(loss.kind, loss.what, loss.path) for loss in losses]
-
-
-@pytest.mark.parametrize(
-    ("choice", "wire"),
-    [
-        ("auto", {"mode": "AUTO"}),
-        ("none", {"mode": "NONE"}),
-        ("required", {"mode": "ANY"}),
-        ("look up", {"mode": "ANY", "allowed_function_names": ["look_up"]}),
-    ],
-)
-def test_tool_choice(choice: str, wire: object) -> None:
-    """A choice is a mode; a tool's name is the only one that is allowed."""
-    found = config(Prompt((HELLO,), (LOOK_UP,), choice))["tool_config"]
-    assert {"function_calling_config": wire} == found
-
-
 @pytest.mark.parametrize("choice", ["required", "google_search"])
 def test_choice_without_functions(choice: str) -> None:
     """Only functions can be chosen, the service's own tools cannot."""
@@ -450,38 +242,7 @@ def test_choice_without_functions(choice: str) -> None:
     assert found == (payload["config"], named(losses))
 
 
-def test_output() -> None:
-    """The form of the answer is a JSON schema."""
-    schema = {"type": "object", "properties": {"a_b": {"type": "string"}}}
-    expected = {"response_mime_type": "application/json", "response_json_schema": schema}
-    assert expected == config(Prompt((HELLO,), output=OutputSchema(schema)))
-
-
-def test_output_is_lost() -> None:
-    """A model that takes no schema loses it."""
-    payload, losses = write(Prompt((HELLO,), output=OutputSchema({})), BARE)
-    assert ({}, [("content", "output schema")]) == (payload["config"], named(losses))
-
-
-@pytest.mark.parametrize(
-    ("output", "what"),
-    [
-        (OutputSchema({}, "report"), "output name 'report'"),
-        (OutputSchema({}, description="Rain."), "output description 'Rain.'"),
-        (OutputSchema({}, strict=False), "output strict False"),
-    ],
-)
-def test_lost_words_of_output(output: OutputSchema, what: str) -> None:
-    """What is said of a schema beside itself has no word here: a hint each."""
-    assert [("hint", what)] == named(write(Prompt((HELLO,), output=output), OLDER)[1])
-
-
 # Media.
-
-
-def inline(media_type: str, data: str) -> dict[str, Any]:
-    """Return bytes on the wire."""
-    return {"inline_data": {"mime_type": media_type, "data": data}}
 
 
 def file(uri: str, media_type: str | None = None) -> dict[str, Any]:
@@ -490,41 +251,6 @@ def file(uri: str, media_type: str | None = None) -> dict[str, Any]:
 
 
 UPLOADED = "https://generativelanguage.googleapis.com/v1beta/files/abc"
-
-
-@pytest.mark.parametrize(
-    ("block", "wire"),
-    [
-        (PICTURE, INLINE),
-        (ImageBlock(media("url", f"data:image/png;base64,{PNG}")), INLINE),
-        (
-            ImageBlock(media("url", "https://e.org/\ud800.PNG?x=1.jpg")),
-            file("https://e.org/\ufffd.PNG?x=1.jpg", "image/png"),
-        ),
-        (
-            ImageBlock(media("url", "https://e.org/a", "image/jpg")),
-            file("https://e.org/a", "image/jpeg"),
-        ),
-        (ImageBlock(media("gcs", "gs://b/a.heic")), file("gs://b/a.heic", "image/heic")),
-        (ImageBlock(media("file_id", UPLOADED)), file(UPLOADED)),
-        (AudioBlock(media("base64", WAV, "audio/wav")), inline("audio/wav", WAV)),
-        (AudioBlock(media("base64", "SUQz", "audio/mpeg")), inline("audio/mp3", "SUQz")),
-        (VideoBlock(media("base64", "AAAA", "video/quicktime")), inline("video/mov", "AAAA")),
-        (
-            VideoBlock(media("url", "https://www.youtube.com/watch?v=x")),
-            file("https://www.youtube.com/watch?v=x", "video/mp4"),
-        ),
-        (DocumentBlock(media("base64", PDF, "application/pdf")), inline("application/pdf", PDF)),
-        (DocumentBlock(media("base64", "YSxi", "text/csv")), inline("text/plain", "YSxi")),
-        (
-            DocumentBlock(media("url", "https://e.org/a.pdf")),
-            file("https://e.org/a.pdf", "application/pdf"),
-        ),
-    ],
-)
-def test_media(block: Block, wire: object) -> None:
-    """Attachments are bytes or addresses with the service's names for their types."""
-    assert ([("user", [wire])], []) == (sent(say("user", block)), lost(say("user", block)))
 
 
 @pytest.mark.parametrize(
@@ -582,24 +308,6 @@ def test_thoughts_keep_their_white_space() -> None:
     assert ({**THINKING, "text": "Hm. "}, []) == (
         wire[1][1][1],
         lost(HELLO, say("assistant", thought)),
-    )
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(ReasoningBlock("x", "c2ln", origin="anthropic"), id="foreign"),
-        pytest.param(ReasoningBlock("x"), id="of nobody"),
-        pytest.param(ReasoningBlock("\ud800", origin="gemini"), id="no UTF-8"),
-        pytest.param(ReasoningBlock("x", "c2l", origin="gemini"), id="no base64"),
-    ],
-)
-def test_dropped_thoughts(block: Block) -> None:
-    """A thought that cannot be replayed is a hint."""
-    messages = (HELLO, say("assistant", block, "Rain."), HELLO)
-    assert ([{"text": "Rain."}], [("hint", "reasoning")]) == (
-        sent(*messages)[1][1],
-        lost(*messages),
     )
 
 
@@ -713,15 +421,6 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
 # The last turn.
 
 
-@pytest.mark.parametrize("facts", [OLDER, SIGNING])
-def test_trailing_model_turn(facts: ModelFacts) -> None:
-    """A last model turn is sent without its trailing white space."""
-    messages = (HELLO, say("assistant", "It is \n"))
-    wire = sent(*messages, facts=facts)[1][1]
-    trimmed = [("hint", "trailing white space")]
-    assert ([{"text": "It is"}], trimmed) == (wire, lost(*messages, facts=facts))
-
-
 @pytest.mark.parametrize(
     ("block", "part"),
     [
@@ -742,114 +441,6 @@ def test_what_a_signature_is_bound_to(block: Block, part: dict[str, Any]) -> Non
     messages = (HELLO, say("assistant", block))
     wire = sent(*messages, facts=OLDER)[1][1]
     assert ([part], []) == (wire, lost(*messages, facts=OLDER))
-
-
-def test_open_calls() -> None:
-    """A last batch that is not answered yet is written, and is no trailing turn."""
-    messages = (HELLO, say("assistant", call("a")))
-    assert ([use("a")], []) == (sent(*messages, facts=BARE)[1][1], lost(*messages, facts=BARE))
-
-
-# What is lost.
-
-
-@pytest.mark.parametrize(
-    ("messages", "losses"),
-    [
-        pytest.param([RAIN, HELLO], [("hint", "the model speaks first")], id="the model first"),
-        pytest.param(
-            [say("user", "x", name="Ada"), say("user", name="Bo")],
-            [("hint", "name of a speaker"), ("hint", "name of a speaker")],
-            id="names",
-        ),
-        pytest.param([say("user", "x", kind="event")], [], id="an event of the user's"),
-        pytest.param(
-            [say("system", marked("x")), say("user", marked("", "1h"), "x")],
-            [("hint", "cache mark"), ("hint", "cache mark")],
-            id="marks",
-        ),
-        pytest.param(
-            [
-                say("system", PICTURE),
-                HELLO,
-                say("assistant", DocumentBlock(media("gcs", "gs://a"))),
-                HELLO,
-            ],
-            [("content", "image block"), ("content", "document block")],
-            id="media in system and assistant",
-        ),
-        pytest.param(
-            [say("user", ImageBlock(PICTURE.source, title="Dot", detail="low"))],
-            [("hint", "title"), ("hint", "detail")],
-            id="the title of a picture",
-        ),
-        pytest.param(
-            [say("user", call("a")), say("assistant", ToolResultBlock("a")), HELLO],
-            [("content", "tool_use block"), ("content", "tool_result block")],
-            id="a call and a result on the wrong side",
-        ),
-        pytest.param([say("user", THOUGHT, "x")], [("hint", "reasoning")], id="a user's thought"),
-        pytest.param(
-            [say("user", TextBlock("x", extra={"a": 1, "b": None, **SIGNED}))],
-            [("hint", "key 'a'"), ("hint", "key 'thought_signature'")],
-            id="keys",
-        ),
-        pytest.param(
-            [HELLO, say("assistant", TextBlock("x", extra={"thought_signature": "c2l"})), HELLO],
-            [("hint", "key 'thought_signature'")],
-            id="a signature that is none",
-        ),
-        pytest.param(
-            [
-                *(HELLO, say("assistant", call("a"))),
-                say("tool", ToolResultBlock("a", (TextBlock("x", extra={"part_metadata": {}}),))),
-            ],
-            [("hint", "key 'part_metadata'")],
-            id="the keys of a result's text",
-        ),
-        pytest.param(
-            [
-                HELLO,
-                say(
-                    "assistant",
-                    UnknownBlock({"type": "hologram"}, "gemini"),
-                    UnknownBlock({"x": 1}, "gemini"),
-                ),
-                HELLO,
-            ],
-            [("content", "unknown block"), ("content", "unknown block")],
-            id="parts of nobody",
-        ),
-        pytest.param(
-            [say("user", UnknownBlock({"tool_call": {}}, "gemini"), "x")],
-            [("content", "unknown block")],
-            id="a user's unknown block",
-        ),
-        pytest.param(
-            [
-                HELLO,
-                say("assistant", call("a")),
-                say("tool", ToolResultBlock("a", name="f"), name="f"),
-            ],
-            [],
-            id="the name of a tool",
-        ),
-    ],
-)
-def test_losses(messages: list[Message], losses: list[Any]) -> None:
-    """What the target cannot say is a loss of its kind."""
-    assert losses == lost(*messages)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss names the message and the block it comes from, and says why."""
-    message = Message("assistant", (TextBlock("x"), call("a")))
-    (loss,) = write(whole([HELLO, message]), SIGNING)[1]
-    expected = (
-        "hint: a call without a signature: this model needs one on the first call of a step: a "
-        "substitute is sent"
-    )
-    assert (expected, message, (1, 1)) == (str(loss), loss.message, loss.at)
 
 
 # Reading.
@@ -1513,13 +1104,6 @@ def test_read_schema(schema: Any, expected: Any) -> None:
     tools = [{"function_declarations": [{"name": "f", "parameters": schema}]}]
     (tool,) = read({"contents": [], "tools": tools}).tools
     assert json.dumps(expected) == json.dumps(tool.input_schema)
-
-
-def test_payload_is_its_own() -> None:
-    """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"tool_call": {"args": [1]}}, "gemini")
-    sent(HELLO, say("assistant", block))[1][1][0]["tool_call"]["args"].append(2)
-    assert {"tool_call": {"args": [1]}} == block.data
 
 
 def test_deep_arguments() -> None:

@@ -16,23 +16,19 @@ from promptdsl import (
     Event,
     History,
     ImageBlock,
-    Loss,
     MediaSource,
     Message,
     ModelFacts,
-    OutputSchema,
     Prompt,
     ReasoningBlock,
     System,
     TextBlock,
     Timeline,
-    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     User,
     UserAction,
-    VideoBlock,
     register_model,
     render,
 )
@@ -43,8 +39,6 @@ from tests.internals import read_response_openai_chat as read_response
 from tests.internals import write_openai_chat as write
 from tests.providers.conversations import (
     ASK,
-    CONVERSATIONS,
-    FORM,
     LOOK_UP,
     MODEL_FIRST,
     PDF,
@@ -62,10 +56,7 @@ from tests.providers.strategies import messages_of
 
 OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
 COMPATIBLE = facts_for(None, "openai_compatible")
-NEITHER = facts_for("o1-mini", None)
-FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE, "o1-mini": NEITHER}
 
-TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
 
 typed = pytest.mark.sdk("openai")
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
@@ -121,85 +112,6 @@ def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "wire"),
-    [
-        (say("user", "a"), [{"role": "user", "content": "a"}]),
-        (say("user", "a", "", "b"), [{"role": "user", "content": "a\n\nb"}]),
-        (say("user", ""), []),
-        (say("assistant", "", ReasoningBlock("Hm.")), []),
-        (
-            say("assistant", call("a")),
-            [{"role": "assistant", "content": None, "tool_calls": [function("a")]}],
-        ),
-        (
-            say("assistant", call("a"), "b", call("c")),
-            [{"role": "assistant", "content": "b", "tool_calls": [function("a"), function("c")]}],
-        ),
-        (answer("a"), [{"role": "tool", "tool_call_id": "a", "content": ""}]),
-        (answer("a", "b", "", "c"), [{"role": "tool", "tool_call_id": "a", "content": "b\n\nc"}]),
-        (
-            say("tool", ToolResultBlock("a"), ToolResultBlock("b", (TextBlock("c"),))),
-            [
-                {"role": "tool", "tool_call_id": "a", "content": ""},
-                {"role": "tool", "tool_call_id": "b", "content": "c"},
-            ],
-        ),
-        (
-            say("user", "c", ToolResultBlock("a", (TextBlock("b"),))),
-            [
-                {"role": "tool", "tool_call_id": "a", "content": "b"},
-                {"role": "user", "content": "c"},
-            ],
-        ),
-        (
-            say("assistant", TextBlock("No.", extra={"refusal": True})),
-            [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}],
-        ),
-        (
-            say("user", TextBlock("No.", extra={"refusal": True})),
-            [{"role": "user", "content": "No."}],
-        ),
-        (
-            say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True})),
-            [
-                {
-                    "role": "assistant",
-                    "content": None,
-                    "tool_calls": [
-                        {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
-                    ],
-                }
-            ],
-        ),
-    ],
-)
-def test_message(message: Message, wire: list[dict[str, Any]]) -> None:
-    """Texts join with a blank line, calls stand beside them, each result is its own message."""
-    assert (wire, []) == (
-        written(message),
-        [loss for loss in lost(message) if "reasoning" not in loss[1]],
-    )
-
-
-@pytest.mark.parametrize(
-    ("facts", "roles"),
-    [
-        (OPENAI, ["system", "system", "developer", "user", "system", "developer"]),
-        (COMPATIBLE, ["system", "system", "system", "user", "system", "system"]),
-        (NEITHER, ["user"] * 6),
-    ],
-)
-def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
-    """Instructions stay in place, each in its role; without a developer role all are system.
-
-    Where a model takes neither, all are a user's.
-    """
-    said: list[Role] = ["system", "system", "developer", "user", "system", "developer"]
-    wire = written(*(say(role, "a") for role in said), facts=facts)
-    assert roles == [message["role"] for message in wire]
-
-
-@pytest.mark.parametrize(
     ("role", "kind", "sent"),
     [
         ("system", "event", "system"),
@@ -246,78 +158,6 @@ def test_recorded_systems_come_back() -> None:
     ]
     payload = render(History.from_openai(recorded), model="gpt-5").to_openai()
     assert (recorded, recorded) == (written(*read(recorded).messages), payload["messages"])
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ((), "Error: unknown"),
-        (("no",), "Error: no"),
-        (("Error: no",), "Error: no"),
-        (("ERROR:no", "x"), "ERROR:no\n\nx"),
-        (("Errors", "x"), "Error: Errors\n\nx"),
-    ],
-)
-def test_error(said: tuple[str, ...], told: str) -> None:
-    """A failed result says so in its text, once."""
-    message = answer("a", *said, is_error=True)
-    assert [told] == [wire["content"] for wire in written(message)]
-
-
-def test_error_type() -> None:
-    """A failed result without text tells the type of the error."""
-    message = say("tool", ToolResultBlock("a", is_error=True, error_type="timeout_error"))
-    assert "Error: timeout_error" == written(message)[0]["content"]
-
-
-@pytest.mark.parametrize(
-    ("block", "part"),
-    [
-        (
-            ImageBlock(media("base64", PNG, "image/png"), detail="low"),
-            {
-                "type": "image_url",
-                "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"},
-            },
-        ),
-        (
-            ImageBlock(media("url", "https://example.org/a.png")),
-            {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
-        ),
-        (
-            AudioBlock(media("base64", WAV, "audio/x-wav")),
-            {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
-        ),
-        (
-            AudioBlock(media("base64", WAV, "audio/mpeg")),
-            {"type": "input_audio", "input_audio": {"data": WAV, "format": "mp3"}},
-        ),
-        (
-            DocumentBlock(media("base64", PDF, "application/pdf"), title="a.pdf"),
-            {
-                "type": "file",
-                "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"},
-            },
-        ),
-        (
-            DocumentBlock(media("base64", PDF)),
-            {
-                "type": "file",
-                "file": {
-                    "file_data": f"data:application/pdf;base64,{PDF}",
-                    "filename": "document.pdf",
-                },
-            },
-        ),
-        (
-            DocumentBlock(media("file_id", "file-1")),
-            {"type": "file", "file": {"file_id": "file-1"}},
-        ),
-    ],
-)
-def test_media(block: Block, part: dict[str, Any]) -> None:
-    """Pictures, recordings and documents are parts of a user's message."""
-    assert ([part], []) == (written(say("user", block))[0]["content"], lost(say("user", block)))
 
 
 @pytest.mark.parametrize(
@@ -566,8 +406,6 @@ def test_one_recording_in_a_message() -> None:
 
 # Tools and forms.
 
-OPEN_SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
-
 
 def test_tools_lost() -> None:
     """A model that takes tools in Responses only gets none, a loss of content."""
@@ -578,170 +416,7 @@ def test_tools_lost() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("schema", "strict", "losses"), [(FORM.schema, True, []), (OPEN_SCHEMA, False, ["strict"])]
-)
-def test_strict_tool(schema: dict[str, Any], strict: bool | None, losses: list[str]) -> None:
-    """A tool is strict where its schema keeps the rules, else a hint says that it is not."""
-    tool = ToolDefinition("a", None, schema, extra={"strict": True}, origin="openai")
-    payload: Any
-    payload, found = write(Prompt((ASK,), (tool,)), OPENAI)
-    assert (strict, losses) == (
-        payload["tools"][0]["function"].get("strict"),
-        [loss.what for loss in found],
-    )
-
-
-def test_strict_output() -> None:
-    """A form whose schema does not keep the rules of strict is sent without it, a hint."""
-    payload, losses = write(Prompt((ASK,), output=OutputSchema(OPEN_SCHEMA, "a")), OPENAI)
-    form = {"name": "a", "schema": OPEN_SCHEMA}
-    assert ({"type": "json_schema", "json_schema": form}, ["strict"]) == (
-        payload.get("response_format"),
-        [loss.what for loss in losses],
-    )
-
-
-def test_output_name() -> None:
-    """The name of a form is mended, which is a hint."""
-    prompt = Prompt((ASK,), output=OutputSchema({}, "a form", strict=False))
-    payload, losses = write(prompt, OPENAI)
-    form = {"name": "a_form", "schema": {}}
-    assert ({"type": "json_schema", "json_schema": form}, ["output name 'a form'"]) == (
-        payload.get("response_format"),
-        [loss.what for loss in losses],
-    )
-
-
 # What is lost.
-
-
-@pytest.mark.parametrize(
-    ("message", "losses"),
-    [
-        (
-            say("assistant", ReasoningBlock("Hm."), "a"),
-            [("hint", "reasoning block")],
-        ),
-        (
-            say("user", UnknownBlock({"type": "hologram"}, "gemini")),
-            [("content", "hologram block")],
-        ),
-        (
-            say("user", UnknownBlock({"type": "thinking", "signature": "c2ln"}, "openai")),
-            [("content", "thinking block")],
-        ),
-        (
-            say("user", VideoBlock(media("url", "https://x"), cache="5m")),
-            [("content", "video block"), ("hint", "cache mark")],
-        ),
-        (
-            say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
-            [("content", "document block")],
-        ),
-        (say("user", TextBlock("a", extra={"citations": [1]})), [("hint", "key 'citations'")]),
-        (
-            say("user", ImageBlock(media("url", "https://x"), extra={"x": 1})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("assistant", ToolUseBlock("a", "b", "{}", extra={"x": 1, "item": {"id": "fc_1"}})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
-            [("hint", "key 'y'"), ("hint", "key 'x'")],
-        ),
-        (say("user", UnknownBlock({}, "openai")), [("content", "unknown block")]),
-        (
-            say("user", VideoBlock(media("url", "https://x"))),
-            [("content", "video block")],
-        ),
-        (
-            say("assistant", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("system", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            answer("a", ImageBlock(media("url", "https://x"))),
-            [("hint", "image in a tool result")],
-        ),
-        (
-            say("user", ImageBlock(media("file_id", "x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("user", ImageBlock(media("base64", PNG))),
-            [("content", "image block")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "data:image/bmp;base64,Qk0="))),
-            [("content", "image block")],
-        ),
-        (
-            say("user", AudioBlock(media("base64", WAV, "audio/ogg"))),
-            [("content", "audio block")],
-        ),
-        (
-            say("user", AudioBlock(media("url", "https://x", "audio/wav"))),
-            [("content", "audio block")],
-        ),
-        (
-            say("user", DocumentBlock(media("url", "https://x"))),
-            [("content", "document block")],
-        ),
-        (
-            say("user", DocumentBlock(media("s3", "s3://b/x"))),
-            [("content", "document block")],
-        ),
-        (
-            say("user", ImageBlock(media("gcs", "gs://b/x"))),
-            [("content", "image block")],
-        ),
-        (say("user", call("a")), [("content", "tool_use block")]),
-        (say("assistant", ToolResultBlock("a")), [("content", "tool_result block")]),
-        (
-            say("tool", ToolResultBlock("a", (ToolResultBlock("b"),))),
-            [("content", "tool_result block")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
-            [("hint", "title"), ("hint", "detail")],
-        ),
-        (
-            say("user", DocumentBlock(media("file_id", "x"), title="A")),
-            [("hint", "title")],
-        ),
-        (say("user", "a", name="Ada Lovelace"), [("hint", "name of a speaker")]),
-        (answer("a", "b", is_error=True), [("hint", "the error flag of a result")]),
-        (
-            say("assistant", call("a", "look up")),
-            [("hint", "tool name 'look up'")],
-        ),
-        (
-            say("assistant", call("a", arguments='"\ud83d"')),
-            [("hint", "arguments of a call"), ("hint", "a lone surrogate in arguments")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x/\ud83d"))),
-            [("hint", "a lone surrogate in url")],
-        ),
-    ],
-)
-def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
-    """What Chat cannot say is a loss of content, or of a hint."""
-    assert losses == lost(message)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss knows the message and the block it is about."""
-    message = Message("user", (TextBlock("a"), UnknownBlock({"type": "hologram"}, "gemini")))
-    found = write(whole([message]), OPENAI)[1][0]
-    expected = Loss("content", "hologram block", "only gemini knows it")
-    assert (expected, message, (0, 1)) == (found, found.message, found.at)
 
 
 def test_names_on_compatible_hosts() -> None:
@@ -754,41 +429,6 @@ def test_names_on_compatible_hosts() -> None:
 
 
 # Cache marks.
-
-
-def test_mark() -> None:
-    """A mark makes parts of a content, and stands on the part it is written behind."""
-    message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
-    assert written(message)[0]["content"] == [
-        text("a", **MARK),
-        text("\n\nb"),
-        {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
-    ]
-
-
-def test_mark_behind_result() -> None:
-    """A mark on a result and one on its last text are one mark, on the text."""
-    block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
-    assert ([text("b\n\nc", **MARK)], []) == (
-        written(say("tool", block))[0]["content"],
-        lost(say("tool", block)),
-    )
-
-
-@pytest.mark.parametrize(
-    ("message", "facts"),
-    [
-        (say("user", marked("a")), COMPATIBLE),
-        (say("assistant", marked("a")), OPENAI),
-        (say("user", "a", marked("")), OPENAI),
-    ],
-)
-def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
-    """Without a word for marks, on an answer, or behind nothing, a mark is lost as a hint."""
-    assert ("a", [("hint", "cache mark")]) == (
-        written(message, facts=facts)[0]["content"],
-        lost(message, facts=facts),
-    )
 
 
 def test_marks_at_most_four() -> None:
@@ -805,12 +445,6 @@ def test_marks_at_most_four() -> None:
         [text("e", **MARK)],
         [text("f", **MARK), text("\n\ng", **MARK)],
     ] == [message["content"] for message in written(*messages)]
-
-
-def test_marks_lost_in_order() -> None:
-    """An hour is a hint of its own, and a mark over four is one more."""
-    messages = [say("user", marked("a", "1h")), *(say("user", marked("b")) for _ in range(4))]
-    assert [("hint", "an hour to live"), ("hint", "cache mark")] == lost(*messages)
 
 
 @pytest.mark.parametrize(

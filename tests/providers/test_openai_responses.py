@@ -7,37 +7,28 @@ import pytest
 from pydantic import ValidationError
 
 from promptdsl import (
-    AudioBlock,
-    Block,
     DataError,
     DocumentBlock,
     ImageBlock,
-    Loss,
     Message,
     ModelFacts,
-    OutputSchema,
     Prompt,
     ReasoningBlock,
     TextBlock,
     ToolDefinition,
     ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
-from tests.internals import EMPTY, Kind, Role, facts_for
+from tests.internals import EMPTY, Role, facts_for
 from tests.internals import read_openai_responses as read
 from tests.internals import read_response_openai_responses as read_response
 from tests.internals import write_openai_responses as write
 from tests.providers.conversations import (
     ASK,
-    FORM,
     LOOK_UP,
     MODEL_FIRST,
-    PDF,
     PNG,
     SEARCH,
-    WAV,
     answer,
     call,
     marked,
@@ -49,10 +40,7 @@ from tests.providers.conversations import (
 from tests.providers.openai_responses_check import check_openai_responses
 
 ABLE = facts_for("gpt-5.6-sol", "openai_responses")
-OLDER = attrs.evolve(facts_for(None, "openai_responses"), instructions=False)
 NEITHER = facts_for("o1-mini", "openai_responses")
-BARE = ModelFacts(provider="openai_responses", forced_tools=False)
-FACTS = {"able": ABLE, "older": OLDER, "o1-mini": NEITHER, "bare": BARE}
 
 typed = pytest.mark.sdk("openai")
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
@@ -117,89 +105,6 @@ def recorded(*items: Any) -> tuple[Message, ...]:
     return read(items).messages
 
 
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param([say("user", "a", "", "b")], [turn("user", "a\n\nb")], id="texts are joined"),
-        pytest.param([say("user", ""), say("assistant", "")], [], id="nothing is said"),
-        pytest.param([say("user", " "), say("user", "a")], [turn("user", "a")], id="white space"),
-        pytest.param([say("assistant", "a", "b")], [turn("assistant", "a\n\nb")], id="an answer"),
-        pytest.param(
-            [say("assistant", "a", call("b"), "c", call("d"))],
-            [turn("assistant", "a"), use("b"), turn("assistant", "c"), use("d")],
-            id="calls stand where they were",
-        ),
-        pytest.param(
-            [say("user", "c", ToolResultBlock("a", (TextBlock("b"),)))],
-            [result("a", "b"), turn("user", "c")],
-            id="results come before a user's text",
-        ),
-        pytest.param(
-            [answer("a"), answer("b", "c", "", "d")],
-            [result("a", ""), result("b", "c\n\nd")],
-            id="results",
-        ),
-        pytest.param(
-            [answer("a", "b", ImageBlock(media("file_id", "file-1")))],
-            [
-                result(
-                    "a",
-                    [text("b"), {"type": "input_image", "file_id": "file-1", "detail": "auto"}],
-                )
-            ],
-            id="a result with a picture",
-        ),
-        pytest.param(
-            [say("assistant", "a", TextBlock("No.", extra={"refusal": True}))],
-            [turn("assistant", [spoken("a"), {"type": "refusal", "refusal": "No."}])],
-            id="a refusal",
-        ),
-        pytest.param(
-            [say("user", TextBlock("No.", extra={"refusal": True}))],
-            [turn("user", "No.")],
-            id="a user refuses nothing",
-        ),
-        pytest.param(
-            [
-                say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True})),
-                answer("a", "x"),
-                say("assistant", call("a")),
-                answer("a", "y"),
-            ],
-            [
-                {"type": "custom_tool_call", "call_id": "a", "name": "sh", "input": "ls"},
-                {"type": "custom_tool_call_output", "call_id": "a", "output": "x"},
-                use("a_2"),
-                result("a_2", "y"),
-            ],
-            id="a tool of free text",
-        ),
-    ],
-)
-def test_items(messages: list[Message], wire: list[Any]) -> None:
-    """Each message, call and result is an item; parts of a message join where all are texts."""
-    assert wire == sent(*messages)
-
-
-@pytest.mark.parametrize(
-    ("facts", "roles"),
-    [
-        (ABLE, ["system", "system", "developer", "user", "system", "developer", "system"]),
-        (BARE, ["system", "system", "system", "user", "system", "system", "system"]),
-        (NEITHER, ["user"] * 7),
-    ],
-)
-def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
-    """System text comes first and later instructions stay in place, each in its role."""
-    given: list[tuple[Role, Kind]] = [
-        *(("system", "written"), ("system", "written"), ("developer", "event")),
-        *(("user", "written"), ("system", "event"), ("developer", "request")),
-        ("developer", "recorded_system"),
-    ]
-    wire = sent(*(say(role, "a", kind=kind) for role, kind in given), facts=facts)
-    assert roles == [message["role"] for message in wire]
-
-
 def test_role_lost() -> None:
     """Where a model takes no instructions they are a user's, a loss of their role."""
     message = say("developer", "a")
@@ -207,90 +112,6 @@ def test_role_lost() -> None:
         sent(message, facts=NEITHER),
         lost(message, facts=NEITHER),
     )
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ((), "Error: timeout_error"),
-        (("no",), "Error: no"),
-        (("ERROR:no", "x"), "ERROR:no\n\nx"),
-        (("Errors", "x"), "Error: Errors\n\nx"),
-    ],
-)
-def test_error(given: tuple[str, ...], told: str) -> None:
-    """A failed result says so in its text, once; without text it tells the type of the error."""
-    texts = tuple(map(TextBlock, given))
-    block = ToolResultBlock("a", texts, is_error=True, error_type="timeout_error")
-    assert ([result("a", told)], [("hint", "error flag")]) == (
-        sent(say("tool", block)),
-        lost(say("tool", block)),
-    )
-
-
-def test_error_with_a_picture() -> None:
-    """A failed result without text says so before its picture."""
-    message = answer("a", ImageBlock(media("file_id", "x")), is_error=True)
-    assert text("Error: unknown") == sent(message)[0]["output"][0]
-
-
-@pytest.mark.parametrize(
-    ("block", "part"),
-    [
-        (
-            ImageBlock(media("base64", PNG, "image/png"), detail="low"),
-            {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "low"},
-        ),
-        (
-            ImageBlock(media("url", "data:IMAGE/PNG;x=y;base64,QQ==")),
-            {"type": "input_image", "image_url": "data:image/png;base64,QQ==", "detail": "auto"},
-        ),
-        (
-            ImageBlock(media("url", "HTTPS://example.org/a.png")),
-            {"type": "input_image", "image_url": "HTTPS://example.org/a.png", "detail": "auto"},
-        ),
-        (
-            ImageBlock(media("file_id", "file-1"), detail="original"),
-            {"type": "input_image", "file_id": "file-1", "detail": "original"},
-        ),
-        (
-            DocumentBlock(media("base64", PDF, "application/pdf"), title="a.pdf", detail="high"),
-            {
-                "type": "input_file",
-                "file_data": f"data:application/pdf;base64,{PDF}",
-                "filename": "a.pdf",
-                "detail": "high",
-            },
-        ),
-        (
-            DocumentBlock(media("base64", PDF), detail="auto"),
-            {
-                "type": "input_file",
-                "file_data": f"data:application/pdf;base64,{PDF}",
-                "filename": "document.pdf",
-            },
-        ),
-        (
-            DocumentBlock(media("base64", "YSxi", "text/csv; header=present")),
-            {
-                "type": "input_file",
-                "file_data": "data:text/csv;base64,YSxi",
-                "filename": "document.csv",
-            },
-        ),
-        (
-            DocumentBlock(media("url", "https://example.org/a.pdf")),
-            {"type": "input_file", "file_url": "https://example.org/a.pdf"},
-        ),
-        (
-            DocumentBlock(media("file_id", "file-1")),
-            {"type": "input_file", "file_id": "file-1"},
-        ),
-    ],
-)
-def test_media(block: Block, part: dict[str, Any]) -> None:
-    """Pictures and documents are parts of a user's message."""
-    assert ([turn("user", [part])], []) == (sent(say("user", block)), lost(say("user", block)))
 
 
 @pytest.mark.parametrize("given", ["image/PNG", " image/png;x=y"])
@@ -528,126 +349,7 @@ def test_annotations_lost() -> None:
     assert ([turn("assistant", "a")], [("hint", "annotations")]) == (sent(message), lost(message))
 
 
-# What is lost.
-
-
-@pytest.mark.parametrize(
-    ("message", "losses"),
-    [
-        (
-            say("user", UnknownBlock({"type": "hologram"}, "gemini")),
-            [("content", "hologram block")],
-        ),
-        (
-            say("assistant", UnknownBlock({"type": "web_search_call"}, "anthropic")),
-            [("content", "web_search_call block")],
-        ),
-        (
-            say("assistant", UnknownBlock({"type": "output_audio"}, "openai_responses")),
-            [("content", "output_audio block")],
-        ),
-        (
-            say("user", VideoBlock(media("url", "https://x"), cache="5m")),
-            [("content", "video block"), ("hint", "cache mark")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "ftp://x"), cache="5m")),
-            [("content", "image (url)"), ("hint", "cache mark")],
-        ),
-        (say("user", TextBlock("a", extra={"citations": [1]})), [("hint", "key 'citations'")]),
-        (
-            say("user", ImageBlock(media("url", "https://x"), extra={"x": 1})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("assistant", ToolUseBlock("a", "b", "{}", extra={"x": 1, "item": {}})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
-            [("hint", "key 'y'"), ("hint", "key 'x'")],
-        ),
-        (say("user", UnknownBlock({}, "openai_responses")), [("content", "unknown block")]),
-        (
-            say("user", VideoBlock(media("url", "https://x"))),
-            [("content", "video block")],
-        ),
-        (
-            say("user", AudioBlock(media("base64", WAV, "audio/wav"))),
-            [("content", "audio block")],
-        ),
-        (
-            say("assistant", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("system", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("developer", DocumentBlock(media("file_id", "x"))),
-            [("content", "document block")],
-        ),
-        (
-            say("user", ImageBlock(media("base64", "Qk0=", "image/bmp"))),
-            [("content", "image (base64, image/bmp)")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "ftp://x"))),
-            [("content", "image (url)")],
-        ),
-        (
-            say("user", DocumentBlock(media("s3", "s3://b/x"))),
-            [("content", "document (s3)")],
-        ),
-        (
-            say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
-            [("content", "document (base64, a,b)")],
-        ),
-        (say("user", call("a")), [("content", "tool_use block")]),
-        (say("assistant", ToolResultBlock("a")), [("content", "tool_result block")]),
-        (
-            say("tool", ToolResultBlock("a", (ToolResultBlock("b"), ReasoningBlock("Hm.")))),
-            [("content", "tool_result block"), ("hint", "reasoning block")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
-            [("hint", "title"), ("hint", "detail")],
-        ),
-        (say("user", DocumentBlock(media("file_id", "x"), title="A")), [("hint", "title")]),
-        (say("user", "a", name="Ada"), [("hint", "name of a speaker")]),
-        (say("assistant", call("a", "look up")), [("hint", "tool name 'look up'")]),
-        (
-            say("assistant", call("a", arguments='"\ud83d"')),
-            [("hint", "arguments of a call"), ("hint", "a lone surrogate in arguments")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x/\ud83d"))),
-            [("hint", "a lone surrogate in image_url")],
-        ),
-    ],
-)
-def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
-    """What Responses cannot say is a loss of content, or of a hint."""
-    assert losses == lost(message)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss knows the message and the block it is about."""
-    message = Message("user", (TextBlock("a"), UnknownBlock({"type": "hologram"}, "gemini")))
-    found = write(whole([message]), ABLE)[1][0]
-    expected = Loss("content", "hologram block", "only gemini knows it")
-    assert (expected, message, (0, 1)) == (found, found.message, found.at)
-
-
 # Cache marks.
-
-
-def test_mark() -> None:
-    """A mark makes parts of a content, and stands on the part it is written behind."""
-    picture = {"type": "input_image", "image_url": "https://x", "detail": "auto", **MARK}
-    message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
-    assert [turn("user", [text("a", **MARK), text("\n\nb"), picture])] == sent(message)
 
 
 def test_mark_of_system_text() -> None:
@@ -658,73 +360,8 @@ def test_mark_of_system_text() -> None:
     ] == [sent(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
 
 
-def test_mark_behind_result() -> None:
-    """A mark on a result and one on its last text are one mark, on the text."""
-    block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
-    assert ([result("a", [text("b\n\nc", **MARK)])], []) == (
-        sent(say("tool", block)),
-        lost(say("tool", block)),
-    )
-
-
-@pytest.mark.parametrize(
-    ("message", "facts"),
-    [
-        (say("user", marked("a")), OLDER),
-        (say("assistant", marked("a")), ABLE),
-        (say("assistant", "a", marked("")), ABLE),
-        (say("user", "a", marked("")), ABLE),
-    ],
-)
-def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
-    """Without a word for marks, on an answer, or behind nothing, a mark is lost as a hint."""
-    assert ("a", [("hint", "cache mark")]) == (
-        sent(message, facts=facts)[0]["content"],
-        lost(message, facts=facts),
-    )
-
-
-def test_mark_on_a_call() -> None:
-    """A call carries no mark."""
-    message = say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}', "default"))
-    assert ([use("a")], [("hint", "cache mark")]) == (sent(message), lost(message))
-
-
-def test_marks_at_most_four() -> None:
-    """Of more than four marks the last stay; losing one joins texts again."""
-    messages = [
-        say("system", marked("a", "1h"), "i"),
-        say("user", marked("b"), "c"),
-        say("tool", ToolResultBlock("d", (marked("d"), TextBlock("e")))),
-        say("user", marked("f"), marked("g", "5m")),
-        say("user", marked("h"), "j"),
-    ]
-    expected = [
-        turn("system", "a\n\ni"),
-        turn("user", "b\n\nc"),
-        result("d", [text("d", **MARK), text("\n\ne")]),
-        turn("user", [text("f", **MARK), text("\n\ng", **MARK)]),
-        turn("user", [text("h", **MARK), text("\n\nj")]),
-    ]
-    assert (expected, [("hint", "an hour to live"), *[("hint", "cache mark")] * 2]) == (
-        sent(*messages),
-        lost(*messages),
-    )
-
-
 # Tools.
 
-FUNCTION = {
-    "type": "function",
-    "name": "look_up",
-    "description": "Look something up.",
-    "parameters": {
-        "type": "object",
-        "properties": {"q": {"type": "string"}},
-        "required": ["q"],
-    },
-    "strict": False,
-}
 MCP = {"type": "mcp", "server_label": "docs", "server_url": "https://example.org"}
 GREP = {"type": "custom", "name": "grep", "format": {"type": "text"}}
 
@@ -733,28 +370,6 @@ def payload_of(*tools: ToolDefinition, **more: Any) -> dict[str, Any]:
     """Return the keys of a payload beside its input."""
     payload: Any = write(Prompt((ASK,), tools, **more), ABLE)[0]
     return {key: value for key, value in payload.items() if key != "input"}
-
-
-def test_tool() -> None:
-    """A tool is a function that is not strict unless its definition says so."""
-    schema = dict(FORM.schema)
-    strict = ToolDefinition("a", None, schema, extra={"strict": True}, origin="openai_responses")
-    plain = {"type": "function", "name": "a", "parameters": schema, "strict": True}
-    assert {"tools": [FUNCTION, plain]} == payload_of(LOOK_UP, strict)
-
-
-def test_strict_tool_lost() -> None:
-    """A tool whose schema does not keep the rules of strict is sent without it, a hint."""
-    tool = attrs.evolve(LOOK_UP, extra={"strict": True}, origin="openai_responses")
-    payload, losses = write(Prompt((ASK,), (tool,)), ABLE)
-    assert ([FUNCTION], ["strict"]) == (payload.get("tools"), [loss.what for loss in losses])
-
-
-def test_strict_output_lost() -> None:
-    """A form whose schema does not keep the rules of strict is sent without it, a hint."""
-    payload, losses = write(Prompt((ASK,), output=OutputSchema({"type": "object"}, "a")), ABLE)
-    form = {"type": "json_schema", "name": "a", "schema": {"type": "object"}}
-    assert ({"format": form}, ["strict"]) == (payload.get("text"), [loss.what for loss in losses])
 
 
 @pytest.mark.parametrize(
@@ -785,48 +400,6 @@ def test_choice(choice: str, wire: Any) -> None:
     payload = payload_of(LOOK_UP, SEARCH, *own, tool_choice=choice)
     back = read({"input": "a", **payload}).tool_choice
     assert (wire, choice) == (payload["tool_choice"], back)
-
-
-@pytest.mark.parametrize(
-    ("tools", "choice"), [([], "auto"), ([LOOK_UP], "anything"), ([LOOK_UP], "google_search")]
-)
-def test_choice_of_no_tool(tools: list[ToolDefinition], choice: str) -> None:
-    """A choice of a tool that is not sent is lost, a hint."""
-    foreign = ToolDefinition("google_search", raw={"google_search": {}}, origin="gemini")
-    payload, losses = write(Prompt((ASK,), (*tools, foreign), choice), ABLE)
-    expected = [("content", "tool 'google_search'"), ("hint", f"tool_choice {choice!r}")]
-    assert (False, expected) == (
-        "tool_choice" in payload,
-        [(loss.kind, loss.what) for loss in losses],
-    )
-
-
-def test_output() -> None:
-    """The form of the answer stands under ``text``, and is read as it was."""
-    payload = payload_of(output=FORM)
-    form: dict[str, Any] = {"type": "json_schema", "name": "city", "schema": dict(FORM.schema)}
-    form |= {"description": "Where it is.", "strict": True}
-    assert ({"text": {"format": form}}, FORM) == (payload, read({"input": "a", **payload}).output)
-
-
-def test_output_name() -> None:
-    """The name of a form is mended, which is a hint; one that is not strict says nothing of it."""
-    prompt = Prompt((ASK,), output=OutputSchema({}, "a form", strict=False))
-    payload, losses = write(prompt, ABLE)
-    form: dict[str, Any] = {"type": "json_schema", "name": "a_form", "schema": {}}
-    assert ({"format": form}, ["output name 'a form'"]) == (
-        payload.get("text"),
-        [loss.what for loss in losses],
-    )
-
-
-def test_output_lost() -> None:
-    """A model that takes no schema does not get one, a loss of content."""
-    payload, losses = write(Prompt((ASK,), output=FORM), BARE)
-    assert (False, [("content", "output schema")]) == (
-        "text" in payload,
-        [(loss.kind, loss.what) for loss in losses],
-    )
 
 
 # What is read.
