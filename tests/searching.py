@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import engine
 
-EXAMPLES = {"fast": 10, "all": 70, "random": 100, "mutants": 15}
+EXAMPLES = {"fast": 5, "all": 70, "random": 100, "mutants": 15}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
 
 Tried = TypeVar("Tried", bound=Callable[..., None])

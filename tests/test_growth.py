@@ -422,21 +422,17 @@ def run(**environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [
         {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"},
-        *(
-            pytest.param(environment, marks=pytest.mark.slow)
-            for environment in (
-                {"PYTHONHASHSEED": "1"},
-                {"PYTHONHASHSEED": "4242"},
-                {"TZ": "Asia/Tokyo"},
-                {"LC_ALL": "C"},
-                {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
-                {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
-            )
-        ),
+        {"PYTHONHASHSEED": "1"},
+        {"PYTHONHASHSEED": "4242"},
+        {"TZ": "Asia/Tokyo"},
+        {"LC_ALL": "C"},
+        {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
+        {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
     ],
 )
 def test_in_every_environment(environment: dict[str, str]) -> None:

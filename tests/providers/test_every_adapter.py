@@ -77,7 +77,7 @@ def test_law(target: str) -> None:
 
 
 @every_target
-@examples(300, 10)
+@examples(300, 3)
 @given(tree=ANY_PROMPTS, transformation=TRANSFORMATIONS, cache=st.sampled_from([None, "auto"]))
 def test_law_for_any_prompt(target: str, tree: Timeline, transformation: Any, cache: Any) -> None:
     """What is sent of any prompt, read and rendered again is the same bytes."""
