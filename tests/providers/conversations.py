@@ -57,6 +57,11 @@ def say(
     return Message(role, blocks, kind=kind, **details)
 
 
+def heard(role: Role, *content: Block | str, name: str | None = None) -> Message:
+    """Return a message that was recorded."""
+    return say(role, *content, kind="recorded", name=name)
+
+
 def call(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> ToolUseBlock:
     """Return a call the model made."""
     return ToolUseBlock(id, name, arguments)

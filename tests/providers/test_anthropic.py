@@ -25,6 +25,7 @@ from promptdsl import (
     UnknownBlock,
     read_response,
 )
+from tests.errors import raised
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
@@ -33,39 +34,20 @@ from tests.providers.conversations import (
     PNG,
     answer,
     call,
+    heard,
     marked,
     media,
     say,
     unopened,
     whole,
 )
+from tests.providers.every_target import MADE_FACTS
 from tests.providers.strategies import conversations_of
 
-ABLE = ModelFacts(
-    provider="anthropic",
-    media=("image", "document"),
-    result_media=("image", "document"),
-    instructions=True,
-    cache_marks=True,
-)
-BINDING = ModelFacts(
-    provider="anthropic",
-    media=("image", "document"),
-    result_media=("image", "document"),
-    instructions=True,
-    cache_marks=True,
-    binds_reasoning=True,
-)
-OLDER = ModelFacts(
-    provider="anthropic",
-    media=("image", "document"),
-    result_media=("image", "document"),
-    prefill=True,
-    cache_marks=True,
-)
-BARE = ModelFacts(
-    provider="anthropic", media=("image", "document"), result_media=("image", "document")
-)
+ABLE = MADE_FACTS["anthropic instructed"]
+BINDING = MADE_FACTS["anthropic binding"]
+OLDER = MADE_FACTS["anthropic prefilled"]
+BARE = MADE_FACTS["anthropic bare"]
 FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
 
 
@@ -431,40 +413,40 @@ def test_no_able_model_takes_none(turns: tuple[Message, ...]) -> None:
         ({"messages": [], "system": ""}, ()),
         (
             {"system": "One.", "messages": [{"role": "user", "content": "Two."}]},
-            (say("system", "One.", kind="recorded"), say("user", "Two.", kind="recorded")),
+            (heard("system", "One."), heard("user", "Two.")),
         ),
         (
             {"system": [text("One.", **HOUR)], "messages": []},
-            (say("system", marked("One.", "1h"), kind="recorded"),),
+            (heard("system", marked("One.", "1h")),),
         ),
         (
             [{"role": "system", "content": [text("Use feet.", **MARK)]}],
             (say("developer", marked("Use feet."), kind="recorded_system"),),
         ),
-        ([{"role": "user", "content": []}], (say("user", kind="recorded"),)),
+        ([{"role": "user", "content": []}], (heard("user"),)),
         (
             [{"role": "user", "content": [result("a", "x"), result("b"), text("And?")]}],
             (
-                say("tool", ToolResultBlock("a", (TextBlock("x"),)), kind="recorded"),
-                say("tool", ToolResultBlock("b"), kind="recorded"),
-                say("user", "And?", kind="recorded"),
+                heard("tool", ToolResultBlock("a", (TextBlock("x"),))),
+                heard("tool", ToolResultBlock("b")),
+                heard("user", "And?"),
             ),
         ),
         (
             [{"role": "user", "content": [{**result("a"), "content": "x", "is_error": True}]}],
-            (say("tool", ToolResultBlock("a", (TextBlock("x"),), is_error=True), kind="recorded"),),
+            (heard("tool", ToolResultBlock("a", (TextBlock("x"),), is_error=True)),),
         ),
         (
             [{"role": "user", "content": [text("x"), result("a")]}],
-            (say("user", "x", ToolResultBlock("a"), kind="recorded"),),
+            (heard("user", "x", ToolResultBlock("a")),),
         ),
         (
             [{"role": "assistant", "content": [THINKING, use("a", q="é")]}],
-            (say("assistant", SIGNED, call("a", arguments='{"q": "é"}'), kind="recorded"),),
+            (heard("assistant", SIGNED, call("a", arguments='{"q": "é"}')),),
         ),
         (
             [{"role": "assistant", "content": [{"type": "redacted_thinking", "data": "ZW5j"}]}],
-            (say("assistant", REDACTED, kind="recorded"),),
+            (heard("assistant", REDACTED),),
         ),
         (
             [
@@ -473,27 +455,15 @@ def test_no_able_model_takes_none(turns: tuple[Message, ...]) -> None:
                     "content": [document(type="text", data="é", media_type="text/plain")],
                 }
             ],
-            (
-                say(
-                    "user",
-                    DocumentBlock(MediaSource("base64", "w6k=", "text/plain")),
-                    kind="recorded",
-                ),
-            ),
+            (heard("user", DocumentBlock(MediaSource("base64", "w6k=", "text/plain"))),),
         ),
         (
             [{"role": "user", "content": [{"type": "hologram", "data": [1]}]}],
-            (say("user", attrs.evolve(MENDED, origin="anthropic"), kind="recorded"),),
+            (heard("user", attrs.evolve(MENDED, origin="anthropic")),),
         ),
         (
             [{"role": "assistant", "content": [{"type": "audio", "url": "x"}]}],
-            (
-                say(
-                    "assistant",
-                    UnknownBlock({"type": "audio", "url": "x"}, "anthropic"),
-                    kind="recorded",
-                ),
-            ),
+            (heard("assistant", UnknownBlock({"type": "audio", "url": "x"}, "anthropic")),),
         ),
     ],
 )
@@ -508,7 +478,7 @@ def test_read_an_object_of_the_sdk() -> None:
     from anthropic.types import TextBlock
 
     said = {"role": "assistant", "content": [TextBlock(type="text", text="Rain.")]}
-    assert (say("assistant", "Rain.", kind="recorded"),) == read([said]).messages
+    assert (heard("assistant", "Rain."),) == read([said]).messages
 
 
 CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": None}
@@ -562,19 +532,10 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (7, "'messages' is a list, not int"),
-        ("x", "'messages' is a list, not str"),
-        ({}, "'messages' is needed"),
-        ({"messages": {}}, "'messages' is a list, not dict"),
         (
             {"system": 7, "messages": []},
             "system: a content is a string or a list of blocks, not int",
         ),
-        ([7], "messages[0]: a dictionary is needed, not int"),
-        ([{"content": "x"}], "messages[0]: 'role' is needed"),
-        ([{"role": 7, "content": "x"}], "messages[0]: 'role' is a string, not int"),
-        ([{"role": "tool", "content": "x"}], "messages[0]: unknown 'role' 'tool'"),
-        ([{"role": "user", "content": "x"}, {"role": "user"}], "messages[1]: 'content' is needed"),
         ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
         (
             [{"role": "user", "content": [text("x"), {"type": "text"}]}],
@@ -602,10 +563,6 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
             {"messages": [], "tools": [{"name": "f", "description": 7, "input_schema": {}}]},
             "tools[0]: 'description' is a string, not int",
         ),
-        (
-            {"messages": [], "tools": [{"name": "f", "input_schema": 7}]},
-            "tools[0]: 'input_schema' is a dictionary, not int",
-        ),
         ({"messages": [], "tool_choice": 7}, "a dictionary is needed, not int"),
         ({"messages": [], "tool_choice": {"type": 7}}, "'type' is a string, not int"),
         (
@@ -623,9 +580,7 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
 )
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the index and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from promptdsl import (
     read_payload,
     render,
 )
+from tests.errors import raised
 from tests.folding import failures, unequal
 from tests.internals import facts_for
 from tests.internals import read_bedrock as read
@@ -39,28 +40,24 @@ from tests.providers.conversations import (
     WAV,
     answer,
     call,
+    heard,
     marked,
     media,
     say,
     whole,
 )
+from tests.providers.every_target import MADE_FACTS
 from tests.providers.laws import verdict
 
-ABLE = ModelFacts(
-    provider="bedrock",
-    model="us.amazon.nova-pro-v1:0",
-    cache_marks=True,
-    schema_output=True,
-    media=("image", "audio", "document", "video"),
-    result_media=("image", "document"),
-)
-CLAUDE = attrs.evolve(ABLE, model="us.anthropic.claude-opus-5-5", prefill=True)
-BINDING = attrs.evolve(CLAUDE, binds_reasoning=True, forced_tools=False)
+ABLE = MADE_FACTS["bedrock able"]
+CLAUDE = MADE_FACTS["bedrock able claude"]
+BINDING = MADE_FACTS["bedrock binding"]
 BARE = facts_for(None, "bedrock")
 
 typed = pytest.mark.sdk("boto3")
 POINT = {"cachePoint": {"type": "default"}}
 HOUR = {"cachePoint": {"type": "default", "ttl": "1h"}}
+ASSESSED = {"guardContent": {"text": {"text": "x"}}}
 
 
 def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
@@ -503,32 +500,24 @@ def test_marks_behind_media(block: Any, facts: ModelFacts, kinds: list[str]) -> 
         ([], ()),
         (
             {"system": [text("One."), HOUR], "messages": []},
-            (say("system", marked("One.", "1h"), kind="recorded"),),
+            (heard("system", marked("One.", "1h")),),
         ),
         (
             [{"role": "system", "content": [text("Use feet.")]}],
             (say("developer", "Use feet.", kind="recorded_system"),),
         ),
-        ([{"role": "user", "content": []}], (say("user", kind="recorded"),)),
+        ([{"role": "user", "content": []}], (heard("user"),)),
         (
             [{"role": "user", "content": [result("a", "x"), POINT, result("b"), text("And?")]}],
             (
-                say(
-                    "tool",
-                    ToolResultBlock("a", (TextBlock("x"),), cache="default"),
-                    kind="recorded",
-                ),
-                say("tool", ToolResultBlock("b"), kind="recorded"),
-                say("user", "And?", kind="recorded"),
+                heard("tool", ToolResultBlock("a", (TextBlock("x"),), cache="default")),
+                heard("tool", ToolResultBlock("b")),
+                heard("user", "And?"),
             ),
         ),
         (
             [{"role": "user", "content": [result("a", "no", status="error")]}],
-            (
-                say(
-                    "tool", ToolResultBlock("a", (TextBlock("no"),), is_error=True), kind="recorded"
-                ),
-            ),
+            (heard("tool", ToolResultBlock("a", (TextBlock("no"),), is_error=True)),),
         ),
         (
             [
@@ -539,25 +528,19 @@ def test_marks_behind_media(block: Any, facts: ModelFacts, kinds: list[str]) -> 
                     ],
                 }
             ],
-            (say("tool", ToolResultBlock("a", (NUMBERS,)), kind="recorded"),),
+            (heard("tool", ToolResultBlock("a", (NUMBERS,))),),
         ),
         (
             [{"role": "assistant", "content": [THOUGHT, use("a", q="é")]}],
-            (say("assistant", SIGNED, call("a", arguments='{"q": "é"}'), kind="recorded"),),
+            (heard("assistant", SIGNED, call("a", arguments='{"q": "é"}')),),
         ),
         (
             [{"role": "user", "content": [PICTURED]}],
-            (say("user", PICTURE, kind="recorded"),),
+            (heard("user", PICTURE),),
         ),
         (
-            [{"role": "user", "content": [{"guardContent": {"text": {"text": "x"}}}, POINT]}],
-            (
-                say(
-                    "user",
-                    UnknownBlock({"guardContent": {"text": {"text": "x"}}, **POINT}, "bedrock"),
-                    kind="recorded",
-                ),
-            ),
+            [{"role": "user", "content": [ASSESSED, POINT]}],
+            (heard("user", UnknownBlock({**ASSESSED, **POINT}, "bedrock")),),
         ),
     ],
 )
@@ -810,13 +793,7 @@ def test_citations_are_text_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (7, "'messages' is a list, not int"),
-        ({}, "'messages' is needed"),
         ({"system": "x", "messages": []}, "system: 'content' is a list, not str"),
-        ([7], "messages[0]: a dictionary is needed, not int"),
-        ([{"content": []}], "messages[0]: 'role' is needed"),
-        ([{"role": "tool", "content": []}], "messages[0]: unknown 'role' 'tool'"),
-        ([{"role": "user"}], "messages[0]: 'content' is needed"),
         ([{"role": "user", "content": "x"}], "messages[0]: 'content' is a list, not str"),
         (
             [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
@@ -895,9 +872,7 @@ def test_citations_are_text_elsewhere() -> None:
 )
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the index and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 def test_unknown_block_with_an_unknown_mark() -> None:
@@ -925,7 +900,7 @@ def test_response() -> None:
     """The message of a response is what the model said, and can be sent again."""
     content = [THOUGHT, text("Let me see."), use("a")]
     found = read_response(response(*content, reason="tool_use"))
-    expected = say("assistant", SIGNED, "Let me see.", call("a"), kind="recorded")
+    expected = heard("assistant", SIGNED, "Let me see.", call("a"))
     assert (expected.content, "tool_use") == (found.content, found.finish_reason)
     assert ("assistant", content) == sent(HELLO, found)[1]
 
@@ -994,9 +969,7 @@ def test_usage_without_a_cache() -> None:
 )
 def test_response_error(data: object, what: str) -> None:
     """What is no response is an error that names the key."""
-    with pytest.raises(DataError) as caught:
-        read_response(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read_response(data)).what
 
 
 # The check itself.

@@ -39,6 +39,7 @@ from tests.providers.conversations import (
     WAV,
     answer,
     call,
+    heard,
     marked,
     media,
     say,
@@ -907,71 +908,65 @@ def test_deep_arguments(depth: int) -> None:
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        (user("Hi."), say("user", "Hi.", kind="recorded")),
-        (user(None), say("user", kind="recorded")),
-        (user(["Hi.", {"text": "B"}]), say("user", "Hi.", "B", kind="recorded")),
-        ({**user("Hi."), "name": "Ada"}, say("user", "Hi.", kind="recorded", name="Ada")),
-        ({**says("Hi."), "name": "bot"}, say("assistant", "Hi.", kind="recorded", name="bot")),
-        ({"role": "model", "content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
-        (says("A", thinking="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
-        (says("A", reasoning="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
+        (user("Hi."), heard("user", "Hi.")),
+        (user(None), heard("user")),
+        (user(["Hi.", {"text": "B"}]), heard("user", "Hi.", "B")),
+        ({**user("Hi."), "name": "Ada"}, heard("user", "Hi.", name="Ada")),
+        ({**says("Hi."), "name": "bot"}, heard("assistant", "Hi.", name="bot")),
+        ({"role": "model", "content": "Hi."}, heard("assistant", "Hi.")),
+        (says("A", thinking="Hm."), heard("assistant", THOUGHT, "A")),
+        (says("A", reasoning="Hm."), heard("assistant", THOUGHT, "A")),
         (
             says("", function("a", X)),
-            say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}'), kind="recorded"),
+            heard("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}')),
         ),
         (
             says("", {"id": "b", "call_id": "a", "name": "look_up", "arguments": '{"q":1}'}),
-            say("assistant", ToolUseBlock("a", "look_up", '{"q":1}'), kind="recorded"),
+            heard("assistant", ToolUseBlock("a", "look_up", '{"q":1}')),
         ),
         (
             says("", {"name": "ping"}),
-            say("assistant", ToolUseBlock("call_0", "ping", "{}"), kind="recorded"),
+            heard("assistant", ToolUseBlock("call_0", "ping", "{}")),
         ),
         (
             {"role": "ipython", "content": "rain"},
-            say("tool", ToolResultBlock("call_0", (TextBlock("rain"),)), kind="recorded"),
+            heard("tool", ToolResultBlock("call_0", (TextBlock("rain"),))),
         ),
         (
             user([{"type": "image", "url": "u"}]),
-            say("user", ImageBlock(media("url", "u")), kind="recorded"),
+            heard("user", ImageBlock(media("url", "u"))),
         ),
         (
             user([{"type": "audio", "base64": WAV}]),
-            say("user", AudioBlock(media("base64", WAV)), kind="recorded"),
+            heard("user", AudioBlock(media("base64", WAV))),
         ),
         (
             user([{"type": "video", "path": "a.mp4"}]),
-            say("user", VideoBlock(media("path", "a.mp4")), kind="recorded"),
+            heard("user", VideoBlock(media("path", "a.mp4"))),
         ),
         (
             user([{"type": "image"}]),
-            say("user", UnknownBlock({"type": "image"}, "chat_template"), kind="recorded"),
+            heard("user", UnknownBlock({"type": "image"}, "chat_template")),
         ),
         (
             user([{"type": "image", "url": "u", "min_pixels": 9, "path": "x", "cache": 1}]),
-            say("user", ImageBlock(media("url", "u"), extra={"min_pixels": 9}), kind="recorded"),
+            heard("user", ImageBlock(media("url", "u"), extra={"min_pixels": 9})),
         ),
         (
             user([{"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]),
-            say("user", ImageBlock(media("url", "u"), detail="low"), kind="recorded"),
+            heard("user", ImageBlock(media("url", "u"), detail="low")),
         ),
         (
             user([{"type": "image", "image": "https://a"}]),
-            say("user", ImageBlock(media("url", "https://a")), kind="recorded"),
+            heard("user", ImageBlock(media("url", "https://a"))),
         ),
         (
             says(None, refusal="No."),
-            say("assistant", TextBlock("No.", extra={"refusal": True}), kind="recorded"),
+            heard("assistant", TextBlock("No.", extra={"refusal": True})),
         ),
         (
             says("A", reasoning_content="Hm.", reasoning="Hm.", thinking="So."),
-            say(
-                "assistant",
-                THOUGHT,
-                ReasoningBlock("So.", origin="chat_template"),
-                "A",
-                kind="recorded",
-            ),
+            heard("assistant", THOUGHT, ReasoningBlock("So.", origin="chat_template"), "A"),
         ),
     ],
 )
@@ -1048,21 +1043,19 @@ USAGE = {
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (says("Hi."), say("assistant", "Hi.", kind="recorded")),
-        ({"content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
+        (says("Hi."), heard("assistant", "Hi.")),
+        ({"content": "Hi."}, heard("assistant", "Hi.")),
         (
             {"choices": [{"text": "Hi.", "finish_reason": "eos_token"}]},
-            say("assistant", "Hi.", kind="recorded").replace(
-                finish_reason="stop", raw_finish_reason="eos_token"
-            ),
+            heard("assistant", "Hi.").replace(finish_reason="stop", raw_finish_reason="eos_token"),
         ),
         (
             {"choices": [{"message": says(None, function("a", "{}"), reasoning_content="Hm.")}]},
-            say("assistant", THOUGHT, call("a", arguments="{}"), kind="recorded"),
+            heard("assistant", THOUGHT, call("a", arguments="{}")),
         ),
         (
             {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
-            say("assistant", "Hi.", kind="recorded").replace(
+            heard("assistant", "Hi.").replace(
                 finish_reason="tool_use",
                 raw_finish_reason="tool_calls",
                 token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2, "total": 13},

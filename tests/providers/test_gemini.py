@@ -37,29 +37,18 @@ from tests.providers.conversations import (
     WAV,
     answer,
     call,
+    heard,
     media,
     say,
     whole,
 )
-from tests.providers.every_target import every_check_of
+from tests.providers.every_target import MADE_FACTS, every_check_of
 from tests.providers.strategies import joined
 
-SIGNING = ModelFacts(
-    provider="gemini",
-    signatures=True,
-    result_media=("image", "document"),
-    forced_tools=True,
-    schema_output=True,
-)
-CONTINUING = ModelFacts(
-    provider="gemini",
-    signatures=True,
-    result_media=("image", "document"),
-    prefill=True,
-    schema_output=True,
-)
-OLDER = ModelFacts(provider="gemini", prefill=True, schema_output=True)
-BARE = ModelFacts(provider="gemini")
+SIGNING = MADE_FACTS["gemini signing"]
+CONTINUING = MADE_FACTS["gemini continuing"]
+OLDER = MADE_FACTS["gemini older"]
+BARE = MADE_FACTS["gemini bare"]
 
 typed = pytest.mark.sdk("google.genai")
 SUBSTITUTE = {"thought_signature": base64.b64encode(b"skip_thought_signature_validator").decode()}
@@ -451,17 +440,17 @@ def test_what_a_signature_is_bound_to(block: Block, part: dict[str, Any]) -> Non
     [
         ([], ()),
         ({"contents": [], "config": {"system_instruction": ""}}, ()),
-        ({"contents": ["One."]}, (say("user", "One.", kind="recorded"),)),
+        ({"contents": ["One."]}, (heard("user", "One."),)),
         (
             {"contents": [], "config": {"system_instruction": "One."}},
-            (say("system", "One.", kind="recorded"),),
+            (heard("system", "One."),),
         ),
         (
             {"contents": [], "systemInstruction": {"role": "user", "parts": [{"text": "One."}]}},
-            (say("system", "One.", kind="recorded"),),
+            (heard("system", "One."),),
         ),
-        ([{"parts": [{"text": "One."}]}], (say("user", "One.", kind="recorded"),)),
-        ([{"role": "model"}], (say("assistant", kind="recorded"),)),
+        ([{"parts": [{"text": "One."}]}], (heard("user", "One."),)),
+        ([{"role": "model"}], (heard("assistant"),)),
         (
             [
                 {
@@ -469,65 +458,43 @@ def test_what_a_signature_is_bound_to(block: Block, part: dict[str, Any]) -> Non
                     "parts": [{"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}],
                 }
             ],
-            (say("assistant", THOUGHT, kind="recorded"),),
+            (heard("assistant", THOUGHT),),
         ),
         (
             [{"role": "model", "parts": [{"text": "Yes.", "thought": False, "inline_data": None}]}],
-            (say("assistant", "Yes.", kind="recorded"),),
+            (heard("assistant", "Yes."),),
         ),
         (
             [{"role": "model", "parts": [{"text": "x", "thought_signature": b"sig"}]}],
-            (say("assistant", TextBlock("x", extra=SIGNED), kind="recorded"),),
+            (heard("assistant", TextBlock("x", extra=SIGNED)),),
         ),
         (
             [{"parts": [{"inlineData": {"mimeType": "image/png", "data": b"\x00"}}]}],
-            (say("user", ImageBlock(MediaSource("base64", "AA==", "image/png")), kind="recorded"),),
+            (heard("user", ImageBlock(MediaSource("base64", "AA==", "image/png"))),),
         ),
         (
             [{"parts": [{"fileData": {"fileUri": "gs://b/a", "mimeType": "video/mp4"}}]}],
-            (
-                say(
-                    "user", VideoBlock(MediaSource("gcs", "gs://b/a", "video/mp4")), kind="recorded"
-                ),
-            ),
+            (heard("user", VideoBlock(MediaSource("gcs", "gs://b/a", "video/mp4"))),),
         ),
         (
             [{"parts": [{"file_data": {"file_uri": "files/a", "display_name": "A"}}]}],
-            (say("user", DocumentBlock(MediaSource("file_id", "files/a"), "A"), kind="recorded"),),
+            (heard("user", DocumentBlock(MediaSource("file_id", "files/a"), "A")),),
         ),
         (
             [{"parts": [{"file_data": {"file_uri": "https://e.org/a", "mime_type": "audio/wav"}}]}],
-            (
-                say(
-                    "user",
-                    AudioBlock(MediaSource("url", "https://e.org/a", "audio/wav")),
-                    kind="recorded",
-                ),
-            ),
+            (heard("user", AudioBlock(MediaSource("url", "https://e.org/a", "audio/wav"))),),
         ),
         (
             [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}],
-            (
-                say(
-                    "assistant",
-                    UnknownBlock({"executable_code": {"code": "1"}}, "gemini"),
-                    kind="recorded",
-                ),
-            ),
+            (heard("assistant", UnknownBlock({"executable_code": {"code": "1"}}, "gemini")),),
         ),
         (
             [{"parts": [{"inline_data": {"data": "AA==", "x": 1}}]}],
-            (
-                say(
-                    "user",
-                    UnknownBlock({"inline_data": {"data": "AA==", "x": 1}}, "gemini"),
-                    kind="recorded",
-                ),
-            ),
+            (heard("user", UnknownBlock({"inline_data": {"data": "AA==", "x": 1}}, "gemini")),),
         ),
         (
             [{"parts": [{"text": "x"}, result("a", "y", "f")]}],
-            (say("user", "x", ToolResultBlock("a", (TextBlock("y"),), name="f"), kind="recorded"),),
+            (heard("user", "x", ToolResultBlock("a", (TextBlock("y"),), name="f")),),
         ),
     ],
 )
@@ -545,7 +512,7 @@ def test_read(data: object, messages: tuple[Message, ...]) -> None:
                 "contents": [],
                 "config": types.GenerateContentConfig(system_instruction="One."),
             },
-            (say("system", "One.", kind="recorded"),),
+            (heard("system", "One."),),
         ),
         (
             lambda types: [
@@ -553,7 +520,7 @@ def test_read(data: object, messages: tuple[Message, ...]) -> None:
                     role="model", parts=[types.Part(text="Rain.", thought_signature=b"sig")]
                 )
             ],
-            (say("assistant", TextBlock("Rain.", extra=SIGNED), kind="recorded"),),
+            (heard("assistant", TextBlock("Rain.", extra=SIGNED)),),
         ),
     ],
 )
@@ -588,7 +555,7 @@ def responded(response: object, **keys: Any) -> list[Any]:
 )
 def test_read_result(response: object, block: ToolResultBlock) -> None:
     """A response is the text of its only key, or its JSON text."""
-    assert (say("tool", block, kind="recorded"),) == read(responded(response)).messages
+    assert (heard("tool", block),) == read(responded(response)).messages
 
 
 @pytest.mark.parametrize(
@@ -622,7 +589,7 @@ def test_read_media_of_a_result() -> None:
     block = ToolResultBlock(
         "a", (TextBlock("x"), PICTURE), name="f", extra={"scheduling": "SILENT"}
     )
-    assert (say("tool", block, kind="recorded"),) == read(data).messages
+    assert (heard("tool", block),) == read(data).messages
 
 
 def test_results_keep_their_keys() -> None:
@@ -879,9 +846,7 @@ def test_read_choice_of_the_sdk(types: Any) -> None:
 )
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the index and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 OTHERS = (
@@ -910,12 +875,10 @@ def test_no_content(item: object, fix: str) -> None:
     assert ("contents[0]: 'parts' is needed", fix) == (caught.value.what, caught.value.fix)
 
 
-ONE = (say("user", "One.", kind="recorded"),)
-PICTURED = (say("user", "One.", PICTURE, kind="recorded"),)
+ONE = (heard("user", "One."),)
+PICTURED = (heard("user", "One.", PICTURE),)
 FILM = MediaSource("url", "https://www.youtube.com/watch?v=x")
-FILES = (
-    say("user", *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2, kind="recorded"),
-)
+FILES = (heard("user", *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2),)
 
 
 FILE = {"file_uri": UPLOADED, "mime_type": "image/png"}
@@ -938,9 +901,9 @@ BYTES = {"inline_data": {"data": base64.b64decode(PNG), "mime_type": "image/png"
             ["One.", F, OF_F, "Two."],
             (
                 *ONE,
-                say("assistant", call("call_0", "f", "{}"), kind="recorded"),
-                say("tool", ToolResultBlock("call_0", name="f"), kind="recorded"),
-                say("user", "Two.", kind="recorded"),
+                heard("assistant", call("call_0", "f", "{}")),
+                heard("tool", ToolResultBlock("call_0", name="f")),
+                heard("user", "Two."),
             ),
             id="a call and its result",
         ),
@@ -989,14 +952,14 @@ def test_read_contents_of_the_sdk(made: Any, messages: tuple[Message, ...], type
 def test_read_system(given: object, texts: list[str]) -> None:
     """A system instruction is a content, its parts, or one of them."""
     (said,) = read({"contents": [], "system_instruction": given}).messages
-    assert say("system", *texts, kind="recorded") == said
+    assert heard("system", *texts) == said
 
 
 @typed
 def test_read_system_of_the_sdk(types: Any) -> None:
     """A system instruction may be the SDK's own content."""
     data = {"contents": [], "system_instruction": types.UserContent("One.")}
-    assert (say("system", "One.", kind="recorded"),) == read(data).messages
+    assert (heard("system", "One."),) == read(data).messages
 
 
 @pytest.mark.parametrize(
@@ -1260,9 +1223,7 @@ def test_calls_of_a_response_have_ids() -> None:
 )
 def test_response_error(data: object, what: str) -> None:
     """What is no response is an error."""
-    with pytest.raises(DataError) as caught:
-        read_response(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read_response(data)).what
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from promptdsl import (
     register_model,
     render,
 )
+from tests.errors import raised
 from tests.folding import failures, unequal
 from tests.internals import Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
@@ -46,6 +47,7 @@ from tests.providers.conversations import (
     WAV,
     answer,
     call,
+    heard,
     marked,
     media,
     say,
@@ -756,7 +758,7 @@ def test_reasoning_of_other_servers(key: str) -> None:
     recorded = {"role": "assistant", "content": "a", key: "Hm."}
     [message] = read([recorded]).messages
     assert (
-        say("assistant", ReasoningBlock("Hm.", origin="openai_compatible"), "a", kind="recorded"),
+        heard("assistant", ReasoningBlock("Hm.", origin="openai_compatible"), "a"),
         [("hint", "reasoning block")],
     ) == (message, lost(message, facts=COMPATIBLE))
 
@@ -779,9 +781,7 @@ def test_mark_read_again() -> None:
 @pytest.mark.parametrize(("data", "what"), UNREADABLE)
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the message and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 def test_models_without_instructions() -> None:

@@ -19,6 +19,7 @@ from promptdsl import (
     ToolResultBlock,
     UnknownBlock,
 )
+from tests.errors import raised
 from tests.internals import EMPTY, Role, facts_for
 from tests.internals import read_openai_responses as read
 from tests.internals import read_response_openai_responses as read_response
@@ -523,9 +524,7 @@ UNREADABLE: list[tuple[object, str]] = [
 @pytest.mark.parametrize(("data", "what"), UNREADABLE)
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the item and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 @pytest.mark.parametrize(
