@@ -34,10 +34,6 @@ PDF = "JVBERi0xLjQKJSVFT0YK"
 WAV = "UklGRiQAAABXQVZFZm10IA=="
 
 
-MODEL_FIRST = ("hint", "the model speaks first")
-"""The hint about a conversation that begins with the model."""
-
-
 def unopened(turns: Iterable[Any], opening: object) -> list[Any]:
     """Return turns without the first that is ``opening``."""
     sent = [*turns]

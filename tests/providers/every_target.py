@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import attrs
 import pytest
 
-from promptdsl import ChatTemplate, Loss, ModelFacts, Prompt
+from promptdsl import ChatTemplate, Loss, Message, ModelFacts, Prompt
 from tests.internals import TARGETS, facts_for
 from tests.providers.bedrock_check import bedrock_rules, check_bedrock
 from tests.providers.chat_template_check import TEMPLATES, check_chat_template
@@ -160,6 +160,15 @@ def check(payload: Any, facts: ModelFacts) -> None:
 def check_rules(payload: Any, facts: ModelFacts) -> None:
     """Raise for a payload that the rules of the service refuse; this needs no SDK."""
     SERVICES[str(facts.provider)].rules(payload, facts)
+
+
+OF_A_CONVERSATION = ("the model speaks first", "there are no tools")
+
+
+def lost_of(*messages: Message, facts: ModelFacts) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss, but the hints about a conversation as a whole."""
+    losses = write(Prompt(messages), facts)[1]
+    return [(loss.kind, loss.what) for loss in losses if loss.what not in OF_A_CONVERSATION]
 
 
 def as_wire(payload: object) -> bytes:

@@ -1,6 +1,7 @@
 """Anthropic Messages, written and read."""
 
 import json
+from functools import partial
 from typing import Any
 
 import attrs
@@ -30,7 +31,6 @@ from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
     ASK,
-    MODEL_FIRST,
     PNG,
     answer,
     call,
@@ -41,7 +41,7 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
-from tests.providers.every_target import MADE_FACTS
+from tests.providers.every_target import MADE_FACTS, lost_of
 from tests.providers.strategies import conversations_of
 
 ABLE = MADE_FACTS["anthropic instructed"]
@@ -69,18 +69,7 @@ def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     return unopened(((turn["role"], turn["content"]) for turn in turns), OPENED)
 
 
-def system(*messages: Message, facts: ModelFacts = ABLE) -> Any:
-    """Return the top-level system blocks."""
-    return write(whole(messages), facts)[0].get("system")
-
-
-def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss, but that calls have no tools beside them here.
-
-    Nor that the model speaks first.
-    """
-    losses = [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-    return [loss for loss in losses if loss != MODEL_FIRST and loss[1] != NO_TOOLS]
+lost = partial(lost_of, facts=ABLE)
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -111,13 +100,6 @@ REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
 RULE = say("developer", "Use feet.")
 FENCED = text("<developer>\nUse feet.\n</developer>")
 HELLO = say("user", "Hello.")
-
-
-def test_system() -> None:
-    """Leading system and developer messages are the top-level system, block for block."""
-    leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
-    expected = [text("One."), text("Two.", **HOUR), text("Three."), text("Use feet.")]
-    assert expected == system(*leading, HELLO)
 
 
 @every_target
@@ -158,13 +140,6 @@ def source(**keys: str) -> dict[str, Any]:
 def document(title: str | None = None, **keys: str) -> dict[str, Any]:
     """Return a document on the wire."""
     return {"type": "document", "source": keys, **({"title": title} if title else {})}
-
-
-@pytest.mark.parametrize("media_type", ["image/jpeg", "image/png", "image/gif", "image/webp"])
-def test_pictures(media_type: str) -> None:
-    """Four types of pictures are sent as base64."""
-    ((_, content),) = sent(say("user", ImageBlock(media("base64", "AAAA", media_type))))
-    assert [source(type="base64", media_type=media_type, data="AAAA")] == content
 
 
 SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
@@ -988,12 +963,6 @@ def test_keys_in_a_result() -> None:
     assert [[one], [two], [one, two]] == [
         lost(say("assistant", call("a")), say("tool", block)) for block in blocks
     ]
-
-
-def test_ids_are_no_loss() -> None:
-    """The ids that a text was recorded with elsewhere are not missed."""
-    block = TextBlock("x", None, {"item": {"id": "msg_1"}})
-    assert [] == lost(say("user", block))
 
 
 def test_a_deep_output_schema() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from functools import partial
 from typing import Any
 
 import attrs
@@ -37,7 +38,6 @@ from tests.providers.conversations import (
     PDF,
     PNG,
     PROMPTS,
-    WAV,
     answer,
     call,
     heard,
@@ -46,7 +46,7 @@ from tests.providers.conversations import (
     say,
     whole,
 )
-from tests.providers.every_target import MADE_FACTS
+from tests.providers.every_target import MADE_FACTS, lost_of
 from tests.providers.laws import verdict
 
 ABLE = MADE_FACTS["bedrock able"]
@@ -66,14 +66,7 @@ def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     return [(turn["role"], turn["content"]) for turn in turns]
 
 
-def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss."""
-    return [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-
-
-def why(*messages: Message, facts: ModelFacts = ABLE) -> list[str]:
-    """Return the reason of every loss."""
-    return [loss.why for loss in write(whole(messages), facts)[1]]
+lost = partial(lost_of, facts=ABLE)
 
 
 def with_base64(payload: object) -> str:
@@ -130,13 +123,6 @@ HELLO = say("user", "Hello.")
 REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
 RULE = say("developer", "Use feet.")
 FENCED = text("<developer>\nUse feet.\n</developer>")
-
-
-def test_system() -> None:
-    """Leading system and developer messages are the top-level system, marks as blocks of it."""
-    leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
-    expected = [text("One."), text("Two."), HOUR, text("Three."), text("Use feet.")]
-    assert expected == write(whole((*leading, HELLO)), ABLE)[0].get("system")
 
 
 def test_never_a_system_role() -> None:
@@ -329,12 +315,6 @@ def test_media_that_are_not_taken(block: Any, reason: str) -> None:
     (loss,) = write(whole([say("user", "x", block)]), ABLE)[1]
     found = loss.kind, loss.what.partition(" ")[0], loss.why
     assert ([], ("content", block.type, reason)) == (attached(block), found)
-
-
-def test_media_the_model_does_not_take() -> None:
-    """What the model is not known to take is a content loss."""
-    sound = AudioBlock(media("base64", WAV, "audio/wav"))
-    assert ["this model takes no audio"] == why(say("user", "x", sound), facts=BARE)
 
 
 def test_limits_of_a_message() -> None:
@@ -679,12 +659,6 @@ def test_blocks_of_another_place_in_results(data: dict[str, Any]) -> None:
     block = ToolResultBlock("a", (TextBlock("x"), UnknownBlock(data, "bedrock")))
     told = [loss for loss in lost(HELLO, CALLED, say("tool", block)) if loss[0] == "content"]
     assert ([result("a", "x")], 1) == (sent(HELLO, CALLED, say("tool", block))[2][1], len(told))
-
-
-def test_blocks_of_another_provider() -> None:
-    """A block of another provider is a content loss, whatever it looks like."""
-    said = say("user", "x", UnknownBlock(SEARCH, "anthropic"))
-    assert ([("user", [text("x")])], [("content", "unknown block")]) == (sent(said), lost(said))
 
 
 def test_guarded_system_comes_back() -> None:

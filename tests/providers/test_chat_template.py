@@ -16,7 +16,6 @@ from promptdsl import (
     ImageBlock,
     Message,
     ModelFacts,
-    OutputSchema,
     Prompt,
     ReasoningBlock,
     TemplateError,
@@ -40,7 +39,6 @@ from tests.providers.conversations import (
     answer,
     call,
     heard,
-    marked,
     media,
     say,
 )
@@ -762,16 +760,6 @@ def test_lost_tools(target: str, tool: ToolDefinition, expected: tuple[str, str]
     assert [expected] == lost(target, ASK, tools=(tool,))
 
 
-@pytest.mark.parametrize(
-    "tool", [{"type": "x", "x": 1}, {"type": "function", "function": {"name": "a"}}]
-)
-def test_own_tools(tool: dict[str, Any]) -> None:
-    """A tool in a form of its own is sent as it came."""
-    definition = ToolDefinition("a", raw=tool, origin="chat_template")
-    payload = write(Prompt((ASK,), (definition,)), CAREFUL)[0]
-    assert [tool] == payload["tools"]
-
-
 TAGS = ChatTemplate(
     "{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}"
     "{% for message in messages %}{{ message.content }}{% for call in message.tool_calls or [] %}"
@@ -789,33 +777,6 @@ def test_a_tool_takes_its_name_before_a_call(tool: str) -> None:
     payload = write(prompt, attrs.evolve(CAREFUL, template=TAGS))[0]
     functions = [payload["tools"][0], payload["messages"][1]["tool_calls"][0]]
     assert ["a_b", "a_b_2"] == [one["function"]["name"] for one in functions]
-
-
-@pytest.mark.parametrize(
-    ("choice", "expected"),
-    [
-        (None, []),
-        ("auto", []),
-        ("none", [("hint", "tool_choice 'none'")]),
-        ("required", [("hint", "tool_choice 'required'")]),
-        ("look_up", [("hint", "tool_choice 'look_up'")]),
-    ],
-)
-def test_tool_choice(choice: str | None, expected: list[tuple[str, str]]) -> None:
-    """No template can say which tool is to be called."""
-    assert expected == lost("chatml", ASK, tools=(LOOK_UP,), tool_choice=choice)
-
-
-def test_output() -> None:
-    """No template can say which form an answer has to have."""
-    output = OutputSchema({"type": "object"})
-    assert [("content", "output schema")] == lost("chatml", ASK, output=output)
-
-
-def test_marks() -> None:
-    """No template has cache marks."""
-    turns = (say("system", marked("A.")), say("user", marked("B."), "C."))
-    assert [("hint", "cache mark")] * 2 == lost("chatml", *turns)
 
 
 def test_tool_template() -> None:

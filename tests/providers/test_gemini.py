@@ -2,6 +2,7 @@
 
 import base64
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -42,13 +43,12 @@ from tests.providers.conversations import (
     say,
     whole,
 )
-from tests.providers.every_target import MADE_FACTS, every_check_of
+from tests.providers.every_target import MADE_FACTS, every_check_of, lost_of
 from tests.providers.strategies import joined
 
 SIGNING = MADE_FACTS["gemini signing"]
 CONTINUING = MADE_FACTS["gemini continuing"]
 OLDER = MADE_FACTS["gemini older"]
-BARE = MADE_FACTS["gemini bare"]
 
 typed = pytest.mark.sdk("google.genai")
 SUBSTITUTE = {"thought_signature": base64.b64encode(b"skip_thought_signature_validator").decode()}
@@ -69,9 +69,7 @@ def config(prompt: Prompt, facts: ModelFacts = OLDER) -> Any:
     return write(prompt, facts)[0]["config"]
 
 
-def lost(*messages: Message, facts: ModelFacts = OLDER) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss."""
-    return named(write(whole(messages), facts)[1])
+lost = partial(lost_of, facts=OLDER)
 
 
 def named(losses: tuple[Loss, ...]) -> list[tuple[str, str]]:
@@ -106,11 +104,6 @@ def test_system() -> None:
     prompt = whole([say("system", "One.", "Two."), say("system", "Three."), RULE, HELLO])
     texts = [{"text": text} for text in ("One.", "Two.", "Three.", "Use feet.")]
     assert {"system_instruction": {"parts": texts}} == config(prompt)
-
-
-def test_no_config() -> None:
-    """Without anything to say in it ``config`` is there, for settings of one's own."""
-    assert {} == write(whole([say("system", ""), HELLO]), BARE)[0]["config"]
 
 
 # Tools.
@@ -218,11 +211,6 @@ def test_tools() -> None:
     assert {"tools": tools} == config(prompt)
 
 
-def test_own_tools_alone() -> None:
-    """Without functions there is no list of them."""
-    assert {"tools": [{"google_search": {}}]} == config(Prompt((HELLO,), (SEARCH,)))
-
-
 @pytest.mark.parametrize("choice", ["required", "google_search"])
 def test_choice_without_functions(choice: str) -> None:
     """Only functions can be chosen, the service's own tools cannot."""
@@ -280,14 +268,6 @@ def test_pictures_of_the_model() -> None:
 
 THOUGHT = ReasoningBlock("Hm.", signature="c2ln", origin="gemini")
 THINKING = {"text": "Hm.", "thought": True, **SIGNED}
-
-
-def test_thoughts() -> None:
-    """Thoughts of this provider are replayed to the byte, signed or not."""
-    unsigned = ReasoningBlock("So.", origin="gemini")
-    wire = sent(HELLO, say("assistant", THOUGHT, unsigned, "Rain."), HELLO)[1]
-    parts = [THINKING, {"text": "So.", "thought": True}, {"text": "Rain."}]
-    assert ("model", parts) == wire
 
 
 def test_thoughts_keep_their_white_space() -> None:
@@ -375,11 +355,6 @@ def test_substitute_in_every_step() -> None:
     wire = sent(HELLO, *joined(steps), RAIN, ASK, facts=SIGNING)
     expected = [use("a", **SUBSTITUTE), use("b", **SUBSTITUTE)]
     assert expected == [part for _, parts in wire for part in parts if "function_call" in part]
-
-
-def test_no_substitute() -> None:
-    """A model that needs no signatures gets none."""
-    assert [use("a")] == sent(HELLO, say("assistant", call("a")), answer("a", "x"))[1][1]
 
 
 WORD = "skip_thought_signature_validator"

@@ -1,5 +1,6 @@
 """OpenAI Chat Completions, written and read."""
 
+from functools import partial
 from typing import Any
 
 import attrs
@@ -41,7 +42,6 @@ from tests.internals import write_openai_chat as write
 from tests.providers.conversations import (
     ASK,
     LOOK_UP,
-    MODEL_FIRST,
     PDF,
     PNG,
     WAV,
@@ -54,6 +54,7 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
+from tests.providers.every_target import lost_of
 from tests.providers.strategies import messages_of
 
 OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
@@ -71,10 +72,7 @@ def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
     return unopened(write(whole(messages), facts)[0]["messages"], OPENED)
 
 
-def lost(*messages: Message, facts: ModelFacts = OPENAI) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss, but that the model speaks first here."""
-    losses = [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-    return [loss for loss in losses if loss != MODEL_FIRST]
+lost = partial(lost_of, facts=OPENAI)
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -317,29 +315,7 @@ def test_a_document_of_text_is_counted_as_text() -> None:
     assert counts[0] == counts[1]
 
 
-@pytest.mark.parametrize(
-    ("model", "block"),
-    [
-        ("gpt-3.5-turbo", ImageBlock(media("url", "https://x"))),
-        ("gpt-5", AudioBlock(media("base64", WAV, "audio/wav"))),
-    ],
-)
-def test_media_of_a_model(model: str, block: Block) -> None:
-    """What a model does not take is a loss of content."""
-    message = say("user", "a", block)
-    assert ("a", [("content", f"{block.type} block")]) == (
-        written(message, facts=facts_for(model, None))[0]["content"],
-        lost(message, facts=facts_for(model, None)),
-    )
-
-
 HOLOGRAM = {"type": "hologram", "data": [1]}
-
-
-def test_unknown_part() -> None:
-    """A part nobody knows is sent as it came to the provider that it came from."""
-    message = say("user", "a", UnknownBlock(HOLOGRAM, "openai"))
-    assert ([text("a"), HOLOGRAM], []) == (written(message)[0]["content"], lost(message))
 
 
 def test_error_with_an_unknown_part() -> None:
@@ -415,18 +391,6 @@ def test_tools_lost() -> None:
     assert (False, [("content", "tool 'look_up'")]) == (
         "tools" in payload,
         [(loss.kind, loss.what) for loss in losses],
-    )
-
-
-# What is lost.
-
-
-def test_names_on_compatible_hosts() -> None:
-    """Where the target takes no names, a name is lost and the message is not."""
-    message = say("user", "a", name="ada")
-    assert ([{"role": "user", "content": "a"}], [("hint", "name of a speaker")]) == (
-        written(message, facts=COMPATIBLE),
-        lost(message, facts=COMPATIBLE),
     )
 
 

@@ -1,8 +1,8 @@
 """OpenAI Responses, written and read."""
 
+from functools import partial
 from typing import Any
 
-import attrs
 import pytest
 from pydantic import ValidationError
 
@@ -27,7 +27,6 @@ from tests.internals import write_openai_responses as write
 from tests.providers.conversations import (
     ASK,
     LOOK_UP,
-    MODEL_FIRST,
     PNG,
     SEARCH,
     answer,
@@ -38,10 +37,10 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
+from tests.providers.every_target import lost_of
 from tests.providers.openai_responses_check import check_openai_responses
 
 ABLE = facts_for("gpt-5.6-sol", "openai_responses")
-NEITHER = facts_for("o1-mini", "openai_responses")
 
 typed = pytest.mark.sdk("openai")
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
@@ -54,10 +53,7 @@ def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     return unopened(write(whole(messages), facts)[0]["input"], OPENED)
 
 
-def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss, but that the model speaks first here."""
-    losses = [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-    return [loss for loss in losses if loss != MODEL_FIRST]
+lost = partial(lost_of, facts=ABLE)
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -106,15 +102,6 @@ def recorded(*items: Any) -> tuple[Message, ...]:
     return read(items).messages
 
 
-def test_role_lost() -> None:
-    """Where a model takes no instructions they are a user's, a loss of their role."""
-    message = say("developer", "a")
-    assert ([turn("user", "a")], [("role", "developer message")]) == (
-        sent(message, facts=NEITHER),
-        lost(message, facts=NEITHER),
-    )
-
-
 @pytest.mark.parametrize("given", ["image/PNG", " image/png;x=y"])
 def test_media_type(given: str) -> None:
     """A media type means the same in any case, and with parameters."""
@@ -122,36 +109,9 @@ def test_media_type(given: str) -> None:
     assert f"data:image/png;base64,{PNG}" == item["content"][0]["image_url"]
 
 
-PICTURE = ImageBlock(media("file_id", "file-1"))
-
-
-@pytest.mark.parametrize(
-    ("message", "facts"),
-    [
-        (say("user", "a", PICTURE), facts_for("o3-mini", "openai_responses")),
-        (answer("a", "a", PICTURE), facts_for("o3-mini", "openai_responses")),
-        (answer("a", "a", PICTURE), attrs.evolve(ABLE, result_media=())),
-    ],
-)
-def test_media_of_a_model(message: Message, facts: ModelFacts) -> None:
-    """What a model or a result does not take is a loss of content."""
-    [item] = sent(message, facts=facts)
-    assert ("a", [("content", "image block")]) == (
-        item.get("content", item.get("output")),
-        lost(message, facts=facts),
-    )
-
-
 # What nobody knows.
 
 HOLOGRAM = {"type": "hologram", "id": "holo_1", "data": [1]}
-
-
-def test_unknown_item() -> None:
-    """An item nobody knows is sent as it came, in its place, to the provider it came from."""
-    message = say("assistant", "a", UnknownBlock(HOLOGRAM, "openai_responses"), "b")
-    expected = [turn("assistant", "a"), HOLOGRAM, turn("assistant", "b")]
-    assert (expected, []) == (sent(message), lost(message))
 
 
 def test_unknown_item_read() -> None:
