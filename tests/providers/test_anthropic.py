@@ -48,11 +48,9 @@ ABLE = MADE_FACTS["anthropic instructed"]
 BINDING = MADE_FACTS["anthropic binding"]
 OLDER = MADE_FACTS["anthropic prefilled"]
 BARE = MADE_FACTS["anthropic bare"]
-FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
 
 
 typed = pytest.mark.sdk("anthropic")
-every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 NO_TOOLS = "there are no tools"
 MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
@@ -98,20 +96,7 @@ def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
 EVENT = say("developer", "<event>\nx\n</event>", kind="event")
 REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
 RULE = say("developer", "Use feet.")
-FENCED = text("<developer>\nUse feet.\n</developer>")
 HELLO = say("user", "Hello.")
-
-
-@every_target
-def test_mapped_turns_never_lead(facts: ModelFacts) -> None:
-    """An event or request-only turn before the conversation stands in a user turn, in place."""
-    payload: Any = write(whole([say("system", "One."), EVENT, RULE, REQUEST, HELLO]), facts)[0]
-    blocks = [text("<event>\nx\n</event>"), text("<context>\nx\n</context>"), text("Hello.")]
-    expected = {
-        "system": [text("One."), text("Use feet.")],
-        "messages": [{"role": "user", "content": blocks}],
-    }
-    assert expected == payload
 
 
 # Tools.
@@ -178,16 +163,6 @@ def test_reasoning_without_a_question() -> None:
     """Without a user turn, request-only content drops all reasoning of a model that binds it."""
     wire = sent(say("assistant", SIGNED, "Rain."), REQUEST, facts=BINDING)
     assert ("assistant", [text("Rain.")]) == wire[0]
-
-
-# The last turn.
-
-
-def test_instruction_that_was_last() -> None:
-    """An instruction that was the last thing said moves into the user turn that then follows."""
-    before = [("user", [text("Hello.")]), ("system", [text("Use feet.")])]
-    after = [("user", [text("Hello."), FENCED, text("Hello.")])]
-    assert (before, after) == (sent(HELLO, RULE), sent(HELLO, RULE, HELLO))
 
 
 # What is lost.
@@ -356,20 +331,6 @@ def test_reasoning_behind_what_a_budget_took() -> None:
 
 
 NONE = "this model takes no instructions here, so the text is sent in a user turn"
-MISPLACED = (
-    "this model takes instructions only after a user turn with every call answered, and before an "
-    "answer or at the end, so the text is sent in a user turn"
-)
-
-
-@pytest.mark.parametrize(
-    ("facts", "why"), [(ABLE, MISPLACED), (BINDING, MISPLACED), (OLDER, NONE), (BARE, NONE)]
-)
-@pytest.mark.parametrize("instruction", [RULE, EVENT, REQUEST], ids=["rule", "event", "request"])
-def test_why_an_instruction_is_fenced(instruction: Message, facts: ModelFacts, why: str) -> None:
-    """A fenced instruction says whether the model takes none, or none at this place."""
-    _, losses = write(whole([HELLO, instruction, HELLO]), facts)
-    assert [why] == [loss.why for loss in losses]
 
 
 @given(turns=conversations_of("anthropic"))

@@ -224,12 +224,6 @@ def test_unknown_template() -> None:
     assert {"messages": [QUESTION]} == write(Prompt((ASK,)), CAREFUL)[0]
 
 
-def test_leading() -> None:
-    """Leading instructions are one system text."""
-    turns = (say("system", "A.", "B."), say("developer", "C."), ASK)
-    assert [system("A.\n\nB.\n\nC."), QUESTION] == written("chatml", *turns)
-
-
 @pytest.mark.parametrize("target", ["gemma", "mistral"])
 def test_no_system(target: str) -> None:
     """Where system text has no place, or moves, it stands before what the user says first."""
@@ -239,11 +233,6 @@ def test_no_system(target: str) -> None:
         written(target, *turns),
         lost(target, *turns),
     )
-
-
-def test_only_system() -> None:
-    """System text alone is what a user says where it has no place."""
-    assert [user("Be brief.")] == written("gemma", say("system", "Be brief."))
 
 
 @pytest.mark.parametrize("target", ["chatml", "gemma"])

@@ -157,12 +157,6 @@ PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 INLINE = {"inline_data": {"mime_type": "image/png", "data": PNG}}
 
 
-def test_media_of_a_result() -> None:
-    """A model that takes them gets the pictures of a result in it, beside its text."""
-    wire = sent(HELLO, say("assistant", call("a")), answer("a", "x", PICTURE), facts=CONTINUING)
-    assert [result("a", "x", parts=[INLINE])] == wire[2][1]
-
-
 def test_title_in_a_result() -> None:
     """An attachment of a result has its title, by which its object may name it."""
     titled = ImageBlock(PICTURE.source, title="dot.png")
@@ -1162,12 +1156,6 @@ def nothing_said(data: object) -> tuple[Any, ...]:
     """Return what a response without an answer says, and why."""
     found = read_response(data)
     return (found.content, found.finish_reason, found.token_usage)
-
-
-@pytest.mark.parametrize("reason", ["SAFETY", "OTHER", "JAILBREAK"])
-def test_blocked_response(reason: object) -> None:
-    """A request that was blocked has no candidate, and nothing was said."""
-    assert ((), "filtered", None) == nothing_said({"promptFeedback": {"blockReason": reason}})
 
 
 @pytest.mark.parametrize("candidates", [{}, {"candidates": None}, {"candidates": []}])

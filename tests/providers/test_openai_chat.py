@@ -284,12 +284,6 @@ def test_documents_that_are_lost(
     assert [("document block", True)] == [(it.what, why in it.why) for it in losses]
 
 
-def test_documents_of_other_roles() -> None:
-    """An answer holds no document, of text or not."""
-    message = say("assistant", "a", DocumentBlock(media("base64", "YQ==", "text/csv")))
-    assert [("content", "document block")] == lost(message)
-
-
 def test_documents_that_a_server_takes() -> None:
     """A server gets as files the types that are registered for its model."""
     document = DocumentBlock(media("base64", "YSxi", "text/csv"))
@@ -313,15 +307,6 @@ def test_a_document_of_text_is_counted_as_text() -> None:
         for content in (document, fence)
     ]
     assert counts[0] == counts[1]
-
-
-HOLOGRAM = {"type": "hologram", "data": [1]}
-
-
-def test_error_with_an_unknown_part() -> None:
-    """A failed result says so before a part that is no text."""
-    message = say("tool", ToolResultBlock("a", (UnknownBlock(HOLOGRAM, "openai"),), is_error=True))
-    assert [text("Error: unknown"), HOLOGRAM] == written(message)[0]["content"]
 
 
 # What is spoken.
@@ -699,11 +684,6 @@ def test_settings_that_cannot_be_kept(payload: dict[str, Any], what: str) -> Non
     assert what == caught.value.what
 
 
-def test_form_of_plain_text() -> None:
-    """To ask for text is to ask for nothing."""
-    assert read({"messages": [], "response_format": {"type": "text"}}).output is None
-
-
 @typed
 def test_sdk_objects() -> None:
     """The messages and calls of a response may be put among recorded ones, as they came."""
@@ -734,12 +714,6 @@ def test_annotations() -> None:
         said.content[0].to_dict()["annotations"],
         lost(said),
     )
-
-
-def test_mark_read_again() -> None:
-    """The blank line behind a marked text is no part of the text that is read."""
-    [message] = read(written(say("user", marked("a"), "b"))).messages
-    assert (marked("a"), TextBlock("b")) == message.content
 
 
 @pytest.mark.parametrize(("data", "what"), UNREADABLE)

@@ -507,17 +507,6 @@ def test_foreign_form(data: object, owner: str) -> None:
     assert f"this looks like {owner}: History.from_{owner}" == caught.value.fix
 
 
-def test_form_of_plain_text() -> None:
-    """To ask for text is to ask for nothing."""
-    assert read({"input": [], "text": {"format": {"type": "text"}}}).output is None
-
-
-def test_mark_read_again() -> None:
-    """The blank line behind a marked text is no part of the text that is read."""
-    [message] = read(sent(say("user", marked("a"), "b"))).messages
-    assert (marked("a"), TextBlock("b")) == message.content
-
-
 # Responses.
 
 
