@@ -431,7 +431,7 @@ def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None
     assert [message.sources for message in walked] == [message.sources for message in fast]
 
 
-@examples(100, fast=10)
+@examples(100, fast=5)
 @given(trees())
 def test_the_fast_path_and_the_walk_of_any_tree(tree: Part) -> None:
     """Messages are the same, whether it is noted which part came to which text or not."""
