@@ -959,6 +959,13 @@ def test_films_come_back() -> None:
     assert ([file(FILM.value, "video/mp4")], ()) == (contents[0]["parts"], losses)
 
 
+def test_a_part_of_nobody() -> None:
+    """A recorded part that the service does not have is a loss of content."""
+    messages = (HELLO, say("assistant", UnknownBlock({"x": 1}, "gemini"), "y"), HELLO)
+    (loss,) = write(whole(messages), OLDER)[1]
+    assert ("content", "unknown block", (1, 0)) == (loss.kind, loss.what, loss.at)
+
+
 @pytest.mark.parametrize("key", ["partialArgs", "willContinue"])
 def test_streamed_call(key: str) -> None:
     """A call whose arguments are not whole yet is a loss of content."""
