@@ -49,13 +49,10 @@ BINDING = MADE_FACTS["anthropic binding"]
 OLDER = MADE_FACTS["anthropic prefilled"]
 BARE = MADE_FACTS["anthropic bare"]
 
-
 typed = pytest.mark.sdk("anthropic")
 NO_TOOLS = "there are no tools"
 MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
-
-
 PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 OPENED = ("user", [{"type": "text", "text": "."}])
 """The user's turn before a model that speaks first."""

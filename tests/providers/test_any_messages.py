@@ -15,6 +15,7 @@ from promptdsl import (
     Message,
     ModelFacts,
     Prompt,
+    TextBlock,
     ToolResultBlock,
     ToolUseBlock,
     read_response,
@@ -165,6 +166,11 @@ def test_further_content_changes_no_text(provider: str, more: Block) -> None:
     assert ("a\n\nb", True) == (before["content"], texts_in(after).startswith("a\n\nb"))
 
 
+def number_in(result: ToolResultBlock) -> list[int]:
+    """Return the number that a result says."""
+    return [int(block.text) for block in result.content if isinstance(block, TextBlock)]
+
+
 @pytest.mark.parametrize("provider", [name for name in OWN if name != "chat_template"])
 @given(data=st.data())
 def test_ids_stay_apart(provider: str, data: st.DataObject) -> None:
@@ -188,10 +194,7 @@ def test_ids_stay_apart(provider: str, data: st.DataObject) -> None:
     calls = [block.id for block in blocks if isinstance(block, ToolUseBlock)]
     results = [block for block in blocks if isinstance(block, ToolResultBlock)]
     assert len({*calls}) == len(calls) == sum(map(len, rounds))
-    assert calls == [
-        result.tool_use_id
-        for result in sorted(results, key=lambda result: int(result.content[0].text))
-    ]
+    assert calls == [result.tool_use_id for result in sorted(results, key=number_in)]
 
 
 # What is read.

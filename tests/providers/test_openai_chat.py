@@ -60,7 +60,6 @@ from tests.providers.strategies import messages_of
 OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
 COMPATIBLE = facts_for(None, "openai_compatible")
 
-
 typed = pytest.mark.sdk("openai")
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 OPENED = {"role": "user", "content": "."}
