@@ -12,6 +12,7 @@ import gc
 import re
 import symtable
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,9 @@ from tests.searching import register_profiles
 register_profiles()
 
 pytest_plugins = ("pytester",)
+
+LAST_FILE = pytest.StashKey[Path]()
+"""The file of the last test."""
 
 USES = re.compile(r"^<!-- uses: (.+) -->\n\Z", re.MULTILINE)
 
@@ -100,6 +104,14 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.freeze()
     gc.enable()
     return result
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what the files before this one keep, too: runs of pytest in tests search often."""
+    if item.path != item.session.stash.get(LAST_FILE, None):
+        item.session.stash[LAST_FILE] = item.path
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

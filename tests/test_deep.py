@@ -43,7 +43,7 @@ from tests.renders import said
 pytestmark = pytest.mark.usefixtures("shallow_stack")
 
 
-@pytest.fixture(scope="module", params=[2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[1_200, pytest.param(10_000, marks=pytest.mark.slow)])
 def depth(request: pytest.FixtureRequest) -> int:
     """Return how many levels there are."""
     levels: int = request.param

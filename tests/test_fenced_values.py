@@ -214,7 +214,7 @@ def test_in_full_nothing_is_markup(place: PLACED, names: set[str], config: Any) 
     assert [] == tags_in(inner, {*names, *OWN})
 
 
-@examples(400, fast=40)
+@examples(400, fast=20)
 @given(case=st.sampled_from([case.values for case in CASES]), value=VALUES.filter(bool))
 def test_any_value_in_any_fence(case: Any, value: str) -> None:
     """Any value at all leaves the tags around it as they are."""
@@ -226,7 +226,7 @@ def test_any_value_in_any_fence(case: Any, value: str) -> None:
 # Neighbours.
 
 
-@examples(500, fast=60)
+@examples(500, fast=30)
 @with_each([("<", "event>"), ("</fac", "ts>"), ("&", "lt;"), ("\u2039\u200b", "untrusted")])
 @given(values=st.tuples(VALUES, VALUES))
 def test_two_values_beside_each_other(values: tuple[str, str]) -> None:

@@ -233,7 +233,7 @@ def is_filled(target: str, steps: list[Step]) -> bool:
 # The rule.
 
 
-@examples(2_000, fast=30)
+@examples(2_000, fast=15)
 @with_each(TARGETS, EVERY_KIND, EVERY_KIND, {})
 @given(ANY_TARGET, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_a_prompt_is_append_only(
@@ -247,7 +247,7 @@ def test_a_prompt_is_append_only(
     assert begins(one, two)
 
 
-@examples(2_000, fast=30)
+@examples(2_000, fast=15)
 @with_each(OTHERS, EVERY_KIND, EVERY_KIND, {})
 @given(ANY_OTHER, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_without_a_native_form_there_is_no_exception(
@@ -276,7 +276,7 @@ def test_the_neutral_messages_are_append_only(
 
 
 @every_check_of(*SERVICES)
-@examples(2_000, fast=30)
+@examples(2_000, fast=15)
 @with_each(TARGETS, EVERY_KIND, {})
 @given(target=ANY_TARGET, steps=CONVERSATIONS, config=CONFIGS)
 def test_what_is_sent_is_taken(check: Any, target: str, steps: list[Step], config: Any) -> None:
@@ -317,7 +317,7 @@ REQUEST = {"role_mapping": {"ephemeral": "developer"}}
 HEARING = ["claude-opus-5-5", "claude-opus-4-7", "gpt-5", *PROVIDERS]
 
 
-@examples(2_000, fast=30)
+@examples(2_000, fast=15)
 @with_each(HEARING, "end", EVERY_KIND, EVERY_KIND)
 @given(
     st.sampled_from(HEARING),
@@ -373,7 +373,7 @@ def test_reasoning_goes_with_request_only_content() -> None:
 # The same input is the same bytes.
 
 
-@examples(2_000, fast=30)
+@examples(2_000, fast=15)
 @with_each(TARGETS, EVERY_KIND, {})
 @given(ANY_TARGET, CONVERSATIONS, CONFIGS)
 def test_the_same_bytes(target: str, steps: list[Step], config: Any) -> None:
@@ -422,21 +422,17 @@ def run(**environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [
         {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"},
-        *(
-            pytest.param(environment, marks=pytest.mark.slow)
-            for environment in (
-                {"PYTHONHASHSEED": "1"},
-                {"PYTHONHASHSEED": "4242"},
-                {"TZ": "Asia/Tokyo"},
-                {"LC_ALL": "C"},
-                {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
-                {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
-            )
-        ),
+        {"PYTHONHASHSEED": "1"},
+        {"PYTHONHASHSEED": "4242"},
+        {"TZ": "Asia/Tokyo"},
+        {"LC_ALL": "C"},
+        {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"},
+        {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
     ],
 )
 def test_in_every_environment(environment: dict[str, str]) -> None:

@@ -391,7 +391,7 @@ def block_of(rendered: Rendered, at: tuple[int, ...]) -> Any:
     return block
 
 
-@examples(1_000, fast=40)
+@examples(1_000, fast=20)
 @given(TURNS, st.sampled_from(TARGETS), st.booleans())
 def test_any_prompt(turns: list[tuple[str, list[Any]]], target: str, merged: bool) -> None:
     """Each lost attachment of any prompt names the line that wrote it."""

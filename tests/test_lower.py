@@ -547,7 +547,7 @@ def test_what_the_fast_path_takes() -> None:
     assert [(0, 0, 0)] * len(WALKED) == [*map(taken, WALKED)]
 
 
-@examples(100, fast=10)
+@examples(100, fast=5)
 @given(trees())
 def test_the_fast_path_and_the_walk_of_any_tree(tree: Part) -> None:
     """Messages are the same, whether it is noted which part came to which text or not."""

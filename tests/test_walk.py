@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
+import pytest
+
 from promptdsl import (
     Event,
     Grounding,
@@ -100,6 +102,7 @@ def test_the_smallest_prompt() -> None:
     assert [True] * 3 == [n <= most for n, most in zip(found, (20, 45, 20), strict=True)], found
 
 
+@pytest.mark.slow
 def test_a_prompt_that_fits_its_budget() -> None:
     """Building, rendering and writing a prompt whose budget is large enough does no planning."""
     for _ in range(2):

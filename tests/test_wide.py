@@ -231,7 +231,7 @@ def test_very_many_included_parts_are_one_turn(many: int) -> None:
 # Deep.
 
 
-@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", [1_200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_detached_nests_deep(depth: int) -> None:
     """``detached()`` in ``detached()`` ends where it began, however deep."""
     with System() as block:
@@ -242,7 +242,7 @@ def test_detached_nests_deep(depth: int) -> None:
     assert System(Text("x")) == block
 
 
-@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", [1_200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_deep_blocks_closed_out_of_order_leave_nothing(depth: int) -> None:
     """Closing the outermost of very many open blocks ends all of them."""
     with Timeline() as tree:
@@ -256,7 +256,7 @@ def test_deep_blocks_closed_out_of_order_leave_nothing(depth: int) -> None:
     assert Timeline(User("q")) == tree
 
 
-@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", [1_200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_deep_trees_have_an_outline(depth: int) -> None:
     """Every section of a deep prompt is a line."""
     part = Section("s", "x")

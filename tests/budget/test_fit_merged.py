@@ -230,7 +230,7 @@ def test_what_fits_is_sent(tree: Part, near: list[int]) -> None:
 
 
 @pytest.mark.slow
-@examples(1_000, fast=50)
+@examples(1_000, fast=25)
 @given(FIXED, NEAR)
 def test_what_fits_is_sent_of_many_prompts(tree: Part, near: list[int]) -> None:
     """So it is of a thousand prompts."""

@@ -32,7 +32,7 @@ def begins_with_instructions(tree: Part) -> bool:
 EXACT = trees().flatmap(lambda tree: st.tuples(st.just(tree), exact_rooms(tree)))
 
 
-@examples(250, fast=20)
+@examples(250, fast=10)
 @given(ANY)
 def test_what_is_kept(case: tuple[Part, Room]) -> None:
     """The words that stay are those the rules leave, or the budget is refused."""
@@ -40,7 +40,7 @@ def test_what_is_kept(case: tuple[Part, Room]) -> None:
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
-@examples(200, fast=20)
+@examples(200, fast=10)
 @given(LONG)
 def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
     """So they do of long conversations, whose cuts move in steps."""
@@ -48,7 +48,7 @@ def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
-@examples(250, fast=20)
+@examples(250, fast=10)
 @given(EXACT)
 def test_a_budget_that_is_met_exactly(case: tuple[Part, Room]) -> None:
     """What is sent may be all there is room for, and not a token more."""

@@ -1,5 +1,6 @@
 """``promptdsl diff`` on a terminal of 80 columns, with colours and without."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -34,10 +35,15 @@ ANSI = re.compile("\x1b\\[[0-9;]*m")
 
 @pytest.fixture(autouse=True)
 def snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the snapshots into a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    write_snapshots()
+
+
+def write_snapshots() -> None:
     """Write two snapshots of which one word differs."""
     for name, word in (("before", "prices"), ("after", "plans")):
-        (tmp_path / f"{name}.prompt.txt").write_text(SNAPSHOT.format(word), "utf-8")
-    monkeypatch.chdir(tmp_path)
+        Path(f"{name}.prompt.txt").write_text(SNAPSHOT.format(word), "utf-8")
 
 
 def on_terminal(*arguments: str, **variables: str) -> str:
@@ -62,23 +68,30 @@ def _all_of(terminal: int) -> bytes:
     return read
 
 
-def test_changed_words_are_marked() -> None:
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return how a terminal shows what changed."""
+    with contextlib.chdir(tmp_path_factory.mktemp("shown")):
+        write_snapshots()
+        return on_terminal("-m", "promptdsl", *DIFF)
+
+
+def test_changed_words_are_marked(shown: str) -> None:
     """A removed line is red, an added one green, and the words that changed are reversed."""
-    shown = on_terminal("-m", "promptdsl", *DIFF)
     marked = re.findall("\x1b\\[7;3([12])m(\\w+)", shown)
     assert [("1", "prices"), ("2", "plans")] == marked
 
 
-def test_long_lines_are_wrapped_below_their_text() -> None:
+def test_long_lines_are_wrapped_below_their_text(shown: str) -> None:
     """No line is longer than the terminal, and none that goes on begins like another change."""
-    shown = ANSI.sub("", on_terminal("-m", "promptdsl", *DIFF)).split("\n")
+    lines = ANSI.sub("", shown).split("\n")
     assert [
         "  - Be brief. [red]",
         "- Never promise refunds, and never discuss the prices of other companies with",
         "  anybody.",
         "+ Never promise refunds, and never discuss the plans of other companies with",
         "  anybody.",
-    ] == [line.rstrip() for line in shown[4:9]]
+    ] == [line.rstrip() for line in lines[4:9]]
 
 
 @pytest.mark.parametrize(

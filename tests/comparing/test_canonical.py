@@ -104,7 +104,7 @@ def hidden(text: str) -> str:
     return re.sub("⟦(⟦|[^⟧]+)⟧", character, text)
 
 
-@examples(300, fast=20)
+@examples(300, fast=10)
 @given(ANY_PROMPTS, TRANSFORMATIONS, st.sampled_from(TARGETS), st.sampled_from([None, "auto"]))
 def test_any_prompt_comes_back(tree: Any, transformation: Any, target: Any, cache: Any) -> None:
     """Of any prompt for any target, the file comes back and has nothing that cannot be seen."""
@@ -118,7 +118,7 @@ def test_any_prompt_comes_back(tree: Any, transformation: Any, target: Any, cach
 
 
 @with_each(HOSTILE)
-@examples(300, fast=20)
+@examples(300, fast=10)
 @given(TEXTS)
 def test_taking_the_marks_away_gives_the_text(text: str) -> None:
     """Text of a user is in the file to the character, and the file ends in one line end."""
@@ -149,7 +149,7 @@ SMALL_BLOCKS = st.lists(
 )
 
 
-@examples(1_500, fast=75)
+@examples(1_500, fast=38)
 @given(SMALL_BLOCKS, SMALL_BLOCKS)
 def test_two_prompts_have_two_files(one: list[Block], other: list[Block]) -> None:
     """Only what is the same message has the same file, texts that look like marks included."""
@@ -343,7 +343,7 @@ OBJECTS = st.builds(
 """Schemas with properties in any order, and their other keys in one order."""
 
 
-@examples(1_500, fast=75)
+@examples(1_500, fast=38)
 @given(OBJECTS, OBJECTS)
 def test_two_schemas_have_two_texts(one: Any, other: Any) -> None:
     """Its text differs where its data does, or the order of its properties: nothing is lost."""

@@ -165,7 +165,7 @@ def test_a_base_and_a_difference_are_the_full_file(two: tuple[PromptFile, Prompt
     assert applied(base, difference(base, full)) == full
 
 
-@examples(100, fast=10)
+@examples(100, fast=5)
 @given(ANY_PROMPTS, st.sampled_from(MODELS))
 def test_any_prompt_comes_back_for_a_model(tree: Any, model: str) -> None:
     """The file of any prompt for a model is read from the base and the difference."""

@@ -43,7 +43,7 @@ FILES = st.builds(
 )
 
 
-@examples(400, fast=30)
+@examples(400, fast=15)
 @given(FILES)
 def test_any_file_comes_back(file: PromptFile) -> None:
     """What is read of a file is what was written, after an editor changed its line ends, too."""

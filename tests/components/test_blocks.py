@@ -360,7 +360,7 @@ def test_a_path_in_a_block_is_data(tmp_path: Path) -> None:
 
 
 @given(st.lists(spoken, min_size=1, max_size=4, unique_by=lambda it: getattr(it, "id", id(it))))
-@examples(200, fast=6)
+@examples(200, fast=3)
 def test_any_block_is_sent_as_if_it_were_recorded(given_blocks: list[Any]) -> None:
     """The blocks of a turn are those of the recorded message; only empty texts are left out."""
     sent = [block for block in given_blocks if block.type != "text" or block.text or block.extra]

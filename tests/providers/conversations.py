@@ -34,10 +34,6 @@ PDF = "JVBERi0xLjQKJSVFT0YK"
 WAV = "UklGRiQAAABXQVZFZm10IA=="
 
 
-MODEL_FIRST = ("hint", "the model speaks first")
-"""The hint about a conversation that begins with the model."""
-
-
 def unopened(turns: Iterable[Any], opening: object) -> list[Any]:
     """Return turns without the first that is ``opening``."""
     sent = [*turns]
@@ -55,6 +51,11 @@ def say(
     blocks = tuple(TextBlock(c) if isinstance(c, str) else c for c in content)
     details = {} if name is None else {"name": name}
     return Message(role, blocks, kind=kind, **details)
+
+
+def heard(role: Role, *content: Block | str, name: str | None = None) -> Message:
+    """Return a message that was recorded."""
+    return say(role, *content, kind="recorded", name=name)
 
 
 def call(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> ToolUseBlock:

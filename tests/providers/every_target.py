@@ -1,16 +1,18 @@
 """Every target there is: what is known of it, how its payloads are checked and sent, and read."""
 
+import base64
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import attrs
 import pytest
 
-from promptdsl import ChatTemplate, Loss, ModelFacts, Prompt
+from promptdsl import ChatTemplate, Loss, Message, ModelFacts, Prompt
 from tests.internals import TARGETS, facts_for
 from tests.providers.bedrock_check import bedrock_rules, check_bedrock
 from tests.providers.chat_template_check import TEMPLATES, check_chat_template
-from tests.providers.gemini_check import check_gemini, gemini_rules
+from tests.providers.gemini_check import check_gemini, gemini_rules, normal
 from tests.providers.openai_responses_check import check_openai_responses, openai_responses_rules
 from tests.providers.recorder import Clients
 from tests.providers.sdk_check import (
@@ -22,12 +24,20 @@ from tests.providers.sdk_check import (
 
 
 class Service(NamedTuple):
-    """What a service takes: its rules; with its SDK's types, too; and sending with its client."""
+    """What a service takes: its rules; with its SDK's types, too; and sending with its client.
+
+    ``body`` is what a client has to send of a payload.
+    """
 
     rules: Callable[[Any, ModelFacts], None]
     check: Callable[[Any, ModelFacts], None]
     send: Callable[[Clients, Any], Any] | None = None
     sdk: str | None = None
+    body: Callable[[Any], Any] = dict
+
+
+def _of_openai(payload: Any) -> Any:
+    return {"model": "gpt-5.6-sol", **payload}
 
 
 CHAT = Service(
@@ -35,16 +45,24 @@ CHAT = Service(
     lambda payload, _: check_openai(payload),
     Clients.openai,
     "openai",
+    _of_openai,
 )
 SERVICES: Mapping[str, Service] = {
     "openai": CHAT,
     "openai_compatible": CHAT,
     "openai_responses": Service(
-        openai_responses_rules, check_openai_responses, Clients.openai_responses, "openai"
+        *(openai_responses_rules, check_openai_responses, Clients.openai_responses),
+        *("openai", _of_openai),
     ),
-    "anthropic": Service(anthropic_rules, check_anthropic, Clients.anthropic, "anthropic"),
-    "gemini": Service(gemini_rules, check_gemini, Clients.gemini, "google.genai"),
-    "bedrock": Service(bedrock_rules, check_bedrock, Clients.bedrock, "boto3"),
+    "anthropic": Service(
+        *(anthropic_rules, check_anthropic, Clients.anthropic, "anthropic"),
+        lambda payload: {"model": "claude-opus-5-5", "max_tokens": 1, **payload},
+    ),
+    "gemini": Service(gemini_rules, check_gemini, Clients.gemini, "google.genai", normal),
+    "bedrock": Service(
+        *(bedrock_rules, check_bedrock, Clients.bedrock, "boto3"),
+        lambda payload: json.loads(as_wire(payload)),
+    ),
     "chat_template": Service(check_chat_template, check_chat_template),
 }
 
@@ -142,6 +160,25 @@ def check(payload: Any, facts: ModelFacts) -> None:
 def check_rules(payload: Any, facts: ModelFacts) -> None:
     """Raise for a payload that the rules of the service refuse; this needs no SDK."""
     SERVICES[str(facts.provider)].rules(payload, facts)
+
+
+OF_A_CONVERSATION = ("the model speaks first", "there are no tools")
+
+
+def lost_of(*messages: Message, facts: ModelFacts) -> list[tuple[str, str]]:
+    """Return kind and subject of every loss, but the hints about a conversation as a whole."""
+    losses = write(Prompt(messages), facts)[1]
+    return [(loss.kind, loss.what) for loss in losses if loss.what not in OF_A_CONVERSATION]
+
+
+def as_wire(payload: object) -> bytes:
+    """Return a payload as strict JSON in UTF-8; bytes, as boto3 sends them, in base64."""
+    return json.dumps(
+        payload,
+        default=lambda data: base64.b64encode(data).decode(),
+        ensure_ascii=False,
+        allow_nan=False,
+    ).encode()
 
 
 def needing_sdk(provider: str, *values: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from promptdsl import (
+    DataError,
     Message,
     ModelFacts,
     Prompt,
@@ -20,7 +21,8 @@ from promptdsl import (
 from tests.folding import failures, unequal
 from tests.internals import whole as utf8
 from tests.providers.conversations import answered
-from tests.providers.every_target import read, strings_in, write
+from tests.providers.every_target import SERVICES, read, strings_in, write
+from tests.providers.recorder import Clients
 
 Prompts = Mapping[str, Prompt]
 
@@ -62,34 +64,26 @@ def unlawful_rendered(rendered: Rendered, facts: ModelFacts) -> list[str]:
     return failures(["rendered"], wrong) if facts.template is None else []
 
 
-def changed_on_its_way(
-    prompts: Prompts,
-    facts: ModelFacts,
-    send: Callable[[Any], Any],
-    body: Callable[[Any], Any],
-) -> list[str]:
+def changed_on_its_way(prompts: Prompts, facts: ModelFacts, clients: Clients) -> list[str]:
     """Return where the body that a client sends is not the body of the payload."""
+    service = SERVICES[str(facts.provider)]
 
     def wrong(name: str) -> str:
         payload, _ = write(prompts[name], facts)
-        return unequal(body(payload), send(payload))
+        return unequal(service.body(payload), service.send and service.send(clients, payload))
 
     return failures(prompts, wrong)
 
 
-def changed_texts(
-    prompts: Prompts,
-    facts: ModelFacts,
-    wire: Callable[[Any], list[str]],
-    is_sent: Callable[[str], object] = bool,
-) -> list[str]:
-    """Return where the texts of a payload are not those of the prompt that are sent, in order."""
+def out_of_order(prompts: Prompts, facts: ModelFacts) -> list[str]:
+    """Return the first text of each prompt that is not in its payload, behind the ones before."""
 
-    def wrong(name: str) -> str:
-        blocks = [block for message in prompts[name].messages for block in message.content]
-        inner = [getattr(block, "content", (block,)) for block in blocks]
-        texts = [block.text for part in inner for block in part if isinstance(block, TextBlock)]
-        return unequal([*filter(is_sent, texts)], wire(write(prompts[name], facts)[0]))
+    def wrong(name: str) -> str | None:
+        payload: Any = write(prompts[name], facts)[0]
+        first = {key: payload[key] for key in ("system", "config") if key in payload}
+        sent = iter([*strings_in({**first, **payload})])
+        texts = (text for message in prompts[name].messages for text in _words_of(message))
+        return next((text for text in texts if text.strip() and text not in sent), None)
 
     return failures(prompts, wrong)
 
@@ -97,6 +91,15 @@ def changed_texts(
 def vanished(prompts: Prompts, facts: ModelFacts) -> list[str]:
     """Return the texts that are neither in the payload nor in a loss."""
     return failures(prompts, lambda name: _missing(prompts[name], *write(prompts[name], facts)))
+
+
+def verdict(reader: Callable[[Any], object], data: object) -> str:
+    """Return whether data is read or refused."""
+    try:
+        reader(data)
+    except DataError:
+        return "refused"
+    return "read"
 
 
 def all_answered(recordings: Prompts) -> Prompts:
@@ -119,8 +122,13 @@ def _missing(prompt: Prompt, payload: object, losses: Any) -> list[str]:
 
 def _texts_of(message: Message) -> list[str]:
     """Return the texts of a message that are more than white space, as they can be sent."""
+    texts = [utf8(text)[0].strip() for text in _words_of(message)]
+    return [text for text in texts if text]
+
+
+def _words_of(message: Message) -> list[str]:
+    """Return the texts of a message, those in results among them."""
     blocks: list[Any] = []
     for block in message.content:
         blocks += block.content if isinstance(block, ToolResultBlock) else (block,)
-    texts = [utf8(block.text)[0].strip() for block in blocks if isinstance(block, TextBlock)]
-    return [text for text in texts if text]
+    return [block.text for block in blocks if isinstance(block, TextBlock)]

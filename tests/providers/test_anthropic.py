@@ -1,12 +1,12 @@
 """Anthropic Messages, written and read."""
 
 import json
+from functools import partial
 from typing import Any
 
 import attrs
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from promptdsl import (
     AudioBlock,
@@ -21,76 +21,38 @@ from promptdsl import (
     Prompt,
     ReasoningBlock,
     TextBlock,
-    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
     read_response,
 )
-from tests.internals import EMPTY, KINDS
+from tests.errors import raised
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write
 from tests.providers.conversations import (
     ASK,
-    CONVERSATIONS,
-    MODEL_FIRST,
-    PDF,
     PNG,
     answer,
     call,
+    heard,
     marked,
     media,
     say,
     unopened,
     whole,
 )
-from tests.providers.laws import (
-    Prompts,
-    changed_on_its_way,
-    changed_texts,
-)
-from tests.providers.recorder import Clients
-from tests.providers.sdk_check import anthropic_rules, check_anthropic
-from tests.providers.strategies import joined, rounds_of, turns_of
-from tests.searching import outcomes
+from tests.providers.every_target import MADE_FACTS, lost_of
+from tests.providers.strategies import conversations_of
 
-ABLE = ModelFacts(
-    provider="anthropic",
-    media=("image", "document"),
-    result_media=("image", "document"),
-    instructions=True,
-    cache_marks=True,
-)
-BINDING = ModelFacts(
-    provider="anthropic",
-    media=("image", "document"),
-    result_media=("image", "document"),
-    instructions=True,
-    cache_marks=True,
-    binds_reasoning=True,
-)
-OLDER = ModelFacts(
-    provider="anthropic",
-    media=("image", "document"),
-    result_media=("image", "document"),
-    prefill=True,
-    cache_marks=True,
-)
-BARE = ModelFacts(
-    provider="anthropic", media=("image", "document"), result_media=("image", "document")
-)
-FACTS = {"able": ABLE, "binding": BINDING, "older": OLDER, "bare": BARE}
-
-TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
+ABLE = MADE_FACTS["anthropic instructed"]
+BINDING = MADE_FACTS["anthropic binding"]
+OLDER = MADE_FACTS["anthropic prefilled"]
+BARE = MADE_FACTS["anthropic bare"]
 
 typed = pytest.mark.sdk("anthropic")
-every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 NO_TOOLS = "there are no tools"
 MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
-
-
 PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 OPENED = ("user", [{"type": "text", "text": "."}])
 """The user's turn before a model that speaks first."""
@@ -102,18 +64,7 @@ def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     return unopened(((turn["role"], turn["content"]) for turn in turns), OPENED)
 
 
-def system(*messages: Message, facts: ModelFacts = ABLE) -> Any:
-    """Return the top-level system blocks."""
-    return write(whole(messages), facts)[0].get("system")
-
-
-def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss, but that calls have no tools beside them here.
-
-    Nor that the model speaks first.
-    """
-    losses = [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-    return [loss for loss in losses if loss != MODEL_FIRST and loss[1] != NO_TOOLS]
+lost = partial(lost_of, facts=ABLE)
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -136,499 +87,16 @@ def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
     }
 
 
-# Every conversation.
-
-
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(
-        TABLE, ABLE, clients.anthropic, lambda p: {"model": "claude-opus-5-5", "max_tokens": 1, **p}
-    )
-
-
-def texts_sent(payload: Any) -> list[str]:
-    """Return the texts of a payload, in their order."""
-    wire = [*payload["system"], *(b for turn in payload["messages"] for b in turn["content"])]
-    parts = [part for block in wire for part in block.get("content", [block])]
-    return [part["text"] for part in parts if part["type"] == "text"]
-
-
-def test_recorded_text(recordings: Prompts) -> None:
-    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    assert [] == changed_texts(recordings, ABLE, texts_sent, str.strip)
-
-
-# Properties.
-
-_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
-_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
-    ["", "a", "a_2", "a.b", "a_b", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', '{"x": NaN}', "[]"]
-)
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w=="]),
-    st.sampled_from([None, "image/png", "image/bmp", "application/pdf", "text/plain"]),
-)
-_extras = st.sampled_from([EMPTY, EMPTY, {"x": 1}, {"y": None}, {"context": "\ud800"}])
-_texts = st.builds(TextBlock, _any_text, _caches, _extras | st.just({"citations": []}))
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
-    )
-)
-_calls = st.builds(ToolUseBlock, _wild_text.filter(bool), _wild_text, _wild_text, _caches, _extras)
-_reasoning = st.builds(
-    ReasoningBlock,
-    _any_text,
-    st.sampled_from([None, "", "c2ln"]),
-    st.sampled_from([None, "", "ZW5j"]),
-    st.sampled_from([None, "anthropic", "gemini"]),
-)
-_unknown = st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "anthropic"),
-        UnknownBlock(
-            {"cache_control": {"type": "ephemeral", "ttl": "1h"}, "type": "hologram"}, "anthropic"
-        ),
-        UnknownBlock({"thinking": "Hm.", "signature": "c2ln", "type": "thinking"}, "anthropic"),
-        UnknownBlock({"type": "redacted_thinking", "data": "ZW5j"}, "anthropic"),
-        UnknownBlock({"type": "tool_removal", **MARK}, "anthropic"),
-    ]
-)
-_results = st.builds(
-    ToolResultBlock,
-    _wild_text.filter(bool),
-    st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.sampled_from([None, "timeout_error"]),
-    _caches,
-    _extras,
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(
-    _texts, _attachments, _calls, _reasoning, _unknown, _results
-)
-_kinds = st.sampled_from(KINDS)
-_messages = st.one_of(
-    st.builds(
-        Message,
-        st.sampled_from(["system", "developer", "user", "assistant"]),
-        st.lists(_blocks, max_size=4).map(tuple),
-        name=st.sampled_from([None, None, "Ada"]),
-        kind=_kinds,
-    ),
-    st.builds(Message, st.just("tool"), st.lists(_results, max_size=3).map(tuple), kind=_kinds),
-)
-_facts = st.builds(
-    ModelFacts,
-    instructions=st.booleans(),
-    prefill=st.booleans(),
-    cache_marks=st.booleans(),
-    binds_reasoning=st.booleans(),
-)
-
-_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3)
-_rounds = rounds_of(_texts | _reasoning, _ids)
-_turns = turns_of(_texts | _attachments, _rounds, _kinds)
-
-
-@given(messages=st.lists(_messages, max_size=8), facts=_facts)
-def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
-    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(whole(messages), facts)
-    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-@pytest.mark.parametrize("check", [anthropic_rules, pytest.param(check_anthropic, marks=typed)])
-@given(turns=_turns, facts=_facts)
-def test_accepted_for_any_conversation(
-    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
-) -> None:
-    """Any conversation whose calls are answered is accepted, by the types, too."""
-    check(write(whole([say("system", "Be brief."), *joined(turns)]), facts)[0], facts)
-
-
-@given(
-    before=_turns,
-    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
-    more=_turns,
-    able=st.booleans(),
-)
-def test_append_only(
-    before: list[tuple[Message, ...]],
-    spoken: tuple[Message, ...],
-    more: list[tuple[Message, ...]],
-    able: bool,
-) -> None:
-    """What follows a conversation turn changes nothing that is written up to it, marks aside."""
-    facts = ModelFacts(instructions=able)
-    flat = flattened(joined(before, [spoken]), facts)
-    assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
-
-
-def flattened(messages: tuple[Message, ...], facts: ModelFacts) -> list[tuple[str, Any]]:
-    """Return every block on the wire with its role."""
-    payload: Any = write(whole(messages), facts)[0]
-    turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]
-    return [(turn["role"], block) for turn in turns for block in turn["content"]]
-
-
-@given(rounds=st.lists(_ids, max_size=4))
-def test_ids_stay_apart(rounds: list[list[str]]) -> None:
-    """Any ids are unique on the wire, and each result has the id of its own call."""
-    turns = [
-        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
-    ]
-    wire = sent(*joined(turns))
-    calls = [block["id"] for role, blocks in wire for block in blocks if role == "assistant"]
-    answers = [block["tool_use_id"] for role, blocks in wire for block in blocks if role == "user"]
-    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    *("role", "content", "type", "text", "id", "name", "input", "source"),
-                    *("thinking", "tool_use_id", "cache_control", "ttl", "data", "messages"),
-                ]
-            ),
-            inner | st.sampled_from(["user", "assistant", "text", "tool_use", "image", "url"]),
-            max_size=5,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-def test_any_data_is_read_or_refused() -> None:
-    """Any data is read or is a :class:`DataError`, and never another error."""
-    picture = {"type": "image", "source": {"type": "url", "url": "u"}}
-    good = [{"role": "user", "content": [{"type": "text", "text": "a"}, picture]}]
-    assert {"read", "refused"} == outcomes(_outcome, good, _json)
-
-
-def _outcome(data: object) -> str:
-    try:
-        read(data)
-    except DataError:
-        return "refused"
-    return "read"
-
-
 # Turns.
-
-
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param([ASK], [("user", [text("What is the weather in Paris?")])], id="user"),
-        pytest.param(
-            [say("user", "One."), say("user", "Two."), say("assistant", "Three.")],
-            [("user", [text("One."), text("Two.")]), ("assistant", [text("Three.")])],
-            id="users in a row",
-        ),
-        pytest.param(
-            [say("assistant", call("a"), call("b")), answer("b", "mud"), answer("a", "rain"), ASK],
-            [
-                ("assistant", [use("a"), use("b")]),
-                ("user", [result("b", "mud"), result("a", "rain"), text(ASK.content[0].text)]),  # type: ignore[union-attr]
-            ],
-            id="results and the user's text in one turn",
-        ),
-        pytest.param(
-            [say("assistant", call("a")), say("user", "So?"), answer("a", "rain")],
-            [("assistant", [use("a")]), ("user", [result("a", "rain"), text("So?")])],
-            id="results at the head",
-        ),
-        pytest.param(
-            [say("user", "", " \n", "One."), say("assistant", ""), say("user", "Two.")],
-            [("user", [text("One."), text("Two.")])],
-            id="empty texts and messages disappear",
-        ),
-        pytest.param(
-            [say("assistant", call("a")), answer("a", "", " ", "rain"), answer("b")],
-            [
-                ("assistant", [use("a")]),
-                ("user", [result("a", "rain"), {"type": "tool_result", "tool_use_id": "b"}]),
-            ],
-            id="empty texts in results",
-        ),
-    ],
-)
-def test_turns(messages: list[Message], wire: list[Any]) -> None:
-    """Neighbours on one side of the wire are one turn, a list of blocks."""
-    assert wire == sent(*messages)
 
 
 EVENT = say("developer", "<event>\nx\n</event>", kind="event")
 REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
 RULE = say("developer", "Use feet.")
-FENCED = text("<developer>\nUse feet.\n</developer>")
 HELLO = say("user", "Hello.")
-RAIN = say("assistant", "Rain.")
-
-
-def test_system() -> None:
-    """Leading system and developer messages are the top-level system, block for block."""
-    leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
-    expected = [text("One."), text("Two.", **HOUR), text("Three."), text("Use feet.")]
-    assert expected == system(*leading, HELLO)
-
-
-def test_no_system() -> None:
-    """Without system text there is no ``system`` key."""
-    assert {"messages"} == set(write(whole([say("system", ""), HELLO]), ABLE)[0])
-
-
-@every_target
-def test_mapped_turns_never_lead(facts: ModelFacts) -> None:
-    """An event or request-only turn before the conversation stands in a user turn, in place."""
-    payload: Any = write(whole([say("system", "One."), EVENT, RULE, REQUEST, HELLO]), facts)[0]
-    blocks = [text("<event>\nx\n</event>"), text("<context>\nx\n</context>"), text("Hello.")]
-    expected = {
-        "system": [text("One."), text("Use feet.")],
-        "messages": [{"role": "user", "content": blocks}],
-    }
-    assert expected == payload
-
-
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param(
-            [HELLO, RULE],
-            [("user", [text("Hello.")]), ("system", [text("Use feet.")])],
-            id="last, behind a user turn",
-        ),
-        pytest.param(
-            [HELLO, RULE, EVENT, RAIN],
-            [
-                ("user", [text("Hello.")]),
-                ("system", [text("Use feet."), text("<event>\nx\n</event>")]),
-                ("assistant", [text("Rain.")]),
-            ],
-            id="a run before an answer",
-        ),
-        pytest.param(
-            [say("assistant", call("a")), answer("a", "rain"), RULE, RAIN],
-            [
-                ("assistant", [use("a")]),
-                ("user", [result("a", "rain")]),
-                ("system", [text("Use feet.")]),
-                ("assistant", [text("Rain.")]),
-            ],
-            id="behind an answered batch",
-        ),
-        pytest.param(
-            [HELLO, RULE, say("assistant", call("a")), answer("a", "rain")],
-            [
-                ("user", [text("Hello.")]),
-                ("system", [text("Use feet.")]),
-                ("assistant", [use("a")]),
-                ("user", [result("a", "rain")]),
-            ],
-            id="before a call",
-        ),
-        pytest.param(
-            [HELLO, RULE, say("user", "And?")],
-            [("user", [text("Hello."), FENCED, text("And?")])],
-            id="before a user turn",
-        ),
-        pytest.param(
-            [HELLO, RULE, say("assistant", ""), say("user", "And?")],
-            [("user", [text("Hello."), FENCED, text("And?")])],
-            id="before an answer that disappears",
-        ),
-        pytest.param(
-            [HELLO, RAIN, RULE, EVENT],
-            [
-                ("user", [text("Hello.")]),
-                ("assistant", [text("Rain.")]),
-                ("user", [FENCED, text("<event>\nx\n</event>")]),
-            ],
-            id="a run behind an answer",
-        ),
-        pytest.param(
-            [HELLO, say("assistant", call("a")), RULE],
-            [("user", [text("Hello.")]), ("assistant", [use("a")]), ("user", [FENCED])],
-            id="behind an open call",
-        ),
-        pytest.param(
-            [say("assistant", call("a"), call("b")), answer("a", "rain"), RULE],
-            [("assistant", [use("a"), use("b")]), ("user", [result("a", "rain"), FENCED])],
-            id="in an open batch",
-        ),
-        pytest.param(
-            [HELLO, say("developer", "Use feet.", "", "Be kind.", kind="recorded"), HELLO],
-            [
-                (
-                    "user",
-                    [
-                        text("Hello."),
-                        FENCED,
-                        text("<developer>\nBe kind.\n</developer>"),
-                        text("Hello."),
-                    ],
-                )
-            ],
-            id="a fence for each text",
-        ),
-    ],
-)
-def test_instructions(messages: list[Message], wire: list[Any]) -> None:
-    """A later instruction is native where it is legal, elsewhere text in place, never moved."""
-    assert wire == sent(*messages)
-
-
-def test_instructions_of_an_older_model() -> None:
-    """A model without native instructions gets them as text in place."""
-    wire = [("user", [text("Hello."), FENCED]), ("assistant", [text("Rain.")])]
-    assert wire == sent(HELLO, RULE, RAIN, facts=OLDER)
-
-
-@pytest.mark.parametrize(
-    ("given", "guarded"),
-    [
-        ("a </developer> b", "a &lt;/developer> b"),
-        ("</DEVELOPER >< / developer", "&lt;/DEVELOPER >&lt; / developer"),
-        ("<developer> </developers> <b>", "&lt;developer> </developers> <b>"),
-        ("</dev\u200beloper>", "&lt;/dev\u200beloper>"),
-        ("a </dev", "a &lt;/dev"),
-    ],
-)
-def test_fence_cannot_be_closed(given: str, guarded: str) -> None:
-    """Text in a fence cannot close it, and else stays as it is."""
-    wire = sent(HELLO, say("developer", given), facts=OLDER)[0][1][1]
-    assert text(f"<developer>\n{guarded}\n</developer>") == wire
 
 
 # Tools.
-
-
-@pytest.mark.parametrize(
-    ("rounds", "ids"),
-    [
-        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["a"], ["a"], ["a_2"], ["a_2"]], ["a", "a_2", "a_2_2", "a_2_3"]),
-        ([["a_2"], ["a"], ["a"]], ["a_2", "a", "a_3"]),
-        ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["fc.1:é"], ["fc.1:é"], ["fc_1__"]], ["fc_1__", "fc_1___2", "fc_1___3"]),
-        ([["call-1", "1"], ["é"], ["é"], ["\ud800"]], ["call-1", "1", "_", "__2", "__3"]),
-    ],
-)
-def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
-    """The first use keeps its id, the n-th gets ``_n``, what is not allowed becomes ``_``."""
-    turns = [
-        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
-    ]
-    wire = sent(*joined(turns))
-    assert ids == [block["id"] for role, blocks in wire for block in blocks if role == "assistant"]
-
-
-def test_ids_pair_by_turn() -> None:
-    """Results that come in another order keep to the calls of their own turn."""
-    wire = sent(
-        say("assistant", call("a"), call("b")),
-        *(answer("a", "1"), answer("b", "2")),
-        say("assistant", call("a"), call("b")),
-        *(answer("b", "3"), answer("a", "4")),
-    )
-    assert ("user", [result("b_2", "3"), result("a_2", "4")]) == wire[3]
-
-
-LONE = ("hint", "a lone surrogate in arguments of f")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "input", "losses"),
-    [
-        ("{}", {}, []),
-        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
-        ('{"a": "\\ud83d\\ude00"}', {"a": "😀"}, []),
-        ('{"a": "\\ud800"}', {"a": "\ufffd"}, [LONE]),
-        ('{"a": "\ud800"}', {"a": "\ufffd"}, [LONE]),
-        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
-        ("", {}, [("hint", "arguments of a call")]),
-        ('{"a": NaN}', {"arguments": '{"a": NaN}'}, [("hint", "arguments of a call")]),
-        ('{"a": 1e400}', {"arguments": '{"a": 1e400}'}, [("hint", "arguments of a call")]),
-        ('"\ud800', {"arguments": '"\ufffd'}, [("hint", "arguments of a call")]),
-    ],
-)
-def test_arguments(arguments: str, input: object, losses: list[Any]) -> None:
-    """Arguments are sent as an object; what is no JSON object goes as text in one."""
-    messages = (say("assistant", call("a", "f", arguments)), answer("a", "x"))
-    assert (input, losses) == (sent(*messages)[0][1][0]["input"], lost(*messages))
-
-
-@pytest.mark.parametrize(
-    ("name", "fit"), [("weather.look up", "weather_look_up"), ("", "_"), ("x" * 200, "x" * 128)]
-)
-def test_tool_names(name: str, fit: str) -> None:
-    """A tool's name that is not allowed is mended, with a hint each time."""
-    messages = (say("assistant", call("a", name), call("b", name)), answer("a"), answer("b"))
-    wire = [block["name"] for block in sent(*messages)[0][1]]
-    assert ([fit, fit], [("hint", f"tool name {name!r}")] * 2) == (wire, lost(*messages))
-
-
-@pytest.mark.parametrize(
-    ("block", "wire"),
-    [
-        (ToolResultBlock("a", (TextBlock("no"),), is_error=True), result("a", "no", is_error=True)),
-        (ToolResultBlock("a", (), is_error=True), result("a", "error", is_error=True)),
-        (
-            ToolResultBlock("a", (TextBlock(" "),), is_error=True, error_type="timeout_error"),
-            result("a", "timeout_error", is_error=True),
-        ),
-        (
-            ToolResultBlock("a", (ImageBlock(media("url", "https://e.org/a.png")),), is_error=True),
-            result("a", "[image 1 of tool result a: after the tool results]", is_error=True),
-        ),
-        (
-            ToolResultBlock("a", (TextBlock("x", "1h"), TextBlock("y")), name="f", cache="5m"),
-            result("a", "x", "y", **HOUR),
-        ),
-        (ToolResultBlock("a", (TextBlock("x", "1h"),)), result("a", "x", **HOUR)),
-        (ToolResultBlock("a", (TextBlock("x"),), cache="default"), result("a", "x", **MARK)),
-        (ToolResultBlock("a", (TextBlock("x", "5m"),), cache="1h"), result("a", "x", **HOUR)),
-        (ToolResultBlock("a", (TextBlock("x", "1h"),), cache="1h"), result("a", "x", **HOUR)),
-        (
-            ToolResultBlock("a", (TextBlock("x", "default"), TextBlock("y", "5m"))),
-            result("a", "x", "y", **MARK),
-        ),
-        (ToolResultBlock("a", (TextBlock(" \n"),)), {"type": "tool_result", "tool_use_id": "a"}),
-        (
-            ToolResultBlock("a", is_error=True, error_type=" \ud800 "),
-            result("a", "\ufffd", is_error=True),
-        ),
-        (ToolResultBlock("a", is_error=True, error_type=" "), result("a", "error", is_error=True)),
-        (
-            ToolResultBlock("a", (TextBlock("x", "1h"), PICTURE), is_error=True),
-            result(
-                *("a", "x", "[image 1 of tool result a: after the tool results]"),
-                **{"is_error": True, **HOUR},
-            ),
-        ),
-        (
-            ToolResultBlock("a", (TextBlock("x"),), extra={"toolset_name": "files"}),
-            result("a", "x", toolset_name="files"),
-        ),
-        (
-            ToolResultBlock("a", (TextBlock("x", extra={"own": 1}),), extra={"own": 1}),
-            result("a", "x"),
-        ),
-    ],
-)
-def test_results(block: ToolResultBlock, wire: object) -> None:
-    """An error has text and nothing else; marks inside a result go on the result."""
-    assert wire == sent(say("assistant", call("a")), say("tool", block))[1][1][0]
 
 
 def test_marks_before_a_result() -> None:
@@ -656,68 +124,9 @@ def document(title: str | None = None, **keys: str) -> dict[str, Any]:
     return {"type": "document", "source": keys, **({"title": title} if title else {})}
 
 
-@pytest.mark.parametrize(
-    ("block", "wire"),
-    [
-        (
-            ImageBlock(media("base64", PNG, "image/png")),
-            source(type="base64", media_type="image/png", data=PNG),
-        ),
-        (
-            ImageBlock(media("url", "https://e.org/\ud800.png")),
-            source(type="url", url="https://e.org/\ufffd.png"),
-        ),
-        (ImageBlock(media("file_id", "file-1")), source(type="file", file_id="file-1")),
-        (
-            DocumentBlock(media("base64", PDF, "application/pdf"), title="Report"),
-            document("Report", type="base64", media_type="application/pdf", data=PDF),
-        ),
-        (
-            DocumentBlock(media("base64", "SGVsbG8=", "text/plain")),
-            document(type="text", media_type="text/plain", data="Hello"),
-        ),
-        (
-            DocumentBlock(media("base64", "YSxi", "text/csv")),
-            document(type="text", media_type="text/plain", data="a,b"),
-        ),
-        (
-            DocumentBlock(media("url", "https://e.org/a.pdf")),
-            document(type="url", url="https://e.org/a.pdf"),
-        ),
-        (DocumentBlock(media("file_id", "file-2")), document(type="file", file_id="file-2")),
-    ],
-)
-def test_media(block: Block, wire: object) -> None:
-    """Pictures and documents are sent in the provider's own shapes, in results too."""
-    messages = (say("user", block), say("assistant", call("a")), answer("a", block))
-    (_, said), _, (_, results) = sent(*messages)
-    found = [what for what in lost(*messages) if "lone surrogate" not in what[1]]
-    assert ([wire], [wire], []) == (said, results[0]["content"], found)
-
-
-@pytest.mark.parametrize("media_type", ["image/jpeg", "image/png", "image/gif", "image/webp"])
-def test_pictures(media_type: str) -> None:
-    """Four types of pictures are sent as base64."""
-    ((_, content),) = sent(say("user", ImageBlock(media("base64", "AAAA", media_type))))
-    assert [source(type="base64", media_type=media_type, data="AAAA")] == content
-
-
-@pytest.mark.parametrize("url", ["http://e.org/a.png", "HTTPS://e.org/a.png"])
-def test_addresses(url: str) -> None:
-    """An address of the web is sent as it is."""
-    ((_, content),) = sent(say("user", ImageBlock(media("url", url))))
-    assert [source(type="url", url=url)] == content
-
-
 SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
 THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
 REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="anthropic")
-
-
-def test_reasoning() -> None:
-    """Reasoning of this provider is replayed to the byte."""
-    blocks = [THINKING, {"type": "redacted_thinking", "data": "ZW5j"}, text("Rain.")]
-    assert ("assistant", blocks) == sent(HELLO, say("assistant", SIGNED, REDACTED, "Rain."))[1]
 
 
 @pytest.mark.parametrize(
@@ -753,220 +162,9 @@ def test_reasoning_without_a_question() -> None:
     assert ("assistant", [text("Rain.")]) == wire[0]
 
 
-# Cache marks.
-
-
-@pytest.mark.parametrize(
-    ("caches", "kept", "dropped"),
-    [
-        (["default", "5m"], ["default", "5m"], 0),
-        (["5m", None, "default", "5m", "5m", "5m"], [None, None, "default", "5m", "5m", "5m"], 1),
-        (["1h", "5m", "5m", "5m", "5m"], ["1h", None, "5m", "5m", "5m"], 1),
-        (["1h", "1h", "1h", "1h", "1h", "5m"], [None, "1h", "1h", "1h", "1h", None], 2),
-        (["5m", "1h", "5m"], ["1h", "1h", "5m"], 1),
-    ],
-)
-def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
-    """Four marks are kept: an hour before five minutes, of equals the last."""
-    said = [say("user", TextBlock("u", cache)) for cache in caches[1:]]
-    messages = [say("system", TextBlock("s", caches[0])), *said]
-    marks = [block.get("cache_control") for block in [*system(*messages), *sent(*messages)[0][1]]]
-    found = [mark and mark.get("ttl", "default") for mark in marks]
-    assert (kept, [("hint", "cache mark")] * dropped) == (found, lost(*messages))
-
-
-@pytest.mark.parametrize(
-    ("messages", "marked_texts"),
-    [
-        pytest.param([say("user", marked("a")), REQUEST], ["a"], id="before request-only content"),
-        pytest.param([REQUEST, say("user", marked("a"))], [], id="behind it"),
-        pytest.param([REQUEST, say("user", marked("a")), RAIN], ["a"], id="behind it and answered"),
-        pytest.param([say("user", marked("a"), kind="request"), RAIN], [], id="inside it"),
-        pytest.param([REQUEST, say("system", marked("a")), HELLO], ["a"], id="in the system text"),
-        pytest.param(
-            [HELLO, say("developer", marked("a")), say("user", marked("b")), RAIN],
-            ["<developer>\na\n</developer>", "b"],
-            id="on a fence",
-        ),
-        pytest.param([say("user", marked(" "), "a")], [], id="on a text that is not sent"),
-    ],
-)
-def test_mark_places(messages: list[Message], marked_texts: list[str]) -> None:
-    """A mark stands behind request-only content only once that is answered, and never in it."""
-    blocks = [*(system(*messages) or []), *(b for _, blocks in sent(*messages) for b in blocks)]
-    assert marked_texts == [block["text"] for block in blocks if MARK.items() <= block.items()]
-
-
-# The last turn.
-
-
-@pytest.mark.parametrize(
-    ("facts", "said", "losses"),
-    [
-        (OLDER, "It is", []),
-        (OLDER, "It is \n", [("hint", "trailing white space")]),
-        (ABLE, "It is", []),
-    ],
-)
-def test_trailing_assistant(facts: ModelFacts, said: str, losses: list[Any]) -> None:
-    """A last assistant turn is sent without its trailing white space, also where it is refused."""
-    messages = (HELLO, say("assistant", said))
-    wire = sent(*messages, facts=facts)[1][1][0]["text"]
-    assert ("It is", losses) == (wire, lost(*messages, facts=facts))
-
-
-def test_answer_before_a_turn_keeps_its_white_space() -> None:
-    """White space is stripped of the last turn only."""
-    assert (
-        text("It is \n") == sent(HELLO, say("assistant", "It is \n"), HELLO, facts=OLDER)[1][1][0]
-    )
-
-
-def test_open_calls() -> None:
-    """A last batch that is not answered yet is written, and is no trailing assistant turn."""
-    messages = (HELLO, say("assistant", call("a")))
-    assert ([use("a")], []) == (sent(*messages)[1][1], lost(*messages))
-
-
-def test_instruction_that_was_last() -> None:
-    """An instruction that was the last thing said moves into the user turn that then follows."""
-    before = [("user", [text("Hello.")]), ("system", [text("Use feet.")])]
-    after = [("user", [text("Hello."), FENCED, text("Hello.")])]
-    assert (before, after) == (sent(HELLO, RULE), sent(HELLO, RULE, HELLO))
-
-
 # What is lost.
 
 MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
-
-
-@pytest.mark.parametrize(
-    ("messages", "facts", "losses"),
-    [
-        pytest.param([HELLO, RULE], ABLE, [], id="a native instruction"),
-        pytest.param([HELLO, RULE], BARE, [("role", "developer message")], id="an instruction"),
-        pytest.param(
-            [HELLO, RAIN, say("developer", "x", kind="recorded_system")],
-            ABLE,
-            [("role", "developer message")],
-            id="a recorded instruction",
-        ),
-        pytest.param([HELLO, RAIN, EVENT], ABLE, [("hint", "event turn as an instruction")]),
-        pytest.param([REQUEST, HELLO], ABLE, [("hint", "request-only turn as an instruction")]),
-        pytest.param([say("user", "x", kind="event")], ABLE, [], id="an event of the user's"),
-        pytest.param([HELLO, say("developer", "")], BARE, [], id="an empty instruction"),
-        pytest.param(
-            [say("user", "x", name="Ada"), say("user", name="Bo")],
-            ABLE,
-            [("hint", "name of a speaker"), ("hint", "name of a speaker")],
-            id="names",
-        ),
-        pytest.param([say("user", "", "x")], ABLE, [], id="an empty text"),
-        pytest.param([say("user", " ", "x")], ABLE, [("hint", "text block")], id="white space"),
-        pytest.param(
-            [say("user", marked(""), "x")],
-            ABLE,
-            [("hint", "cache mark")],
-            id="its mark",
-        ),
-        pytest.param([say("user", marked("x"))], BARE, [("hint", "cache mark")], id="a mark"),
-        pytest.param(
-            [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
-            ABLE,
-            [("content", "image block"), ("content", "image block")],
-            id="a picture in system and assistant",
-        ),
-        pytest.param(
-            [
-                HELLO,
-                say("assistant", DocumentBlock(media("file_id", "f"))),
-                say("developer", MENDED, PICTURE),
-                HELLO,
-            ],
-            ABLE,
-            [
-                ("content", "document block"),
-                ("content", "hologram block"),
-                ("content", "image block"),
-            ],
-            id="a document in assistant, blocks in developer",
-        ),
-        pytest.param(
-            [
-                say(
-                    "user",
-                    AudioBlock(media("base64", "", "audio/wav")),
-                    VideoBlock(media("url", "https://e.org/a.mp4")),
-                    ImageBlock(media("base64", "Qk0=", "image/bmp")),
-                    ImageBlock(media("s3", "s3://a/b")),
-                    DocumentBlock(media("base64", "/w==", "text/plain")),
-                    DocumentBlock(media("base64", "", "application/rtf")),
-                    "x",
-                )
-            ],
-            ABLE,
-            [
-                ("content", "audio block"),
-                ("content", "video block"),
-                ("content", "image (base64, image/bmp)"),
-                ("content", "image (s3)"),
-                ("content", "document (base64, text/plain)"),
-                ("content", "document (base64, application/rtf)"),
-            ],
-            id="media that are not taken",
-        ),
-        pytest.param(
-            [say("user", ImageBlock(media("file_id", "f"), title="Dot", detail="low"))],
-            ABLE,
-            [("hint", "title"), ("hint", "detail")],
-            id="the title of a picture",
-        ),
-        pytest.param(
-            [say("assistant", call("a")), answer("a", "no", PICTURE, is_error=True)],
-            ABLE,
-            [("hint", "image in a tool result")],
-            id="a picture in an error",
-        ),
-        pytest.param(
-            [say("user", call("a")), say("assistant", ToolResultBlock("a")), HELLO],
-            ABLE,
-            [("content", "tool_use block"), ("content", "tool_result block")],
-            id="a call and a result on the wrong side",
-        ),
-        pytest.param(
-            [
-                say("assistant", ReasoningBlock("x", "s", origin="gemini"), "y"),
-                say("assistant", ReasoningBlock("x", "", origin="anthropic")),
-                say("user", SIGNED),
-                HELLO,
-            ],
-            ABLE,
-            [("hint", "reasoning")] * 3,
-            id="foreign and unsigned reasoning, and a user's",
-        ),
-        pytest.param(
-            [say("assistant", SIGNED, "x"), REQUEST, HELLO],
-            BINDING,
-            [("hint", "reasoning"), ("hint", "request-only turn as an instruction")],
-            id="bound reasoning",
-        ),
-        pytest.param(
-            [say("user", TextBlock("x", extra={"a": 1, "b": None, "citations": [1]}))],
-            ABLE,
-            [("hint", "key 'a'"), ("hint", "key 'citations'")],
-            id="keys",
-        ),
-        pytest.param(
-            [say("assistant", call("a")), say("tool", ToolResultBlock("a", name="f"), name="f")],
-            ABLE,
-            [],
-            id="the name of a tool",
-        ),
-    ],
-)
-def test_losses(messages: list[Message], facts: ModelFacts, losses: list[Any]) -> None:
-    """What the target cannot say is a loss of its kind."""
-    assert losses == lost(*messages, facts=facts)
 
 
 BLANK = "hint: text block: only white space: left out"
@@ -1130,34 +328,12 @@ def test_reasoning_behind_what_a_budget_took() -> None:
 
 
 NONE = "this model takes no instructions here, so the text is sent in a user turn"
-MISPLACED = (
-    "this model takes instructions only after a user turn with every call answered, and before an "
-    "answer or at the end, so the text is sent in a user turn"
-)
 
 
-@pytest.mark.parametrize(
-    ("facts", "why"), [(ABLE, MISPLACED), (BINDING, MISPLACED), (OLDER, NONE), (BARE, NONE)]
-)
-@pytest.mark.parametrize("instruction", [RULE, EVENT, REQUEST], ids=["rule", "event", "request"])
-def test_why_an_instruction_is_fenced(instruction: Message, facts: ModelFacts, why: str) -> None:
-    """A fenced instruction says whether the model takes none, or none at this place."""
-    _, losses = write(whole([HELLO, instruction, HELLO]), facts)
-    assert [why] == [loss.why for loss in losses]
-
-
-@given(turns=_turns)
-def test_no_able_model_takes_none(turns: list[tuple[Message, ...]]) -> None:
+@given(turns=conversations_of("anthropic"))
+def test_no_able_model_takes_none(turns: tuple[Message, ...]) -> None:
     """For any conversation, a model with native instructions is never said to take none."""
-    assert NONE not in {loss.why for loss in write(whole(joined(turns)), ABLE)[1]}
-
-
-def test_loss_names_its_place() -> None:
-    """A loss names the message it comes from, and says why."""
-    message = Message("user", (TextBlock("x"),), name="Ada")
-    (loss,) = write(whole([message]), ABLE)[1]
-    expected = "hint: name of a speaker: a message has no speaker's name"
-    assert (expected, message, (0,)) == (str(loss), loss.message, loss.at)
+    assert NONE not in {loss.why for loss in write(whole(turns), ABLE)[1]}
 
 
 # Reading.
@@ -1170,40 +346,40 @@ def test_loss_names_its_place() -> None:
         ({"messages": [], "system": ""}, ()),
         (
             {"system": "One.", "messages": [{"role": "user", "content": "Two."}]},
-            (say("system", "One.", kind="recorded"), say("user", "Two.", kind="recorded")),
+            (heard("system", "One."), heard("user", "Two.")),
         ),
         (
             {"system": [text("One.", **HOUR)], "messages": []},
-            (say("system", marked("One.", "1h"), kind="recorded"),),
+            (heard("system", marked("One.", "1h")),),
         ),
         (
             [{"role": "system", "content": [text("Use feet.", **MARK)]}],
             (say("developer", marked("Use feet."), kind="recorded_system"),),
         ),
-        ([{"role": "user", "content": []}], (say("user", kind="recorded"),)),
+        ([{"role": "user", "content": []}], (heard("user"),)),
         (
             [{"role": "user", "content": [result("a", "x"), result("b"), text("And?")]}],
             (
-                say("tool", ToolResultBlock("a", (TextBlock("x"),)), kind="recorded"),
-                say("tool", ToolResultBlock("b"), kind="recorded"),
-                say("user", "And?", kind="recorded"),
+                heard("tool", ToolResultBlock("a", (TextBlock("x"),))),
+                heard("tool", ToolResultBlock("b")),
+                heard("user", "And?"),
             ),
         ),
         (
             [{"role": "user", "content": [{**result("a"), "content": "x", "is_error": True}]}],
-            (say("tool", ToolResultBlock("a", (TextBlock("x"),), is_error=True), kind="recorded"),),
+            (heard("tool", ToolResultBlock("a", (TextBlock("x"),), is_error=True)),),
         ),
         (
             [{"role": "user", "content": [text("x"), result("a")]}],
-            (say("user", "x", ToolResultBlock("a"), kind="recorded"),),
+            (heard("user", "x", ToolResultBlock("a")),),
         ),
         (
             [{"role": "assistant", "content": [THINKING, use("a", q="é")]}],
-            (say("assistant", SIGNED, call("a", arguments='{"q": "é"}'), kind="recorded"),),
+            (heard("assistant", SIGNED, call("a", arguments='{"q": "é"}')),),
         ),
         (
             [{"role": "assistant", "content": [{"type": "redacted_thinking", "data": "ZW5j"}]}],
-            (say("assistant", REDACTED, kind="recorded"),),
+            (heard("assistant", REDACTED),),
         ),
         (
             [
@@ -1212,27 +388,15 @@ def test_loss_names_its_place() -> None:
                     "content": [document(type="text", data="é", media_type="text/plain")],
                 }
             ],
-            (
-                say(
-                    "user",
-                    DocumentBlock(MediaSource("base64", "w6k=", "text/plain")),
-                    kind="recorded",
-                ),
-            ),
+            (heard("user", DocumentBlock(MediaSource("base64", "w6k=", "text/plain"))),),
         ),
         (
             [{"role": "user", "content": [{"type": "hologram", "data": [1]}]}],
-            (say("user", attrs.evolve(MENDED, origin="anthropic"), kind="recorded"),),
+            (heard("user", attrs.evolve(MENDED, origin="anthropic")),),
         ),
         (
             [{"role": "assistant", "content": [{"type": "audio", "url": "x"}]}],
-            (
-                say(
-                    "assistant",
-                    UnknownBlock({"type": "audio", "url": "x"}, "anthropic"),
-                    kind="recorded",
-                ),
-            ),
+            (heard("assistant", UnknownBlock({"type": "audio", "url": "x"}, "anthropic")),),
         ),
     ],
 )
@@ -1247,7 +411,7 @@ def test_read_an_object_of_the_sdk() -> None:
     from anthropic.types import TextBlock
 
     said = {"role": "assistant", "content": [TextBlock(type="text", text="Rain.")]}
-    assert (say("assistant", "Rain.", kind="recorded"),) == read([said]).messages
+    assert (heard("assistant", "Rain."),) == read([said]).messages
 
 
 CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "document_title": None}
@@ -1301,19 +465,10 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (7, "'messages' is a list, not int"),
-        ("x", "'messages' is a list, not str"),
-        ({}, "'messages' is needed"),
-        ({"messages": {}}, "'messages' is a list, not dict"),
         (
             {"system": 7, "messages": []},
             "system: a content is a string or a list of blocks, not int",
         ),
-        ([7], "messages[0]: a dictionary is needed, not int"),
-        ([{"content": "x"}], "messages[0]: 'role' is needed"),
-        ([{"role": 7, "content": "x"}], "messages[0]: 'role' is a string, not int"),
-        ([{"role": "tool", "content": "x"}], "messages[0]: unknown 'role' 'tool'"),
-        ([{"role": "user", "content": "x"}, {"role": "user"}], "messages[1]: 'content' is needed"),
         ([{"role": "user", "content": [{}]}], "messages[0]: content[0]: 'type' is needed"),
         (
             [{"role": "user", "content": [text("x"), {"type": "text"}]}],
@@ -1341,10 +496,6 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
             {"messages": [], "tools": [{"name": "f", "description": 7, "input_schema": {}}]},
             "tools[0]: 'description' is a string, not int",
         ),
-        (
-            {"messages": [], "tools": [{"name": "f", "input_schema": 7}]},
-            "tools[0]: 'input_schema' is a dictionary, not int",
-        ),
         ({"messages": [], "tool_choice": 7}, "a dictionary is needed, not int"),
         ({"messages": [], "tool_choice": {"type": 7}}, "'type' is a string, not int"),
         (
@@ -1362,9 +513,7 @@ def test_user_blocks_come_back(block: dict[str, Any]) -> None:
 )
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the index and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 @pytest.mark.parametrize(
@@ -1475,42 +624,12 @@ def test_response_error(keys: dict[str, Any], what: str) -> None:
     assert what == caught.value.what
 
 
-@pytest.mark.parametrize(
-    ("usage", "counts"),
-    [
-        (None, None),
-        ({}, None),
-        ({"input_tokens": 3, "output_tokens": 2}, {"input": 3, "output": 2, "total": 5}),
-        ({"input_tokens": 0, "cache_read_input_tokens": None}, {"input": 0}),
-        ({"cache_read_input_tokens": 3}, {"cache_read": 3}),
-        ({"cache_creation_input_tokens": 3}, {"cache_write": 3}),
-        (
-            {"input_tokens": 1, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 4},
-            {"input": 7, "cache_read": 2, "cache_write": 4},
-        ),
-        ({"output_tokens_details": {"thinking_tokens": 5}}, {"reasoning": 5}),
-        ({"output_tokens_details": None}, None),
-    ],
-)
-def test_usage(usage: Any, counts: Any) -> None:
-    """What was read is counted with what came from the cache and what went into it."""
-    said = read_response({**RESPONSE, "usage": usage})
-    assert ("stop", counts) == (said.finish_reason, said.token_usage)
-
-
 def test_unknown_block_that_is_no_json() -> None:
     """An unknown block that is no JSON value is an error when it is written."""
     with pytest.raises(DataError, match="not a JSON value"):
         write(
             whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}, "anthropic"))]), ABLE
         )
-
-
-def test_payload_is_its_own() -> None:
-    """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
-    sent(say("user", block))[0][1][0]["data"].append(2)
-    assert {"type": "hologram", "data": [1]} == block.data
 
 
 def test_a_recorded_result_holds_no_result() -> None:
@@ -1524,20 +643,6 @@ def test_a_recorded_result_holds_no_result() -> None:
 
 
 # Tools and the form of an answer.
-
-
-def test_calls_without_tools() -> None:
-    """Calls in a conversation want tools beside them, which is a hint when there are none."""
-    messages = (ASK, say("assistant", call("a")), answer("a", "rain"))
-    tools = (ToolDefinition("look_up", input_schema={"type": "object"}),)
-    told = [write(Prompt(messages, given), ABLE)[1] for given in ((), tools)]
-    assert [[NO_TOOLS], []] == [[loss.what for loss in losses] for losses in told]
-
-
-def test_a_tool_that_takes_nothing() -> None:
-    """A tool without a schema says that it takes nothing."""
-    (tool,) = write(Prompt((ASK,), (ToolDefinition("now"),)), ABLE)[0]["tools"]
-    assert {"name": "now", "input_schema": {"type": "object", "properties": {}}} == tool
 
 
 FORMS = ModelFacts(provider="anthropic", schema_output=True, known=True)
@@ -1818,12 +923,6 @@ def test_keys_in_a_result() -> None:
     ]
 
 
-def test_ids_are_no_loss() -> None:
-    """The ids that a text was recorded with elsewhere are not missed."""
-    block = TextBlock("x", None, {"item": {"id": "msg_1"}})
-    assert [] == lost(say("user", block))
-
-
 def test_a_deep_output_schema() -> None:
     """A schema of 90 objects in each other is closed at every one."""
     deep: Any = {"type": "string", "maxLength": 1}
@@ -1921,14 +1020,6 @@ def test_a_recorded_block_that_is_none() -> None:
     """A block of this provider that lacks what it needs is a loss, not an error."""
     assert [("content", "thinking block")] == lost(
         say("user", UnknownBlock({"type": "thinking"}, "anthropic"), "x")
-    )
-
-
-def test_a_model_without_pictures() -> None:
-    """What a model is known not to take is a loss."""
-    image = ImageBlock(media("base64", PNG, "image/png"))
-    assert [("content", "image block")] == lost(
-        say("user", image, "x"), facts=ModelFacts(provider="anthropic")
     )
 
 

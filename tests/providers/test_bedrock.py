@@ -7,16 +7,12 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptdsl import (
     AudioBlock,
-    Block,
     DataError,
     DocumentBlock,
     ImageBlock,
-    JsonBlock,
     MediaSource,
     Message,
     ModelFacts,
@@ -26,52 +22,42 @@ from promptdsl import (
     TextBlock,
     ToolDefinition,
     ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
     VideoBlock,
     read_payload,
     render,
 )
+from tests.errors import raised
 from tests.folding import failures, unequal
-from tests.internals import EMPTY, KINDS, facts_for
+from tests.internals import facts_for
 from tests.internals import read_bedrock as read
 from tests.internals import read_response_bedrock as read_response
 from tests.internals import write_bedrock as write
-from tests.providers.bedrock_check import bedrock_rules, check_bedrock, check_model
+from tests.providers.bedrock_check import check_bedrock, check_model
 from tests.providers.conversations import (
-    ASK,
     PDF,
     PNG,
     PROMPTS,
-    WAV,
     answer,
     call,
+    heard,
     marked,
     media,
     say,
     whole,
 )
-from tests.providers.laws import changed_on_its_way
-from tests.providers.recorder import Clients
-from tests.providers.strategies import joined, rounds_of, turns_of
-from tests.searching import outcomes
+from tests.providers.every_target import MADE_FACTS, lost_of
+from tests.providers.laws import verdict
 
-ALL = ("image", "audio", "document", "video")
-ABLE = ModelFacts(
-    provider="bedrock",
-    model="us.amazon.nova-pro-v1:0",
-    cache_marks=True,
-    schema_output=True,
-    media=("image", "audio", "document", "video"),
-    result_media=("image", "document"),
-)
-CLAUDE = attrs.evolve(ABLE, model="us.anthropic.claude-opus-5-5", prefill=True)
-BINDING = attrs.evolve(CLAUDE, binds_reasoning=True, forced_tools=False)
+ABLE = MADE_FACTS["bedrock able"]
+CLAUDE = MADE_FACTS["bedrock able claude"]
+BINDING = MADE_FACTS["bedrock binding"]
 BARE = facts_for(None, "bedrock")
 
 typed = pytest.mark.sdk("boto3")
 POINT = {"cachePoint": {"type": "default"}}
 HOUR = {"cachePoint": {"type": "default", "ttl": "1h"}}
+ASSESSED = {"guardContent": {"text": {"text": "x"}}}
 
 
 def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
@@ -80,14 +66,7 @@ def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     return [(turn["role"], turn["content"]) for turn in turns]
 
 
-def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss."""
-    return [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-
-
-def why(*messages: Message, facts: ModelFacts = ABLE) -> list[str]:
-    """Return the reason of every loss."""
-    return [loss.why for loss in write(whole(messages), facts)[1]]
+lost = partial(lost_of, facts=ABLE)
 
 
 def with_base64(payload: object) -> str:
@@ -113,14 +92,6 @@ def result(id: str, *parts: str, **keys: Any) -> dict[str, Any]:
 # Every conversation.
 
 
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged, bytes as base64 text."""
-    assert [] == changed_on_its_way(
-        PROMPTS, ABLE, clients.bedrock, lambda p: json.loads(with_base64(p))
-    )
-
-
 def misread() -> list[str]:
     """Return where the body of a request is not read as the payload is."""
 
@@ -136,258 +107,6 @@ def test_read_as_it_is_sent() -> None:
     assert [] == misread()
 
 
-# Properties.
-
-_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
-_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
-    ["", "a", "a_2", "a.b", "a_b", "a  b", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', "[]"]
-)
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text | st.sampled_from([PNG, PDF, "SGVsbG8=", "/w==", "s3://bucket/a.pdf"]),
-    st.sampled_from([None, "image/png", "image/bmp", "application/pdf", "text/plain", "video/mp4"]),
-)
-_extras = st.sampled_from([EMPTY, EMPTY, {"x": 1}, {"y": None}, {"context": "\ud800"}])
-_cited = {"citationsContent": [{"title": "T"}]}
-_texts = st.builds(
-    TextBlock,
-    _any_text,
-    _caches,
-    _extras | st.sampled_from([{"citations": []}, {"json": True}, _cited]),
-)
-_as_text = st.sampled_from([{"text": True}, {"content": [{"text": "Hello"}]}])
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind,
-        _sources,
-        st.none() | _wild_text,
-        st.sampled_from([None, "low"]),
-        _caches,
-        _extras | _as_text,
-    )
-)
-_calls = st.builds(ToolUseBlock, _wild_text.filter(bool), _wild_text, _wild_text, _caches, _extras)
-_reasoning = st.builds(
-    ReasoningBlock,
-    _any_text,
-    st.sampled_from([None, "", "c2ln"]),
-    st.sampled_from([None, "", "ZW5j", "no base64"]),
-    st.sampled_from([None, "bedrock", "anthropic"]),
-)
-_unknown = st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "bedrock"),
-        UnknownBlock(
-            {"searchResult": {"source": "s", "title": "t", "content": [{"text": "x"}]}}, "bedrock"
-        ),
-        UnknownBlock({"guardContent": {"text": {"text": "x"}}, **HOUR}, "bedrock"),
-        UnknownBlock(
-            {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}, "bedrock"
-        ),
-        UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}, "bedrock"),
-        UnknownBlock({"document": {"name": "a.b", "source": {"text": "\ud800"}}}, "bedrock"),
-        UnknownBlock(
-            {"document": {"name": "D", "source": {"content": [{"text": "x"}]}}}, "bedrock"
-        ),
-        UnknownBlock({"citationsContent": {"citations": [{"title": "T"}]}}, "bedrock"),
-        UnknownBlock(
-            {"toolResult": {"toolUseId": "a", "content": [{"json": {}}], "type": "f"}}, "bedrock"
-        ),
-        UnknownBlock({"toolUse": {"toolUseId": "a", "name": "f", "input": "{bad"}}, "bedrock"),
-        UnknownBlock({"json": {"n": 1}}, "bedrock"),
-        UnknownBlock({"fileData": {"fileUri": "f"}}, "gemini"),
-    ]
-)
-_results = st.builds(
-    ToolResultBlock,
-    _wild_text.filter(bool),
-    st.lists(_texts | _attachments | _unknown, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.sampled_from([None, "timeout_error"]),
-    _caches,
-    _extras,
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(
-    _texts, _attachments, _calls, _reasoning, _unknown, _results
-)
-_kinds = st.sampled_from(KINDS)
-_messages = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant"]),
-    st.lists(_blocks, max_size=4).map(tuple),
-    name=st.sampled_from([None, None, "Ada"]),
-    kind=_kinds,
-) | st.builds(Message, st.just("tool"), st.lists(_results, max_size=4).map(tuple), kind=_kinds)
-_tools = st.builds(
-    ToolDefinition,
-    _wild_text,
-    st.none() | _wild_text,
-    st.sampled_from([EMPTY, {"type": "object"}, {"title": "\ud800"}]),
-    _caches,
-    st.sampled_from([EMPTY, {"strict": True}, {"x": 1}]),
-    origin=st.sampled_from([None, "bedrock", "anthropic"]),
-) | st.just(ToolDefinition("s", raw={"systemTool": {"name": "s"}}, origin="bedrock"))
-_outputs = st.builds(OutputSchema, st.just({"type": "object"}), _wild_text, st.none() | _wild_text)
-_prompts = st.builds(
-    Prompt,
-    st.lists(_messages, max_size=8).map(tuple),
-    st.lists(_tools, max_size=3, unique_by=lambda tool: tool.name).map(tuple),
-    st.sampled_from([None, "auto", "none", "required", "a", "s"]),
-    st.none() | _outputs,
-)
-_facts = st.builds(
-    ModelFacts,
-    model=st.sampled_from([None, "us.anthropic.claude-opus-5-5", "meta.llama4"]),
-    instructions=st.booleans(),
-    prefill=st.booleans(),
-    cache_marks=st.booleans(),
-    binds_reasoning=st.booleans(),
-    forced_tools=st.booleans(),
-    schema_output=st.booleans(),
-    media=st.sampled_from([(), ALL]),
-)
-
-_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3)
-_rounds = rounds_of(_texts | _reasoning, _ids)
-_turns = turns_of(_texts | _attachments, _rounds, _kinds)
-
-
-@given(prompt=_prompts, facts=_facts)
-def test_law_for_any_prompt(prompt: Prompt, facts: ModelFacts) -> None:
-    """The law holds for any prompt, also those no pass would let through."""
-    payload, _ = write(prompt, facts)
-    assert with_base64(payload) == with_base64(write(read(payload), facts)[0])
-
-
-@given(prompt=_prompts, facts=_facts)
-def test_any_prompt_is_json(prompt: Prompt, facts: ModelFacts) -> None:
-    """The same prompt is the same strict JSON in UTF-8."""
-    (one, _), (two, _) = write(prompt, facts), write(prompt, facts)
-    wire = json.dumps(one, default=repr, ensure_ascii=False, allow_nan=False).encode()
-    assert wire == json.dumps(two, default=repr, ensure_ascii=False).encode()
-
-
-every_check = pytest.mark.parametrize(
-    "check", [bedrock_rules, pytest.param(check_bedrock, marks=typed)]
-)
-
-
-@every_check
-@given(
-    turns=_turns,
-    tools=st.lists(_tools, max_size=3, unique_by=lambda tool: tool.name).map(tuple),
-    request=st.tuples(st.sampled_from([None, "auto", "none", "required", "a", "s"]), _facts),
-)
-def test_accepted_for_any_conversation(
-    check: Any, turns: list[tuple[Message, ...]], tools: Any, request: tuple[Any, ModelFacts]
-) -> None:
-    """Any conversation whose calls are answered is accepted, with any tools."""
-    choice, facts = request
-    messages = (say("system", "Be brief."), *joined(turns))
-    check(write(Prompt(messages, tools, choice), facts)[0], facts)
-
-
-@every_check
-@given(output=_outputs)
-def test_accepted_for_any_output(check: Any, output: OutputSchema) -> None:
-    """So is any form of an answer."""
-    check(write(Prompt((ASK,), output=output), ABLE)[0], ABLE)
-
-
-@given(
-    before=_turns,
-    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
-    more=_turns,
-)
-def test_append_only(
-    before: list[tuple[Message, ...]],
-    spoken: tuple[Message, ...],
-    more: list[tuple[Message, ...]],
-) -> None:
-    """What follows a conversation turn changes nothing that is written up to it, marks aside."""
-    flat = flattened(joined(before, [spoken]))
-    assert flat == flattened(joined(before, [spoken], more))[: len(flat)]
-
-
-def flattened(messages: tuple[Message, ...]) -> list[tuple[str, Any]]:
-    """Return every block on the wire with its role."""
-    payload: Any = write(whole(messages), ModelFacts(media=("image", "document")))[0]
-    turns = [{"role": "", "content": payload.get("system", [])}, *payload["messages"]]
-    return [(turn["role"], block) for turn in turns for block in turn["content"]]
-
-
-@given(rounds=st.lists(_ids, max_size=4))
-def test_ids_stay_apart(rounds: list[list[str]]) -> None:
-    """Any ids are unique on the wire, and each result has the id of its own call."""
-    turns = [
-        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
-    ]
-    blocks = [block for _, blocks in sent(*joined(turns)) for block in blocks]
-    calls = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
-    answers = [block["toolResult"]["toolUseId"] for block in blocks if "toolResult" in block]
-    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.binary(max_size=2),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    *("role", "content", "text", "toolUseId", "name", "input", "source", "bytes"),
-                    *("toolUse", "toolResult", "json", "image", "document", "format", "system"),
-                    *("reasoningContent", "reasoningText", "redactedContent", "guardContent"),
-                    *("cachePoint", "type", "ttl", "messages", "citationsContent", "s3Location"),
-                    *("toolConfig", "tools", "toolSpec", "toolChoice", "inputSchema", "uri"),
-                    *("outputConfig", "textFormat", "structure", "jsonSchema", "schema"),
-                ]
-            ),
-            inner | st.sampled_from(["user", "assistant", "png", "pdf", "s3://abc/d", "{}"]),
-            max_size=5,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-def _outcome(reader: Any, data: object) -> str:
-    try:
-        reader(data)
-    except DataError:
-        return "refused"
-    return "read"
-
-
-def _rewritten(block: object) -> str:
-    data = [{"role": "user", "content": [block]}]
-    return _outcome(lambda data: write(read(data), ABLE), data)
-
-
-def test_any_data_is_read_or_refused() -> None:
-    """Any data is read or is a :class:`DataError`, and never another error."""
-    good = [{"role": "user", "content": [{"text": "a"}]}]
-    assert {"read", "refused"} == outcomes(partial(_outcome, read), good, _json)
-
-
-@pytest.mark.parametrize("key", ["image", "toolResult", "toolUse", "guardContent", "x"])
-def test_any_block_is_read_or_refused(key: str) -> None:
-    """So is any data in the place of a block, and what is read can be written or is refused."""
-    block = _json.map(lambda data: {key: data})
-    assert {"read", "refused"} == outcomes(_rewritten, {"text": "a"}, block)
-
-
-def test_any_response_is_read_or_refused() -> None:
-    """So is any data as a response."""
-    message = {"role": "assistant", "content": [{"text": "a"}]}
-    usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
-    good = {"output": {"message": message}, "stopReason": "end_turn", "usage": usage}
-    assert {"read", "refused"} == outcomes(partial(_outcome, read_response), good, _json)
-
-
 @pytest.mark.parametrize(("depth", "outcome"), [(190, "read"), (201, "refused")])
 def test_deep_data_is_kept_or_refused(depth: int, outcome: str) -> None:
     """Deep data is read; what is nested deeper than 200 levels is refused."""
@@ -395,87 +114,15 @@ def test_deep_data_is_kept_or_refused(depth: int, outcome: str) -> None:
     for _ in range(depth):
         deep = {"a": deep}
     data = [{"role": "user", "content": [{"guardContent": deep}]}]
-    assert outcome == _outcome(read, data)
+    assert outcome == verdict(read, data)
 
 
 # Turns.
 
 HELLO = say("user", "Hello.")
-RAIN = say("assistant", "Rain.")
-EVENT = say("developer", "<event>\nx\n</event>", kind="event")
 REQUEST = say("developer", "<context>\nx\n</context>", kind="request")
 RULE = say("developer", "Use feet.")
 FENCED = text("<developer>\nUse feet.\n</developer>")
-
-
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param([HELLO], [("user", [text("Hello.")])], id="user"),
-        pytest.param(
-            [say("user", "One."), say("user", "Two."), RAIN, RAIN],
-            [
-                ("user", [text("One."), text("Two.")]),
-                ("assistant", [text("Rain."), text("Rain.")]),
-            ],
-            id="neighbours are one turn",
-        ),
-        pytest.param([RAIN], [("user", [text(".")]), ("assistant", [text("Rain.")])], id="opening"),
-        pytest.param(
-            [
-                HELLO,
-                say("assistant", call("a"), call("b")),
-                answer("b", "1"),
-                answer("a", "2"),
-                HELLO,
-            ],
-            [
-                ("user", [text("Hello.")]),
-                ("assistant", [use("a"), use("b")]),
-                ("user", [result("b", "1"), result("a", "2"), text("Hello.")]),
-            ],
-            id="results and the user's text in one turn",
-        ),
-        pytest.param(
-            [HELLO, say("assistant", call("a")), say("user", "So?"), answer("a", "x")],
-            [
-                ("user", [text("Hello.")]),
-                ("assistant", [use("a")]),
-                ("user", [result("a", "x"), text("So?")]),
-            ],
-            id="results at the head",
-        ),
-        pytest.param(
-            [say("user", "", " \n", "One."), say("assistant", " "), say("user", "Two.")],
-            [("user", [text("One."), text("Two.")])],
-            id="blank texts and messages disappear",
-        ),
-        pytest.param(
-            [HELLO, RULE, RAIN, RULE, EVENT, HELLO],
-            [
-                ("user", [text("Hello."), FENCED]),
-                ("assistant", [text("Rain.")]),
-                ("user", [FENCED, text("<event>\nx\n</event>"), text("Hello.")]),
-            ],
-            id="instructions in place",
-        ),
-    ],
-)
-def test_turns(messages: list[Message], wire: list[Any]) -> None:
-    """Turns alternate, a user's first; neighbours are one turn, results at its head."""
-    assert wire == sent(*messages)
-
-
-def test_system() -> None:
-    """Leading system and developer messages are the top-level system, marks as blocks of it."""
-    leading = (say("system", "One.", marked("Two.", "1h")), say("system", "Three."), RULE)
-    expected = [text("One."), text("Two."), HOUR, text("Three."), text("Use feet.")]
-    assert expected == write(whole((*leading, HELLO)), ABLE)[0].get("system")
-
-
-def test_no_system() -> None:
-    """Without system text and tools there are only messages."""
-    assert {"messages"} == set(write(whole([say("system", ""), HELLO]), ABLE)[0])
 
 
 def test_never_a_system_role() -> None:
@@ -487,98 +134,10 @@ def test_never_a_system_role() -> None:
 # Calls and results.
 
 
-@pytest.mark.parametrize(
-    ("rounds", "ids"),
-    [
-        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["fc.1:a-b"], ["fc.1:a-b"]], ["fc.1:a-b", "fc.1:a-b_2"]),
-        ([["é"], ["_"], ["ü"]], ["_", "__2", "__3"]),
-        ([["x" * 70], ["x" * 71]], ["x" * 64, "x" * 62 + "_2"]),
-    ],
-)
-def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
-    """Dots, colons and hyphens are kept; the n-th use of an id gets ``_n``."""
-    turns = [
-        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
-    ]
-    blocks = [block for _, blocks in sent(*joined(turns)) for block in blocks]
-    assert ids == [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "input", "losses"),
-    [
-        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
-        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
-    ],
-)
-def test_arguments(arguments: str, input: object, losses: list[Any]) -> None:
-    """Arguments are sent as an object; what is no JSON object goes as text in one."""
-    messages = (HELLO, say("assistant", call("a", "f", arguments)), answer("a", "x"))
-    found = sent(*messages)[1][1][0]["toolUse"]["input"]
-    assert (input, losses) == (found, [loss for loss in lost(*messages) if "tools" not in loss[1]])
-
-
-def test_tool_names() -> None:
-    """A tool's name that is not allowed is mended, with a hint."""
-    said = say("assistant", call("a", "weather.look up"), call("b", "x" * 200))
-    names = [block["toolUse"]["name"] for block in sent(HELLO, said)[1][1]]
-    assert ["weather_look_up", "x" * 64] == names
-
-
 CALLED = say("assistant", call("a"))
 PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 PICTURED = {"image": {"format": "png", "source": {"bytes": base64.b64decode(PNG)}}}
 NUMBERS = TextBlock('{"n": 1}', extra={"json": True})
-
-
-@pytest.mark.parametrize(
-    ("block", "content", "further"),
-    [
-        pytest.param(ToolResultBlock("a", (TextBlock("x"),)), [text("x")], {}, id="text"),
-        pytest.param(ToolResultBlock("a"), [{"json": {}}], {}, id="nothing"),
-        pytest.param(ToolResultBlock("a", (TextBlock(" "),)), [{"json": {}}], {}, id="blank"),
-        pytest.param(
-            ToolResultBlock("a", (TextBlock("no"),), is_error=True),
-            [text("no")],
-            {"status": "error"},
-            id="an error",
-        ),
-        pytest.param(
-            ToolResultBlock("a", is_error=True), [text("error")], {"status": "error"}, id="empty"
-        ),
-        pytest.param(
-            ToolResultBlock("a", (PICTURE,), is_error=True, error_type="timeout_error"),
-            [text("[image 1 of tool result a: after the tool results]")],
-            {"status": "error"},
-            id="an error with a picture",
-        ),
-        pytest.param(ToolResultBlock("a", (PICTURE,)), [PICTURED], {}, id="a picture"),
-        pytest.param(ToolResultBlock("a", (NUMBERS,)), [{"json": {"n": 1}}], {}, id="an object"),
-        pytest.param(
-            ToolResultBlock("a", (NUMBERS,), is_error=True),
-            [{"json": {"n": 1}}],
-            {"status": "error"},
-            id="an object as an error",
-        ),
-        pytest.param(
-            ToolResultBlock("a", (TextBlock("[1]", extra={"json": True}),)),
-            [text("[1]")],
-            {},
-            id="a list",
-        ),
-        pytest.param(
-            ToolResultBlock("a", (UnknownBlock({"searchResult": {"source": "s"}}, "bedrock"),)),
-            [{"searchResult": {"source": "s"}}],
-            {},
-            id="a search result",
-        ),
-    ],
-)
-def test_results(block: ToolResultBlock, content: object, further: dict[str, Any]) -> None:
-    """A result has content, text alone when it is an error, and says when it failed."""
-    wire = sent(HELLO, CALLED, say("tool", block))[2][1][0]
-    assert {"toolResult": {"toolUseId": "a", "content": content, **further}} == wire
 
 
 NO_TOOL = {
@@ -588,13 +147,6 @@ NO_TOOL = {
         "inputSchema": {"json": {"type": "object", "properties": {}}},
     }
 }
-
-
-def test_calls_without_tools() -> None:
-    """Where there are calls but no tools a placeholder is sent, a hint, and not read."""
-    payload, losses = write(whole([HELLO, CALLED, answer("a", "x")]), ABLE)
-    found = payload.get("toolConfig"), [loss.what for loss in losses], read(payload).tools
-    assert ({"tools": [NO_TOOL]}, ["there are no tools"], ()) == found
 
 
 def test_a_server_tool_without_tools() -> None:
@@ -618,133 +170,9 @@ FOUND = {
         "inputSchema": {"json": {"type": "object", "properties": {"q": {}}}},
     }
 }
-CODE = {"systemTool": {"name": "nova_code_interpreter"}}
-CLOSED = {"type": "object", "properties": {}, "additionalProperties": False}
-
-
-def config(*tools: ToolDefinition, choice: str | None = None, facts: ModelFacts = ABLE) -> Any:
-    """Return ``toolConfig`` and the losses of a prompt with these tools."""
-    payload, losses = write(Prompt((HELLO,), tools, choice), facts)
-    return payload.get("toolConfig"), [(loss.kind, loss.what) for loss in losses]
-
-
-@pytest.mark.parametrize(
-    ("tool", "spec", "losses"),
-    [
-        pytest.param(FIND, FOUND, [], id="a tool"),
-        pytest.param(
-            ToolDefinition("f.g", " ", {"title": "T"}),
-            {
-                "toolSpec": {
-                    "name": "f_g",
-                    "inputSchema": {"json": {"type": "object", "title": "T"}},
-                }
-            },
-            [("hint", "tool name 'f.g'"), ("hint", "description")],
-            id="mended",
-        ),
-        pytest.param(
-            ToolDefinition("f", "", CLOSED, extra={"strict": True, "x": 1}),
-            {"toolSpec": {"name": "f", "inputSchema": {"json": CLOSED}, "strict": True}},
-            [("hint", "key 'x'")],
-            id="further keys",
-        ),
-        pytest.param(
-            ToolDefinition("f", extra={"strict": True}),
-            {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}},
-            [("hint", "key 'strict'")],
-            id="strict with an open schema",
-        ),
-        pytest.param(
-            ToolDefinition("f", extra={"strict": False}),
-            {
-                "toolSpec": {
-                    "name": "f",
-                    "inputSchema": {"json": {"type": "object"}},
-                    "strict": False,
-                }
-            },
-            [],
-            id="not strict",
-        ),
-        pytest.param(
-            ToolDefinition("f", extra={"strict": True}, origin="bedrock"),
-            {
-                "toolSpec": {
-                    "name": "f",
-                    "inputSchema": {"json": {"type": "object"}},
-                    "strict": True,
-                }
-            },
-            [],
-            id="strict where it was recorded",
-        ),
-        pytest.param(
-            ToolDefinition("nova_code_interpreter", raw=CODE, origin="bedrock"),
-            CODE,
-            [],
-            id="a tool of the service",
-        ),
-    ],
-)
-def test_tools(tool: ToolDefinition, spec: object, losses: object) -> None:
-    """A tool is a ``toolSpec`` whose schema is of an object; blank descriptions are refused."""
-    assert ({"tools": [spec]}, losses) == config(tool)
-
-
-def test_a_tool_of_another_provider() -> None:
-    """A tool only another provider has is lost, and with it a choice that names it."""
-    search = ToolDefinition("web_search", raw={"type": "web_search"}, origin="anthropic")
-    losses = [("content", "tool 'web_search'"), ("hint", "tool_choice 'web_search'")]
-    assert (None, losses) == config(search, choice="web_search")
-    assert ({"tools": [FOUND]}, losses) == config(search, FIND, choice="web_search")
-
-
-@pytest.mark.parametrize(
-    ("choice", "wire", "losses"),
-    [
-        ("auto", {"toolChoice": {"auto": {}}}, []),
-        ("required", {"toolChoice": {"any": {}}}, []),
-        ("find", {"toolChoice": {"tool": {"name": "find"}}}, []),
-        ("none", {}, [("hint", "tool_choice 'none'")]),
-        ("fnid", {}, [("hint", "tool_choice 'fnid'")]),
-    ],
-)
-def test_tool_choice(choice: str, wire: dict[str, Any], losses: object) -> None:
-    """There is no word for calling none: the choice is left out, a hint."""
-    assert ({"tools": [FOUND], **wire}, losses) == config(FIND, choice=choice)
-
-
-def test_a_model_that_is_not_forced() -> None:
-    """A model that refuses to be forced is left the choice, a hint."""
-    assert ({"tools": [FOUND]}, [("hint", "tool_choice 'find'")]) == config(
-        FIND, choice="find", facts=BINDING
-    )
 
 
 FORM = OutputSchema({"type": "object", "title": "Ort: é"}, "place", "A place.")
-
-
-def test_output() -> None:
-    """The form of the answer is the JSON text of a schema."""
-    schema = '{"type": "object", "title": "Ort: é"}'
-    definition = {"schema": schema, "name": "place", "description": "A place."}
-    form = {"type": "json_schema", "structure": {"jsonSchema": definition}}
-    payload, losses = write(Prompt((HELLO,), output=FORM), ABLE)
-    assert ({"textFormat": form}, (), FORM) == (
-        payload.get("outputConfig"),
-        losses,
-        read(payload).output,
-    )
-
-
-def test_output_that_is_not_strict() -> None:
-    """Every answer is held to its schema: that it need not be is a hint."""
-    payload, losses = write(Prompt((HELLO,), output=attrs.evolve(FORM, strict=False)), ABLE)
-    assert (write(Prompt((HELLO,), output=FORM), ABLE)[0], [("hint", "strict=False")]) == (
-        payload,
-        [(loss.kind, loss.what) for loss in losses],
-    )
 
 
 def test_output_of_a_model_without() -> None:
@@ -765,7 +193,6 @@ def attached(block: Any, facts: ModelFacts = ABLE) -> Any:
 
 
 OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-AN_OBJECT = {"s3Location": {"uri": "s3://bucket/a.PDF"}}
 
 
 @pytest.mark.parametrize(
@@ -890,12 +317,6 @@ def test_media_that_are_not_taken(block: Any, reason: str) -> None:
     assert ([], ("content", block.type, reason)) == (attached(block), found)
 
 
-def test_media_the_model_does_not_take() -> None:
-    """What the model is not known to take is a content loss."""
-    sound = AudioBlock(media("base64", WAV, "audio/wav"))
-    assert ["this model takes no audio"] == why(say("user", "x", sound), facts=BARE)
-
-
 def test_limits_of_a_message() -> None:
     """A turn holds twenty pictures and five documents, those in results counted; a new one anew."""
     page = DocumentBlock(media("base64", PDF, "application/pdf"))
@@ -1004,30 +425,6 @@ def test_an_unknown_file_leaves_its_result() -> None:
 
 SIGNED = ReasoningBlock("Hm.", signature="c2ln", origin="bedrock")
 THOUGHT = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2ln"}}}
-REDACTED = ReasoningBlock("", encrypted="ZW5j", origin="bedrock")
-
-
-def test_reasoning() -> None:
-    """Reasoning of this provider is replayed to the byte."""
-    blocks = [THOUGHT, {"reasoningContent": {"redactedContent": b"enc"}}, text("Rain.")]
-    messages = (HELLO, say("assistant", SIGNED, REDACTED, "Rain."), HELLO)
-    assert (("assistant", blocks), []) == (sent(*messages)[1], lost(*messages))
-
-
-@pytest.mark.parametrize(
-    ("block", "what"),
-    [
-        (ReasoningBlock("Hm.", signature="c2ln", origin="anthropic"), "not signed"),
-        (ReasoningBlock("Hm.", origin="bedrock"), "not signed"),
-        (ReasoningBlock("", encrypted="no base64", origin="bedrock"), "not signed"),
-        (ReasoningBlock("\ud800", signature="s", origin="bedrock"), "a lone surrogate"),
-    ],
-)
-def test_reasoning_that_is_dropped(block: ReasoningBlock, what: str) -> None:
-    """Unsigned reasoning and that of others is dropped, a hint."""
-    messages = (HELLO, say("assistant", block, "Rain."), HELLO)
-    told = [reason for reason in why(*messages) if what in reason]
-    assert (("assistant", [text("Rain.")]), 1) == (sent(*messages)[1], len(told))
 
 
 def test_bound_reasoning() -> None:
@@ -1038,32 +435,6 @@ def test_bound_reasoning() -> None:
 
 
 # Cache marks.
-
-
-@pytest.mark.parametrize(
-    ("caches", "kept", "dropped"),
-    [
-        (["default", "5m"], ["default", "5m"], 0),
-        (["5m", "default", "5m", "5m", "5m"], ["default", "5m", "5m", "5m"], 1),
-        (["1h", "5m", "5m", "5m", "5m"], ["1h", "5m", "5m", "5m"], 1),
-        (["5m", "1h", "5m"], ["1h", "1h", "5m"], 1),
-    ],
-)
-def test_marks(caches: list[Any], kept: list[Any], dropped: int) -> None:
-    """Four marks are kept: an hour before five minutes, of equals the last."""
-    said = [say("user", TextBlock("u", cache)) for cache in caches[1:]]
-    messages = [say("system", TextBlock("s", caches[0])), *said]
-    payload: Any = write(whole(messages), ABLE)[0]
-    blocks = [*payload["system"], *payload["messages"][0]["content"]]
-    marks = [b["cachePoint"].get("ttl", "default") for b in blocks if "cachePoint" in b]
-    assert (kept, [("hint", "cache mark")] * dropped) == (marks, lost(*messages))
-
-
-def test_marks_of_results() -> None:
-    """A mark in a result stands behind it, the longest of its marks."""
-    inner = (TextBlock("x", "default"), TextBlock("y", "1h"))
-    wire = sent(HELLO, CALLED, say("tool", ToolResultBlock("a", inner, cache="5m")), HELLO)
-    assert ("user", [result("a", "x", "y"), HOUR, text("Hello.")]) == wire[2]
 
 
 def test_marks_of_tools() -> None:
@@ -1100,96 +471,6 @@ def test_marks_behind_media(block: Any, facts: ModelFacts, kinds: list[str]) -> 
     assert (kinds, told) == (found, lost(said, facts=facts))
 
 
-def test_marks_of_a_model_without() -> None:
-    """A model without marks gets none, a hint."""
-    said = say("user", marked("x"))
-    assert ([("user", [text("x")])], [("hint", "cache mark")]) == (
-        sent(said, facts=BARE),
-        lost(said, facts=BARE),
-    )
-
-
-# What is lost.
-
-
-@pytest.mark.parametrize(
-    ("messages", "losses"),
-    [
-        pytest.param([HELLO, RULE], [("role", "developer message")], id="an instruction"),
-        pytest.param([HELLO, EVENT], [("hint", "event turn as an instruction")], id="an event"),
-        pytest.param([RAIN, HELLO], [("hint", "the model speaks first")], id="the model first"),
-        pytest.param([say("user", "x", name="Ada")], [("hint", "name of a speaker")], id="a name"),
-        pytest.param([say("user", " ", "x")], [("hint", "text block")], id="white space"),
-        pytest.param([HELLO, say("user", " ")], [("hint", "text block")], id="only white space"),
-        pytest.param([say("user", marked(""), "x")], [("hint", "cache mark")], id="its mark"),
-        pytest.param(
-            [say("system", PICTURE), HELLO, say("assistant", PICTURE), HELLO],
-            [("content", "image block"), ("content", "image block")],
-            id="a picture in system and assistant",
-        ),
-        pytest.param(
-            [HELLO, say("developer", UnknownBlock({"guardContent": {}}, "bedrock"))],
-            [("content", "unknown block")],
-            id="an unknown block in an instruction",
-        ),
-        pytest.param(
-            [say("user", "x", UnknownBlock({"type": "hologram", "data": [1]}, "bedrock"))],
-            [("content", "unknown block")],
-            id="no block of Converse",
-        ),
-        pytest.param(
-            [
-                say(
-                    "user",
-                    "x",
-                    UnknownBlock({"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}, "bedrock"),
-                )
-            ],
-            [("content", "unknown block")],
-            id="a block that boto3 did not know",
-        ),
-        pytest.param(
-            [say("user", "x", UnknownBlock({"cachePoint": {"type": "default"}}, "bedrock"))],
-            [("content", "unknown block")],
-            id="a mark alone",
-        ),
-        pytest.param(
-            [say("user", "x", JsonBlock({"n": 1}))], [("content", "json block")], id="a value"
-        ),
-        pytest.param(
-            [say("user", ImageBlock(PICTURE.source, title="Dot", detail="low"))],
-            [("hint", "title"), ("hint", "detail")],
-            id="the title of a picture",
-        ),
-        pytest.param(
-            [say("user", TextBlock("x", extra={"a": 1, "b": None, "json": True}))],
-            [("hint", "key 'a'")],
-            id="keys",
-        ),
-    ],
-)
-def test_losses(messages: list[Message], losses: list[Any]) -> None:
-    """What the target cannot say is a loss of its kind."""
-    assert losses == lost(*messages)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss names the message it comes from, and says why."""
-    message = Message("user", (TextBlock("x"),), name="Ada")
-    (loss,) = write(whole([message]), ABLE)[1]
-    expected = "hint: name of a speaker: a message has no speaker's name"
-    assert (expected, message, (0,)) == (str(loss), loss.message, loss.at)
-
-
-def test_trailing_white_space() -> None:
-    """A last answer that is to be continued ends without white space, a hint."""
-    messages = (HELLO, say("assistant", "It is \n"))
-    assert (("assistant", [text("It is")]), [("hint", "trailing white space")]) == (
-        sent(*messages, facts=CLAUDE)[1],
-        lost(*messages, facts=CLAUDE),
-    )
-
-
 # Reading.
 
 
@@ -1199,32 +480,24 @@ def test_trailing_white_space() -> None:
         ([], ()),
         (
             {"system": [text("One."), HOUR], "messages": []},
-            (say("system", marked("One.", "1h"), kind="recorded"),),
+            (heard("system", marked("One.", "1h")),),
         ),
         (
             [{"role": "system", "content": [text("Use feet.")]}],
             (say("developer", "Use feet.", kind="recorded_system"),),
         ),
-        ([{"role": "user", "content": []}], (say("user", kind="recorded"),)),
+        ([{"role": "user", "content": []}], (heard("user"),)),
         (
             [{"role": "user", "content": [result("a", "x"), POINT, result("b"), text("And?")]}],
             (
-                say(
-                    "tool",
-                    ToolResultBlock("a", (TextBlock("x"),), cache="default"),
-                    kind="recorded",
-                ),
-                say("tool", ToolResultBlock("b"), kind="recorded"),
-                say("user", "And?", kind="recorded"),
+                heard("tool", ToolResultBlock("a", (TextBlock("x"),), cache="default")),
+                heard("tool", ToolResultBlock("b")),
+                heard("user", "And?"),
             ),
         ),
         (
             [{"role": "user", "content": [result("a", "no", status="error")]}],
-            (
-                say(
-                    "tool", ToolResultBlock("a", (TextBlock("no"),), is_error=True), kind="recorded"
-                ),
-            ),
+            (heard("tool", ToolResultBlock("a", (TextBlock("no"),), is_error=True)),),
         ),
         (
             [
@@ -1235,25 +508,19 @@ def test_trailing_white_space() -> None:
                     ],
                 }
             ],
-            (say("tool", ToolResultBlock("a", (NUMBERS,)), kind="recorded"),),
+            (heard("tool", ToolResultBlock("a", (NUMBERS,))),),
         ),
         (
             [{"role": "assistant", "content": [THOUGHT, use("a", q="é")]}],
-            (say("assistant", SIGNED, call("a", arguments='{"q": "é"}'), kind="recorded"),),
+            (heard("assistant", SIGNED, call("a", arguments='{"q": "é"}')),),
         ),
         (
             [{"role": "user", "content": [PICTURED]}],
-            (say("user", PICTURE, kind="recorded"),),
+            (heard("user", PICTURE),),
         ),
         (
-            [{"role": "user", "content": [{"guardContent": {"text": {"text": "x"}}}, POINT]}],
-            (
-                say(
-                    "user",
-                    UnknownBlock({"guardContent": {"text": {"text": "x"}}, **POINT}, "bedrock"),
-                    kind="recorded",
-                ),
-            ),
+            [{"role": "user", "content": [ASSESSED, POINT]}],
+            (heard("user", UnknownBlock({**ASSESSED, **POINT}, "bedrock")),),
         ),
     ],
 )
@@ -1394,12 +661,6 @@ def test_blocks_of_another_place_in_results(data: dict[str, Any]) -> None:
     assert ([result("a", "x")], 1) == (sent(HELLO, CALLED, say("tool", block))[2][1], len(told))
 
 
-def test_blocks_of_another_provider() -> None:
-    """A block of another provider is a content loss, whatever it looks like."""
-    said = say("user", "x", UnknownBlock(SEARCH, "anthropic"))
-    assert ([("user", [text("x")])], [("content", "unknown block")]) == (sent(said), lost(said))
-
-
 def test_guarded_system_comes_back() -> None:
     """What a guardrail is to assess in the system text is read and written as it was."""
     payload = {
@@ -1506,13 +767,7 @@ def test_citations_are_text_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (7, "'messages' is a list, not int"),
-        ({}, "'messages' is needed"),
         ({"system": "x", "messages": []}, "system: 'content' is a list, not str"),
-        ([7], "messages[0]: a dictionary is needed, not int"),
-        ([{"content": []}], "messages[0]: 'role' is needed"),
-        ([{"role": "tool", "content": []}], "messages[0]: unknown 'role' 'tool'"),
-        ([{"role": "user"}], "messages[0]: 'content' is needed"),
         ([{"role": "user", "content": "x"}], "messages[0]: 'content' is a list, not str"),
         (
             [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
@@ -1591,17 +846,7 @@ def test_citations_are_text_elsewhere() -> None:
 )
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the index and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
-
-
-def test_unknown_block_that_is_no_json() -> None:
-    """An unknown block that is no JSON value is an error when it is written."""
-    with pytest.raises(DataError, match="not a JSON value"):
-        write(
-            whole([say("user", UnknownBlock({"type": "hologram", "data": {1}}, "bedrock"))]), ABLE
-        )
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 def test_unknown_block_with_an_unknown_mark() -> None:
@@ -1609,13 +854,6 @@ def test_unknown_block_with_an_unknown_mark() -> None:
     block = UnknownBlock({"guardContent": {}, "cachePoint": {"ttl": "2h"}}, "bedrock")
     with pytest.raises(DataError, match="unknown 'ttl' '2h'"):
         write(whole([say("user", block)]), ABLE)
-
-
-def test_payload_is_its_own() -> None:
-    """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"searchResult": {"content": [1]}}, "bedrock")
-    sent(say("user", block))[0][1][0]["searchResult"]["content"].append(2)
-    assert {"searchResult": {"content": [1]}} == block.data
 
 
 # Responses.
@@ -1636,7 +874,7 @@ def test_response() -> None:
     """The message of a response is what the model said, and can be sent again."""
     content = [THOUGHT, text("Let me see."), use("a")]
     found = read_response(response(*content, reason="tool_use"))
-    expected = say("assistant", SIGNED, "Let me see.", call("a"), kind="recorded")
+    expected = heard("assistant", SIGNED, "Let me see.", call("a"))
     assert (expected.content, "tool_use") == (found.content, found.finish_reason)
     assert ("assistant", content) == sent(HELLO, found)[1]
 
@@ -1705,9 +943,7 @@ def test_usage_without_a_cache() -> None:
 )
 def test_response_error(data: object, what: str) -> None:
     """What is no response is an error that names the key."""
-    with pytest.raises(DataError) as caught:
-        read_response(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read_response(data)).what
 
 
 # The check itself.

@@ -6,8 +6,6 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptdsl import (
     AudioBlock,
@@ -18,7 +16,6 @@ from promptdsl import (
     ImageBlock,
     Message,
     ModelFacts,
-    OutputSchema,
     Prompt,
     ReasoningBlock,
     TemplateError,
@@ -30,7 +27,6 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.folding import failures, unequal
-from tests.internals import Kind, Role
 from tests.internals import read_chat_template as read
 from tests.internals import read_response_chat_template as read_response
 from tests.internals import render_template as render
@@ -42,13 +38,12 @@ from tests.providers.conversations import (
     WAV,
     answer,
     call,
-    marked,
+    heard,
     media,
     say,
 )
 from tests.providers.laws import Prompts, unlawful
 from tests.providers.templates import TEMPLATES
-from tests.searching import examples
 
 CAREFUL = ModelFacts(provider="chat_template")
 FACTS = {
@@ -62,7 +57,6 @@ IMAGE = ImageBlock(media("base64", PNG, "image/png"))
 
 every_target = pytest.mark.parametrize("facts", FACTS.values(), ids=FACTS)
 every_template = pytest.mark.parametrize("target", TEMPLATES)
-with_tools = pytest.mark.parametrize("tools", [(), (LOOK_UP,)], ids=["bare", "tools"])
 
 
 def written(target: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()) -> Any:
@@ -113,33 +107,14 @@ X = {"q": "x"}
 # Every conversation.
 
 
-def equipped(tools: tuple[ToolDefinition, ...]) -> Prompts:
-    """Return every conversation with tools."""
-    return {name: Prompt(messages, tools) for name, messages in CONVERSATIONS.items()}
+EQUIPPED = {name: Prompt(messages, (LOOK_UP,)) for name, messages in CONVERSATIONS.items()}
+"""Every conversation with a tool."""
 
 
-@with_tools
 @every_target
-def test_law(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
-    """What is written, read and written again is the same bytes; no template refuses it."""
-    assert [] == unlawful(equipped(tools), facts, json.dumps)
-
-
-def not_json(prompts: Prompts, facts: ModelFacts) -> list[str]:
-    """Return where JSON and UTF-8 do not give a payload back."""
-
-    def wrong(name: str) -> str:
-        payload, _ = write(prompts[name], facts)
-        return unequal(payload, json.loads(json.dumps(payload, ensure_ascii=False).encode()))
-
-    return failures(prompts, wrong)
-
-
-@with_tools
-@every_target
-def test_sent_as_json(facts: ModelFacts, tools: tuple[ToolDefinition, ...]) -> None:
-    """A payload is plain data that JSON and UTF-8 give back."""
-    assert [] == not_json(equipped(tools), facts)
+def test_law(facts: ModelFacts) -> None:
+    """What is written with a tool, read and written again is the same bytes."""
+    assert [] == unlawful(EQUIPPED, facts, json.dumps)
 
 
 def vanished(target: str) -> list[str]:
@@ -241,64 +216,12 @@ def test_recorded(facts: ModelFacts, recordings: Prompts) -> None:
     assert [] == unlawful(first, facts, json.dumps)
 
 
-# Any conversation.
-
-_texts = st.text(max_size=5).map(TextBlock)
-_ids = st.sampled_from(["a", "b", "abcdefghi", "call_1", "é"])
-_uses = st.builds(
-    ToolUseBlock, _ids, st.sampled_from(["f", "g h"]), st.sampled_from(["{}", "[", ""])
-)
-_results = st.builds(
-    ToolResultBlock, _ids, st.lists(_texts, max_size=2).map(tuple), is_error=st.booleans()
-)
-_thoughts = st.builds(
-    ReasoningBlock, st.text(max_size=3), origin=st.sampled_from([None, "chat_template", "gemini"])
-)
-_media = st.sampled_from(
-    [IMAGE, AudioBlock(media("base64", WAV)), DocumentBlock(media("url", "u"))]
-)
-_unknown = st.just(UnknownBlock({"type": "image"}, "chat_template"))
-_blocks = _texts | _uses | _results | _thoughts | _media | _unknown
-_roles: st.SearchStrategy[Role] = st.sampled_from(
-    ["system", "developer", "user", "assistant", "assistant", "tool"]
-)
-_kinds: st.SearchStrategy[Kind] = st.sampled_from(["written", "event", "request"])
-
-
-def _fitting(role: Role, blocks: list[Block]) -> list[Block]:
-    return [one for one in blocks if role != "tool" or isinstance(one, ToolResultBlock)]
-
-
-_messages = st.builds(
-    lambda role, blocks, kind, name: Message(role, _fitting(role, blocks), kind=kind, name=name),
-    _roles,
-    st.lists(_blocks, max_size=4),
-    _kinds,
-    st.sampled_from([None, None, "Ada"]),
-)
-
-
-@examples(300)
-@given(st.sampled_from(sorted(FACTS)), st.lists(_messages, max_size=7), st.booleans())
-def test_any_conversation(target: str, messages: list[Message], tools: bool) -> None:
-    """No conversation is refused by a template, and the law holds for all of them."""
-    facts = FACTS[target]
-    payload, _ = write(Prompt(tuple(messages), (LOOK_UP,) if tools else ()), facts)
-    assert json.dumps(payload) == json.dumps(write(read(payload), facts)[0])
-
-
 # What messages are folded to.
 
 
 def test_unknown_template() -> None:
     """Without a template there are messages and no text."""
     assert {"messages": [QUESTION]} == write(Prompt((ASK,)), CAREFUL)[0]
-
-
-def test_leading() -> None:
-    """Leading instructions are one system text."""
-    turns = (say("system", "A.", "B."), say("developer", "C."), ASK)
-    assert [system("A.\n\nB.\n\nC."), QUESTION] == written("chatml", *turns)
 
 
 @pytest.mark.parametrize("target", ["gemma", "mistral"])
@@ -310,11 +233,6 @@ def test_no_system(target: str) -> None:
         written(target, *turns),
         lost(target, *turns),
     )
-
-
-def test_only_system() -> None:
-    """System text alone is what a user says where it has no place."""
-    assert [user("Be brief.")] == written("gemma", say("system", "Be brief."))
 
 
 @pytest.mark.parametrize("target", ["chatml", "gemma"])
@@ -831,16 +749,6 @@ def test_lost_tools(target: str, tool: ToolDefinition, expected: tuple[str, str]
     assert [expected] == lost(target, ASK, tools=(tool,))
 
 
-@pytest.mark.parametrize(
-    "tool", [{"type": "x", "x": 1}, {"type": "function", "function": {"name": "a"}}]
-)
-def test_own_tools(tool: dict[str, Any]) -> None:
-    """A tool in a form of its own is sent as it came."""
-    definition = ToolDefinition("a", raw=tool, origin="chat_template")
-    payload = write(Prompt((ASK,), (definition,)), CAREFUL)[0]
-    assert [tool] == payload["tools"]
-
-
 TAGS = ChatTemplate(
     "{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}"
     "{% for message in messages %}{{ message.content }}{% for call in message.tool_calls or [] %}"
@@ -858,33 +766,6 @@ def test_a_tool_takes_its_name_before_a_call(tool: str) -> None:
     payload = write(prompt, attrs.evolve(CAREFUL, template=TAGS))[0]
     functions = [payload["tools"][0], payload["messages"][1]["tool_calls"][0]]
     assert ["a_b", "a_b_2"] == [one["function"]["name"] for one in functions]
-
-
-@pytest.mark.parametrize(
-    ("choice", "expected"),
-    [
-        (None, []),
-        ("auto", []),
-        ("none", [("hint", "tool_choice 'none'")]),
-        ("required", [("hint", "tool_choice 'required'")]),
-        ("look_up", [("hint", "tool_choice 'look_up'")]),
-    ],
-)
-def test_tool_choice(choice: str | None, expected: list[tuple[str, str]]) -> None:
-    """No template can say which tool is to be called."""
-    assert expected == lost("chatml", ASK, tools=(LOOK_UP,), tool_choice=choice)
-
-
-def test_output() -> None:
-    """No template can say which form an answer has to have."""
-    output = OutputSchema({"type": "object"})
-    assert [("content", "output schema")] == lost("chatml", ASK, output=output)
-
-
-def test_marks() -> None:
-    """No template has cache marks."""
-    turns = (say("system", marked("A.")), say("user", marked("B."), "C."))
-    assert [("hint", "cache mark")] * 2 == lost("chatml", *turns)
 
 
 def test_tool_template() -> None:
@@ -977,71 +858,65 @@ def test_deep_arguments(depth: int) -> None:
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        (user("Hi."), say("user", "Hi.", kind="recorded")),
-        (user(None), say("user", kind="recorded")),
-        (user(["Hi.", {"text": "B"}]), say("user", "Hi.", "B", kind="recorded")),
-        ({**user("Hi."), "name": "Ada"}, say("user", "Hi.", kind="recorded", name="Ada")),
-        ({**says("Hi."), "name": "bot"}, say("assistant", "Hi.", kind="recorded", name="bot")),
-        ({"role": "model", "content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
-        (says("A", thinking="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
-        (says("A", reasoning="Hm."), say("assistant", THOUGHT, "A", kind="recorded")),
+        (user("Hi."), heard("user", "Hi.")),
+        (user(None), heard("user")),
+        (user(["Hi.", {"text": "B"}]), heard("user", "Hi.", "B")),
+        ({**user("Hi."), "name": "Ada"}, heard("user", "Hi.", name="Ada")),
+        ({**says("Hi."), "name": "bot"}, heard("assistant", "Hi.", name="bot")),
+        ({"role": "model", "content": "Hi."}, heard("assistant", "Hi.")),
+        (says("A", thinking="Hm."), heard("assistant", THOUGHT, "A")),
+        (says("A", reasoning="Hm."), heard("assistant", THOUGHT, "A")),
         (
             says("", function("a", X)),
-            say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}'), kind="recorded"),
+            heard("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}')),
         ),
         (
             says("", {"id": "b", "call_id": "a", "name": "look_up", "arguments": '{"q":1}'}),
-            say("assistant", ToolUseBlock("a", "look_up", '{"q":1}'), kind="recorded"),
+            heard("assistant", ToolUseBlock("a", "look_up", '{"q":1}')),
         ),
         (
             says("", {"name": "ping"}),
-            say("assistant", ToolUseBlock("call_0", "ping", "{}"), kind="recorded"),
+            heard("assistant", ToolUseBlock("call_0", "ping", "{}")),
         ),
         (
             {"role": "ipython", "content": "rain"},
-            say("tool", ToolResultBlock("call_0", (TextBlock("rain"),)), kind="recorded"),
+            heard("tool", ToolResultBlock("call_0", (TextBlock("rain"),))),
         ),
         (
             user([{"type": "image", "url": "u"}]),
-            say("user", ImageBlock(media("url", "u")), kind="recorded"),
+            heard("user", ImageBlock(media("url", "u"))),
         ),
         (
             user([{"type": "audio", "base64": WAV}]),
-            say("user", AudioBlock(media("base64", WAV)), kind="recorded"),
+            heard("user", AudioBlock(media("base64", WAV))),
         ),
         (
             user([{"type": "video", "path": "a.mp4"}]),
-            say("user", VideoBlock(media("path", "a.mp4")), kind="recorded"),
+            heard("user", VideoBlock(media("path", "a.mp4"))),
         ),
         (
             user([{"type": "image"}]),
-            say("user", UnknownBlock({"type": "image"}, "chat_template"), kind="recorded"),
+            heard("user", UnknownBlock({"type": "image"}, "chat_template")),
         ),
         (
             user([{"type": "image", "url": "u", "min_pixels": 9, "path": "x", "cache": 1}]),
-            say("user", ImageBlock(media("url", "u"), extra={"min_pixels": 9}), kind="recorded"),
+            heard("user", ImageBlock(media("url", "u"), extra={"min_pixels": 9})),
         ),
         (
             user([{"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]),
-            say("user", ImageBlock(media("url", "u"), detail="low"), kind="recorded"),
+            heard("user", ImageBlock(media("url", "u"), detail="low")),
         ),
         (
             user([{"type": "image", "image": "https://a"}]),
-            say("user", ImageBlock(media("url", "https://a")), kind="recorded"),
+            heard("user", ImageBlock(media("url", "https://a"))),
         ),
         (
             says(None, refusal="No."),
-            say("assistant", TextBlock("No.", extra={"refusal": True}), kind="recorded"),
+            heard("assistant", TextBlock("No.", extra={"refusal": True})),
         ),
         (
             says("A", reasoning_content="Hm.", reasoning="Hm.", thinking="So."),
-            say(
-                "assistant",
-                THOUGHT,
-                ReasoningBlock("So.", origin="chat_template"),
-                "A",
-                kind="recorded",
-            ),
+            heard("assistant", THOUGHT, ReasoningBlock("So.", origin="chat_template"), "A"),
         ),
     ],
 )
@@ -1118,21 +993,19 @@ USAGE = {
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (says("Hi."), say("assistant", "Hi.", kind="recorded")),
-        ({"content": "Hi."}, say("assistant", "Hi.", kind="recorded")),
+        (says("Hi."), heard("assistant", "Hi.")),
+        ({"content": "Hi."}, heard("assistant", "Hi.")),
         (
             {"choices": [{"text": "Hi.", "finish_reason": "eos_token"}]},
-            say("assistant", "Hi.", kind="recorded").replace(
-                finish_reason="stop", raw_finish_reason="eos_token"
-            ),
+            heard("assistant", "Hi.").replace(finish_reason="stop", raw_finish_reason="eos_token"),
         ),
         (
             {"choices": [{"message": says(None, function("a", "{}"), reasoning_content="Hm.")}]},
-            say("assistant", THOUGHT, call("a", arguments="{}"), kind="recorded"),
+            heard("assistant", THOUGHT, call("a", arguments="{}")),
         ),
         (
             {"choices": [{"message": says("Hi."), "finish_reason": "tool_calls"}], "usage": USAGE},
-            say("assistant", "Hi.", kind="recorded").replace(
+            heard("assistant", "Hi.").replace(
                 finish_reason="tool_use",
                 raw_finish_reason="tool_calls",
                 token_usage={"input": 9, "output": 4, "cache_read": 8, "reasoning": 2, "total": 13},

@@ -6,8 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptdsl import (
     AudioBlock,
@@ -30,52 +28,27 @@ from promptdsl import (
     VideoBlock,
 )
 from tests.errors import raised
-from tests.internals import EMPTY, KINDS, json_schema
+from tests.internals import json_schema
 from tests.internals import read_gemini as read
 from tests.internals import read_response_gemini as read_response
 from tests.internals import write_gemini as write
 from tests.providers.conversations import (
     ASK,
-    CONVERSATIONS,
-    PDF,
     PNG,
     WAV,
     answer,
     call,
-    marked,
+    heard,
     media,
     say,
     whole,
 )
-from tests.providers.gemini_check import check_gemini, gemini_rules, normal
-from tests.providers.laws import (
-    Prompts,
-    changed_on_its_way,
-    changed_texts,
-)
-from tests.providers.recorder import Clients
-from tests.providers.strategies import joined, rounds_of, turns_of
-from tests.searching import outcomes
+from tests.providers.every_target import MADE_FACTS, every_check_of, lost_of
+from tests.providers.strategies import joined
 
-SIGNING = ModelFacts(
-    provider="gemini",
-    signatures=True,
-    result_media=("image", "document"),
-    forced_tools=True,
-    schema_output=True,
-)
-CONTINUING = ModelFacts(
-    provider="gemini",
-    signatures=True,
-    result_media=("image", "document"),
-    prefill=True,
-    schema_output=True,
-)
-OLDER = ModelFacts(provider="gemini", prefill=True, schema_output=True)
-BARE = ModelFacts(provider="gemini")
-TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
-# The client itself refuses a request without contents.
-SENT = {name: TABLE[name] for name in TABLE if name not in ("nothing", "only system")}
+SIGNING = MADE_FACTS["gemini signing"]
+CONTINUING = MADE_FACTS["gemini continuing"]
+OLDER = MADE_FACTS["gemini older"]
 
 typed = pytest.mark.sdk("google.genai")
 SUBSTITUTE = {"thought_signature": base64.b64encode(b"skip_thought_signature_validator").decode()}
@@ -83,7 +56,6 @@ SIGNED = {"thought_signature": "c2ln"}
 HELLO = say("user", "Hello.")
 RAIN = say("assistant", "Rain.")
 RULE = say("developer", "Use feet.")
-FENCED = {"text": "<developer>\nUse feet.\n</developer>"}
 
 
 def sent(*messages: Message, facts: ModelFacts = OLDER) -> list[Any]:
@@ -97,9 +69,7 @@ def config(prompt: Prompt, facts: ModelFacts = OLDER) -> Any:
     return write(prompt, facts)[0]["config"]
 
 
-def lost(*messages: Message, facts: ModelFacts = OLDER) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss."""
-    return named(write(whole(messages), facts)[1])
+lost = partial(lost_of, facts=OLDER)
 
 
 def named(losses: tuple[Loss, ...]) -> list[tuple[str, str]]:
@@ -126,357 +96,7 @@ def types() -> Any:
     return types
 
 
-# Every conversation.
-
-
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(SENT, SIGNING, clients.gemini, normal)
-
-
-@typed
-def test_sent_to_vertex(clients: Clients) -> None:
-    """Vertex, which takes fewer keys, is sent the same payload."""
-    few = {name: SENT[name] for name in ("parallel calls", "repeated ids", "media", "reasoning")}
-    assert [] == changed_on_its_way(few, SIGNING, clients.vertex, normal)
-
-
-def texts_sent(payload: Any) -> list[str]:
-    """Return the texts of a payload, in their order, empty ones aside."""
-    parts = [*payload["config"]["system_instruction"]["parts"]]
-    parts += [part for content in payload["contents"] for part in content["parts"]]
-    said = [part.get("function_response", {"response": part})["response"] for part in parts]
-    wire = [value for response in said for value in response.values() if type(value) is str]
-    return [text for text in wire if text]
-
-
-def test_recorded_text(recordings: Prompts) -> None:
-    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    assert [] == changed_texts(recordings, OLDER, texts_sent)
-
-
-# Properties.
-
-_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "</developer>"])
-_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
-    ["", "a", "a_2", "a.b", "1a", '{"a": "\\ud800"}', "{}", '{"x": 1e400}', '{"x": NaN}', "[]"]
-)
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text
-    | st.sampled_from(
-        [PNG, PDF, "SGVsbG8=", "c2l", "-_8=", "gs://a/b.mp4", "HTTPS://e.org/a.PNG?x"]
-    )
-    | st.sampled_from(["https://youtu.be/x", "https://generativelanguage.googleapis.com/a"]),
-    st.sampled_from([None, "image/png", "image/bmp", "audio/mpeg", "application/pdf", "text/csv"]),
-)
-_extras = st.sampled_from(
-    [
-        *(EMPTY, EMPTY, {"x": 1}, {"y": None}, {"part_metadata": {"a": "\ud800"}}, SIGNED),
-        *({"thought_signature": "c2l"}, {"thought_signature": 7}, {"thought": True}, SUBSTITUTE),
-    ]
-)
-_texts = st.builds(TextBlock, _any_text, _caches, _extras)
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind, _sources, st.none() | _wild_text, st.sampled_from([None, "low"]), _caches, _extras
-    )
-)
-_calls = st.builds(ToolUseBlock, _wild_text.filter(bool), _wild_text, _wild_text, _caches, _extras)
-_reasoning = st.builds(
-    ReasoningBlock,
-    _any_text,
-    st.sampled_from([None, "", "c2ln", "é"]),
-    st.sampled_from([None, "", "ZW5j"]),
-    st.sampled_from([None, "anthropic", "gemini", "gemini"]),
-)
-_unknown = st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "gemini"),
-        UnknownBlock({"executableCode": {"language": "PYTHON", "code": "\udc00"}}, "gemini"),
-        UnknownBlock({"tool_call": {"id": "a"}, "thought_signature": "c2ln"}, "gemini"),
-        UnknownBlock({"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}, "gemini"),
-        UnknownBlock({"inline_data": {"data": "", "x": 1}}, "gemini"),
-        UnknownBlock({"tool_call": {"id": "a"}}, "anthropic"),
-        UnknownBlock({"function_call": {"name": "f", "args": "{bad"}}, "gemini"),
-    ]
-)
-_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "x", "\ud800", "a.png"]),
-    lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(st.sampled_from(["output", "error", "$ref", "n"]), inner, max_size=2)
-    ),
-    max_leaves=5,
-)
-_objects = _values.map(lambda value: TextBlock(json.dumps(value), extra={"json": True}))
-_results = st.builds(
-    ToolResultBlock,
-    _wild_text.filter(bool),
-    st.lists(_texts | _objects | _attachments | _unknown, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.sampled_from([None, "timeout_error"]),
-    _caches,
-    _extras | st.just({"scheduling": "SILENT"}),
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(
-    _texts, _attachments, _calls, _reasoning, _unknown, _results
-)
-_kinds = st.sampled_from(KINDS)
-_messages = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant"]),
-    st.lists(_blocks, max_size=4).map(tuple),
-    name=st.sampled_from([None, None, "Ada"]),
-    kind=_kinds,
-) | st.builds(Message, st.just("tool"), st.lists(_results, max_size=4).map(tuple), kind=_kinds)
-_facts = st.builds(
-    ModelFacts,
-    prefill=st.booleans(),
-    signatures=st.booleans(),
-    result_media=st.sampled_from([(), ("image", "document")]),
-    schema_output=st.booleans(),
-    forced_tools=st.booleans(),
-)
-_schemas = st.sampled_from([{}, {"type": "object"}, {"properties": {"type": {"type": "string"}}}])
-_tools = st.builds(
-    ToolDefinition,
-    _wild_text,
-    st.none() | _any_text,
-    _schemas,
-    _caches,
-    st.sampled_from([EMPTY, {"behavior": "BLOCKING"}, {"parameters": {"type": "OBJECT"}}]),
-    st.sampled_from([None, None, {"google_search": {}}]),
-    st.sampled_from([None, "gemini", "openai"]),
-)
-_prompts = st.builds(
-    Prompt,
-    st.lists(_messages, max_size=8).map(tuple),
-    st.lists(_tools, max_size=3).map(tuple),
-    st.sampled_from([None, "auto", "none", "required", "a"]),
-    st.none() | st.builds(OutputSchema, _schemas),
-)
-
-_ids = st.lists(_wild_text.filter(bool), min_size=1, max_size=3)
-_rounds = rounds_of(_texts | _reasoning, _ids)
-_turns = turns_of(_texts | _attachments, _rounds, _kinds)
-
-
-@given(prompt=_prompts, facts=_facts)
-def test_law_for_any_prompt(prompt: Prompt, facts: ModelFacts) -> None:
-    """The law holds for any prompt, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(prompt, facts)
-    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-every_check = pytest.mark.parametrize(
-    "check", [gemini_rules, pytest.param(check_gemini, marks=typed)]
-)
-
-
-@every_check
-@given(turns=_turns, facts=_facts)
-def test_accepted_for_any_conversation(
-    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
-) -> None:
-    """Any conversation whose calls are answered is accepted."""
-    messages = [say("system", "Be brief."), *joined(turns)]
-    check(write(whole(messages), facts)[0], facts)
-
-
-@given(
-    before=_turns,
-    spoken=st.sampled_from([(ASK,), (say("assistant", "Yes."),)]) | _rounds,
-    more=_turns,
-    facts=_facts,
-)
-def test_append_only(
-    before: list[tuple[Message, ...]],
-    spoken: tuple[Message, ...],
-    more: list[tuple[Message, ...]],
-    facts: ModelFacts,
-) -> None:
-    """What follows a conversation turn changes nothing that is written up to it."""
-    flat = flattened(joined(before, [spoken]), facts)
-    assert flat == flattened(joined(before, [spoken], more), facts)[: len(flat)]
-
-
-def flattened(messages: tuple[Message, ...], facts: ModelFacts) -> list[tuple[str, Any]]:
-    """Return every part on the wire with its role."""
-    return [(role, part) for role, parts in sent(*messages, facts=facts) for part in parts]
-
-
-_words = st.integers(0, 99).map("word{}".format)
-_told = st.builds(
-    lambda role, word, kind: say(role, word, kind=kind),
-    st.sampled_from(["system", "developer", "user", "assistant"]),
-    _words,
-    _kinds,
-)
-
-
-@given(messages=st.lists(_told, max_size=8), facts=_facts)
-def test_every_text_is_sent(messages: list[Message], facts: ModelFacts) -> None:
-    """Every text is in the payload, however it is said."""
-    wire = json.dumps(write(whole(messages), facts)[0])
-    assert [] == [m.plain for m in messages if m.plain and m.plain not in wire]
-
-
-@given(rounds=st.lists(_ids, max_size=4))
-def test_ids_stay_apart(rounds: list[list[str]]) -> None:
-    """Any ids are unique on the wire, and each result has the id of its own call."""
-    turns = [
-        (say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids)) for ids in rounds
-    ]
-    wire = [part for _, parts in sent(*joined(turns)) for part in parts]
-    calls = [part["function_call"]["id"] for part in wire if "function_call" in part]
-    answers = [part["function_response"]["id"] for part in wire if "function_response" in part]
-    assert (len(set(calls)), calls) == (sum(map(len, rounds)), answers)
-
-
-_keys = st.sampled_from(
-    [
-        *("role", "parts", "type", "text", "id", "name", "args", "inlineData", "file_data", "data"),
-        *(
-            "thought",
-            "thoughtSignature",
-            "contents",
-            "functionCall",
-            "function_response",
-            "mimeType",
-        ),
-        *("response", "output", "config", "tools", "functionDeclarations", "tool_config", "mode"),
-        *("functionCallingConfig", "candidates", "content", "finishReason", "usageMetadata"),
-        *("systemInstruction", "parameters", "responseSchema", "file_uri", "promptTokenCount"),
-    ]
-)
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            _keys, inner | st.sampled_from(["user", "model", "ANY", "STOP", "c2ln"]), max_size=5
-        )
-    ),
-    max_leaves=12,
-)
-
-
-ANSWER: dict[str, Any] = {"role": "model", "parts": [{"text": "a"}]}
-
-
-@pytest.mark.parametrize(
-    ("reader", "good"),
-    [
-        (read, [{"role": "user", "parts": [{"text": "a"}]}, ANSWER]),
-        (read_response, {"candidates": [{"content": ANSWER, "finishReason": "STOP"}]}),
-    ],
-)
-def test_any_data_is_read_or_refused(reader: Any, good: Any) -> None:
-    """Any data is read or is a :class:`DataError`, and never another error."""
-    assert {"read", "refused"} == outcomes(partial(outcome, reader), good, _json)
-
-
-@pytest.mark.parametrize("role", ["model", "user"])
-def test_any_part_is_read_or_refused(role: str) -> None:
-    """Any part is read or is a :class:`DataError`, in every role, and what is read is written."""
-
-    def judge(part: object) -> str:
-        return outcome(rewritten, [{"role": role, "parts": [part]}])
-
-    call = {"functionCall": {"name": "f", "args": {"a": 1}}, "thoughtSignature": "c2ln"}
-    assert {"read", "refused"} == outcomes(judge, call, _json)
-
-
-def rewritten(data: object) -> object:
-    """Read data and write it."""
-    return write(read(data), SIGNING)
-
-
-def outcome(reader: Any, data: object) -> str:
-    """Return whether data is read."""
-    try:
-        reader(data)
-    except DataError:
-        return "refused"
-    return "read"
-
-
 # Contents.
-
-
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param([HELLO], [("user", [{"text": "Hello."}])], id="user"),
-        pytest.param(
-            [HELLO, ASK, RAIN],
-            [("user", [{"text": "Hello."}, {"text": ASK.plain}]), ("model", [{"text": "Rain."}])],
-            id="users in a row",
-        ),
-        pytest.param(
-            [RAIN, HELLO],
-            [
-                ("user", [{"text": "."}]),
-                ("model", [{"text": "Rain."}]),
-                ("user", [{"text": "Hello."}]),
-            ],
-            id="the model first",
-        ),
-        pytest.param(
-            [
-                HELLO,
-                say("assistant", call("a"), call("b")),
-                answer("b", "mud"),
-                answer("a", "rain"),
-                ASK,
-            ],
-            [
-                ("user", [{"text": "Hello."}]),
-                ("model", [use("a"), use("b")]),
-                ("user", [result("a", "rain"), result("b", "mud")]),
-                ("user", [{"text": ASK.plain}]),
-            ],
-            id="results apart, in the order of their calls",
-        ),
-        pytest.param(
-            [HELLO, say("assistant", call("a")), ASK, answer("a", "rain")],
-            [
-                ("user", [{"text": "Hello."}]),
-                ("model", [use("a")]),
-                ("user", [result("a", "rain")]),
-                ("user", [{"text": ASK.plain}]),
-            ],
-            id="results before what was said since the call",
-        ),
-        pytest.param(
-            [
-                *(HELLO, say("assistant", call("a"), call("b"))),
-                *(answer("a", "rain"), ASK, answer("b", "mud")),
-            ],
-            [
-                ("user", [{"text": "Hello."}]),
-                ("model", [use("a"), use("b")]),
-                ("user", [result("a", "rain"), result("b", "mud")]),
-                ("user", [{"text": ASK.plain}]),
-            ],
-            id="results on both sides of what was said",
-        ),
-        pytest.param(
-            [say("user", "", " \n", "One."), say("assistant", ""), say("user", "Two.")],
-            [("user", [{"text": "One."}, {"text": "Two."}])],
-            id="blank texts and messages disappear",
-        ),
-    ],
-)
-def test_contents(messages: list[Message], wire: list[Any]) -> None:
-    """Neighbours on one side of the wire are one content, results apart."""
-    assert wire == sent(*messages)
 
 
 def test_system() -> None:
@@ -486,116 +106,7 @@ def test_system() -> None:
     assert {"system_instruction": {"parts": texts}} == config(prompt)
 
 
-def test_no_config() -> None:
-    """Without anything to say in it ``config`` is there, for settings of one's own."""
-    assert {} == write(whole([say("system", ""), HELLO]), BARE)[0]["config"]
-
-
-@pytest.mark.parametrize("kind", ["written", "recorded", "recorded_system"])
-def test_instructions(kind: Any) -> None:
-    """A later instruction is text in place, in a user content, and never moves."""
-    wire = [
-        ("user", [{"text": "Hello."}]),
-        ("model", [{"text": "Rain."}]),
-        ("user", [FENCED, {"text": "Hello."}]),
-    ]
-    messages = (HELLO, RAIN, say("developer", "Use feet.", kind=kind), HELLO)
-    assert (wire, [("role", "developer message")]) == (sent(*messages), lost(*messages))
-
-
-def test_instruction_behind_results() -> None:
-    """An instruction behind results stands in a content of its own."""
-    wire = sent(HELLO, say("assistant", call("a")), answer("a", "rain"), RULE, RAIN)
-    assert [("user", [result("a", "rain")]), ("user", [FENCED])] == wire[2:4]
-
-
 # Tools.
-
-
-@pytest.mark.parametrize(
-    ("rounds", "ids"),
-    [
-        ([["a"], ["a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["a"], ["a"], ["a_2"], ["a_2"]], ["a", "a_2", "a_2_2", "a_2_3"]),
-        ([["a", "a"], ["a"]], ["a", "a_2", "a_3"]),
-        ([["call-1", "1"], ["é"], ["\ud800"]], ["call-1", "1", "_", "__2"]),
-    ],
-)
-def test_ids(rounds: list[list[str]], ids: list[str]) -> None:
-    """The first use keeps its id, the n-th gets ``_n``, what is not allowed becomes ``_``."""
-    turns = [
-        (say("assistant", *map(call, run)), *(answer(id, "x") for id in run)) for run in rounds
-    ]
-    wire = [part for role, parts in sent(*joined(turns)) if role == "model" for part in parts]
-    assert ids == [part["function_call"]["id"] for part in wire]
-
-
-@pytest.mark.parametrize(
-    ("name", "fit"),
-    [
-        ("weather.look:up-x", "weather.look:up-x"),
-        ("weather look up", "weather_look_up"),
-        ("", "_"),
-        ("1st", "_st"),
-        ("-x", "_x"),
-        ("x" * 200, "x" * 128),
-    ],
-)
-def test_tool_names(name: str, fit: str) -> None:
-    """A tool's name starts with a letter or an underscore; its results have the same one."""
-    wire = sent(HELLO, say("assistant", call("a", name)), answer("a", "x"))
-    names = (wire[1][1][0]["function_call"]["name"], wire[2][1][0]["function_response"]["name"])
-    assert (fit, fit) == names
-
-
-def test_mended_name_is_a_hint() -> None:
-    """A name that had to be mended is a hint."""
-    messages = (HELLO, say("assistant", call("a", "1st")), answer("a"))
-    assert [("hint", "tool name '1st'")] == lost(*messages)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "args", "losses"),
-    [
-        ("{}", {}, []),
-        ('{ "b":1,"a" : "\\u00e9" }', {"b": 1, "a": "é"}, []),
-        (
-            '{"a": "\\ud800"}',
-            {"a": "\ufffd"},
-            [("hint", "a lone surrogate in arguments of f")],
-        ),
-        ("[1]", {"arguments": "[1]"}, [("hint", "arguments of a call")]),
-        ("", {}, [("hint", "arguments of a call")]),
-    ],
-)
-def test_arguments(arguments: str, args: object, losses: list[Any]) -> None:
-    """Arguments are sent as an object; what is no JSON object goes as text in one."""
-    messages = (HELLO, say("assistant", call("a", "f", arguments)), answer("a", "x"))
-    wire = sent(*messages)[1][1][0]["function_call"]["args"]
-    assert (args, losses) == (wire, lost(*messages))
-
-
-@pytest.mark.parametrize(
-    ("block", "response"),
-    [
-        (
-            ToolResultBlock("a", (TextBlock("x"), TextBlock(""), TextBlock("y"))),
-            {"output": "x\n\ny"},
-        ),
-        (ToolResultBlock("a"), {"output": ""}),
-        (ToolResultBlock("a", (TextBlock('{"$ref": "x"}'),)), {"output": '{"$ref": "x"}'}),
-        (ToolResultBlock("a", (TextBlock("no"),), is_error=True), {"error": "no"}),
-        (ToolResultBlock("a", (TextBlock(" "),), is_error=True), {"error": "error"}),
-        (
-            ToolResultBlock("a", is_error=True, error_type="timeout_error"),
-            {"error": "timeout_error"},
-        ),
-    ],
-)
-def test_results(block: ToolResultBlock, response: object) -> None:
-    """A written result is one text, under a key that tells whether it is an error."""
-    wire = sent(HELLO, say("assistant", call("a")), say("tool", block))
-    assert response == wire[2][1][0]["function_response"]["response"]
 
 
 def as_json(text: str) -> TextBlock:
@@ -646,12 +157,6 @@ PICTURE = ImageBlock(media("base64", PNG, "image/png"))
 INLINE = {"inline_data": {"mime_type": "image/png", "data": PNG}}
 
 
-def test_media_of_a_result() -> None:
-    """A model that takes them gets the pictures of a result in it, beside its text."""
-    wire = sent(HELLO, say("assistant", call("a")), answer("a", "x", PICTURE), facts=CONTINUING)
-    assert [result("a", "x", parts=[INLINE])] == wire[2][1]
-
-
 def test_title_in_a_result() -> None:
     """An attachment of a result has its title, by which its object may name it."""
     titled = ImageBlock(PICTURE.source, title="dot.png")
@@ -700,48 +205,6 @@ def test_tools() -> None:
     assert {"tools": tools} == config(prompt)
 
 
-def test_own_tools_alone() -> None:
-    """Without functions there is no list of them."""
-    assert {"tools": [{"google_search": {}}]} == config(Prompt((HELLO,), (SEARCH,)))
-
-
-@typed
-def test_tools_sent(clients: Clients) -> None:
-    """The real client sends tools, choice and schema unchanged."""
-    prompt = Prompt((HELLO,), (LOOK_UP, SEARCH), "look up", OutputSchema({"type": "object"}))
-    payload, _ = write(prompt, SIGNING)
-    check_gemini(payload, SIGNING)
-    assert normal(payload) == clients.gemini(payload)
-
-
-def test_tool_losses() -> None:
-    """A mended name, another provider's tool and a mark behind a tool are losses of the tool."""
-    foreign = ToolDefinition("search", raw={"type": "web_search"}, origin="openai")
-    prompt = Prompt((HELLO,), (LOOK_UP, foreign, ToolDefinition("f", cache="5m")))
-    losses = write(prompt, OLDER)[1]
-    expected = [
-        ("hint", "tool name 'look up'", "tools/look up"),
-        ("content", "tool 'search'", "tools/search"),
-        ("hint", "cache mark", "tools/f"),
-    ]
-    assert expected == [(loss.kind, loss.what, loss.path) for loss in losses]
-
-
-@pytest.mark.parametrize(
-    ("choice", "wire"),
-    [
-        ("auto", {"mode": "AUTO"}),
-        ("none", {"mode": "NONE"}),
-        ("required", {"mode": "ANY"}),
-        ("look up", {"mode": "ANY", "allowed_function_names": ["look_up"]}),
-    ],
-)
-def test_tool_choice(choice: str, wire: object) -> None:
-    """A choice is a mode; a tool's name is the only one that is allowed."""
-    found = config(Prompt((HELLO,), (LOOK_UP,), choice))["tool_config"]
-    assert {"function_calling_config": wire} == found
-
-
 @pytest.mark.parametrize("choice", ["required", "google_search"])
 def test_choice_without_functions(choice: str) -> None:
     """Only functions can be chosen, the service's own tools cannot."""
@@ -750,38 +213,7 @@ def test_choice_without_functions(choice: str) -> None:
     assert found == (payload["config"], named(losses))
 
 
-def test_output() -> None:
-    """The form of the answer is a JSON schema."""
-    schema = {"type": "object", "properties": {"a_b": {"type": "string"}}}
-    expected = {"response_mime_type": "application/json", "response_json_schema": schema}
-    assert expected == config(Prompt((HELLO,), output=OutputSchema(schema)))
-
-
-def test_output_is_lost() -> None:
-    """A model that takes no schema loses it."""
-    payload, losses = write(Prompt((HELLO,), output=OutputSchema({})), BARE)
-    assert ({}, [("content", "output schema")]) == (payload["config"], named(losses))
-
-
-@pytest.mark.parametrize(
-    ("output", "what"),
-    [
-        (OutputSchema({}, "report"), "output name 'report'"),
-        (OutputSchema({}, description="Rain."), "output description 'Rain.'"),
-        (OutputSchema({}, strict=False), "output strict False"),
-    ],
-)
-def test_lost_words_of_output(output: OutputSchema, what: str) -> None:
-    """What is said of a schema beside itself has no word here: a hint each."""
-    assert [("hint", what)] == named(write(Prompt((HELLO,), output=output), OLDER)[1])
-
-
 # Media.
-
-
-def inline(media_type: str, data: str) -> dict[str, Any]:
-    """Return bytes on the wire."""
-    return {"inline_data": {"mime_type": media_type, "data": data}}
 
 
 def file(uri: str, media_type: str | None = None) -> dict[str, Any]:
@@ -790,41 +222,6 @@ def file(uri: str, media_type: str | None = None) -> dict[str, Any]:
 
 
 UPLOADED = "https://generativelanguage.googleapis.com/v1beta/files/abc"
-
-
-@pytest.mark.parametrize(
-    ("block", "wire"),
-    [
-        (PICTURE, INLINE),
-        (ImageBlock(media("url", f"data:image/png;base64,{PNG}")), INLINE),
-        (
-            ImageBlock(media("url", "https://e.org/\ud800.PNG?x=1.jpg")),
-            file("https://e.org/\ufffd.PNG?x=1.jpg", "image/png"),
-        ),
-        (
-            ImageBlock(media("url", "https://e.org/a", "image/jpg")),
-            file("https://e.org/a", "image/jpeg"),
-        ),
-        (ImageBlock(media("gcs", "gs://b/a.heic")), file("gs://b/a.heic", "image/heic")),
-        (ImageBlock(media("file_id", UPLOADED)), file(UPLOADED)),
-        (AudioBlock(media("base64", WAV, "audio/wav")), inline("audio/wav", WAV)),
-        (AudioBlock(media("base64", "SUQz", "audio/mpeg")), inline("audio/mp3", "SUQz")),
-        (VideoBlock(media("base64", "AAAA", "video/quicktime")), inline("video/mov", "AAAA")),
-        (
-            VideoBlock(media("url", "https://www.youtube.com/watch?v=x")),
-            file("https://www.youtube.com/watch?v=x", "video/mp4"),
-        ),
-        (DocumentBlock(media("base64", PDF, "application/pdf")), inline("application/pdf", PDF)),
-        (DocumentBlock(media("base64", "YSxi", "text/csv")), inline("text/plain", "YSxi")),
-        (
-            DocumentBlock(media("url", "https://e.org/a.pdf")),
-            file("https://e.org/a.pdf", "application/pdf"),
-        ),
-    ],
-)
-def test_media(block: Block, wire: object) -> None:
-    """Attachments are bytes or addresses with the service's names for their types."""
-    assert ([("user", [wire])], []) == (sent(say("user", block)), lost(say("user", block)))
 
 
 @pytest.mark.parametrize(
@@ -867,14 +264,6 @@ THOUGHT = ReasoningBlock("Hm.", signature="c2ln", origin="gemini")
 THINKING = {"text": "Hm.", "thought": True, **SIGNED}
 
 
-def test_thoughts() -> None:
-    """Thoughts of this provider are replayed to the byte, signed or not."""
-    unsigned = ReasoningBlock("So.", origin="gemini")
-    wire = sent(HELLO, say("assistant", THOUGHT, unsigned, "Rain."), HELLO)[1]
-    parts = [THINKING, {"text": "So.", "thought": True}, {"text": "Rain."}]
-    assert ("model", parts) == wire
-
-
 def test_thoughts_keep_their_white_space() -> None:
     """What is to be continued is not trimmed: a signature may cover it."""
     thought = ReasoningBlock("Hm. ", signature="c2ln", origin="gemini")
@@ -882,24 +271,6 @@ def test_thoughts_keep_their_white_space() -> None:
     assert ({**THINKING, "text": "Hm. "}, []) == (
         wire[1][1][1],
         lost(HELLO, say("assistant", thought)),
-    )
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(ReasoningBlock("x", "c2ln", origin="anthropic"), id="foreign"),
-        pytest.param(ReasoningBlock("x"), id="of nobody"),
-        pytest.param(ReasoningBlock("\ud800", origin="gemini"), id="no UTF-8"),
-        pytest.param(ReasoningBlock("x", "c2l", origin="gemini"), id="no base64"),
-    ],
-)
-def test_dropped_thoughts(block: Block) -> None:
-    """A thought that cannot be replayed is a hint."""
-    messages = (HELLO, say("assistant", block, "Rain."), HELLO)
-    assert ([{"text": "Rain."}], [("hint", "reasoning")]) == (
-        sent(*messages)[1][1],
-        lost(*messages),
     )
 
 
@@ -980,11 +351,6 @@ def test_substitute_in_every_step() -> None:
     assert expected == [part for _, parts in wire for part in parts if "function_call" in part]
 
 
-def test_no_substitute() -> None:
-    """A model that needs no signatures gets none."""
-    assert [use("a")] == sent(HELLO, say("assistant", call("a")), answer("a", "x"))[1][1]
-
-
 WORD = "skip_thought_signature_validator"
 
 
@@ -1013,15 +379,6 @@ def test_no_substitute_on_other_parts(block: Block) -> None:
 # The last turn.
 
 
-@pytest.mark.parametrize("facts", [OLDER, SIGNING])
-def test_trailing_model_turn(facts: ModelFacts) -> None:
-    """A last model turn is sent without its trailing white space."""
-    messages = (HELLO, say("assistant", "It is \n"))
-    wire = sent(*messages, facts=facts)[1][1]
-    trimmed = [("hint", "trailing white space")]
-    assert ([{"text": "It is"}], trimmed) == (wire, lost(*messages, facts=facts))
-
-
 @pytest.mark.parametrize(
     ("block", "part"),
     [
@@ -1044,114 +401,6 @@ def test_what_a_signature_is_bound_to(block: Block, part: dict[str, Any]) -> Non
     assert ([part], []) == (wire, lost(*messages, facts=OLDER))
 
 
-def test_open_calls() -> None:
-    """A last batch that is not answered yet is written, and is no trailing turn."""
-    messages = (HELLO, say("assistant", call("a")))
-    assert ([use("a")], []) == (sent(*messages, facts=BARE)[1][1], lost(*messages, facts=BARE))
-
-
-# What is lost.
-
-
-@pytest.mark.parametrize(
-    ("messages", "losses"),
-    [
-        pytest.param([RAIN, HELLO], [("hint", "the model speaks first")], id="the model first"),
-        pytest.param(
-            [say("user", "x", name="Ada"), say("user", name="Bo")],
-            [("hint", "name of a speaker"), ("hint", "name of a speaker")],
-            id="names",
-        ),
-        pytest.param([say("user", "x", kind="event")], [], id="an event of the user's"),
-        pytest.param(
-            [say("system", marked("x")), say("user", marked("", "1h"), "x")],
-            [("hint", "cache mark"), ("hint", "cache mark")],
-            id="marks",
-        ),
-        pytest.param(
-            [
-                say("system", PICTURE),
-                HELLO,
-                say("assistant", DocumentBlock(media("gcs", "gs://a"))),
-                HELLO,
-            ],
-            [("content", "image block"), ("content", "document block")],
-            id="media in system and assistant",
-        ),
-        pytest.param(
-            [say("user", ImageBlock(PICTURE.source, title="Dot", detail="low"))],
-            [("hint", "title"), ("hint", "detail")],
-            id="the title of a picture",
-        ),
-        pytest.param(
-            [say("user", call("a")), say("assistant", ToolResultBlock("a")), HELLO],
-            [("content", "tool_use block"), ("content", "tool_result block")],
-            id="a call and a result on the wrong side",
-        ),
-        pytest.param([say("user", THOUGHT, "x")], [("hint", "reasoning")], id="a user's thought"),
-        pytest.param(
-            [say("user", TextBlock("x", extra={"a": 1, "b": None, **SIGNED}))],
-            [("hint", "key 'a'"), ("hint", "key 'thought_signature'")],
-            id="keys",
-        ),
-        pytest.param(
-            [HELLO, say("assistant", TextBlock("x", extra={"thought_signature": "c2l"})), HELLO],
-            [("hint", "key 'thought_signature'")],
-            id="a signature that is none",
-        ),
-        pytest.param(
-            [
-                *(HELLO, say("assistant", call("a"))),
-                say("tool", ToolResultBlock("a", (TextBlock("x", extra={"part_metadata": {}}),))),
-            ],
-            [("hint", "key 'part_metadata'")],
-            id="the keys of a result's text",
-        ),
-        pytest.param(
-            [
-                HELLO,
-                say(
-                    "assistant",
-                    UnknownBlock({"type": "hologram"}, "gemini"),
-                    UnknownBlock({"x": 1}, "gemini"),
-                ),
-                HELLO,
-            ],
-            [("content", "unknown block"), ("content", "unknown block")],
-            id="parts of nobody",
-        ),
-        pytest.param(
-            [say("user", UnknownBlock({"tool_call": {}}, "gemini"), "x")],
-            [("content", "unknown block")],
-            id="a user's unknown block",
-        ),
-        pytest.param(
-            [
-                HELLO,
-                say("assistant", call("a")),
-                say("tool", ToolResultBlock("a", name="f"), name="f"),
-            ],
-            [],
-            id="the name of a tool",
-        ),
-    ],
-)
-def test_losses(messages: list[Message], losses: list[Any]) -> None:
-    """What the target cannot say is a loss of its kind."""
-    assert losses == lost(*messages)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss names the message and the block it comes from, and says why."""
-    message = Message("assistant", (TextBlock("x"), call("a")))
-    (loss,) = write(whole([HELLO, message]), SIGNING)[1]
-    expected = (
-        "hint: a call without a signature: this model needs one on the first call of a step: a "
-        "substitute is sent"
-    )
-    assert (expected, message, (1, 1)) == (str(loss), loss.message, loss.at)
-
-
 # Reading.
 
 
@@ -1160,17 +409,17 @@ def test_loss_names_its_place() -> None:
     [
         ([], ()),
         ({"contents": [], "config": {"system_instruction": ""}}, ()),
-        ({"contents": ["One."]}, (say("user", "One.", kind="recorded"),)),
+        ({"contents": ["One."]}, (heard("user", "One."),)),
         (
             {"contents": [], "config": {"system_instruction": "One."}},
-            (say("system", "One.", kind="recorded"),),
+            (heard("system", "One."),),
         ),
         (
             {"contents": [], "systemInstruction": {"role": "user", "parts": [{"text": "One."}]}},
-            (say("system", "One.", kind="recorded"),),
+            (heard("system", "One."),),
         ),
-        ([{"parts": [{"text": "One."}]}], (say("user", "One.", kind="recorded"),)),
-        ([{"role": "model"}], (say("assistant", kind="recorded"),)),
+        ([{"parts": [{"text": "One."}]}], (heard("user", "One."),)),
+        ([{"role": "model"}], (heard("assistant"),)),
         (
             [
                 {
@@ -1178,65 +427,43 @@ def test_loss_names_its_place() -> None:
                     "parts": [{"text": "Hm.", "thought": True, "thoughtSignature": "c2ln"}],
                 }
             ],
-            (say("assistant", THOUGHT, kind="recorded"),),
+            (heard("assistant", THOUGHT),),
         ),
         (
             [{"role": "model", "parts": [{"text": "Yes.", "thought": False, "inline_data": None}]}],
-            (say("assistant", "Yes.", kind="recorded"),),
+            (heard("assistant", "Yes."),),
         ),
         (
             [{"role": "model", "parts": [{"text": "x", "thought_signature": b"sig"}]}],
-            (say("assistant", TextBlock("x", extra=SIGNED), kind="recorded"),),
+            (heard("assistant", TextBlock("x", extra=SIGNED)),),
         ),
         (
             [{"parts": [{"inlineData": {"mimeType": "image/png", "data": b"\x00"}}]}],
-            (say("user", ImageBlock(MediaSource("base64", "AA==", "image/png")), kind="recorded"),),
+            (heard("user", ImageBlock(MediaSource("base64", "AA==", "image/png"))),),
         ),
         (
             [{"parts": [{"fileData": {"fileUri": "gs://b/a", "mimeType": "video/mp4"}}]}],
-            (
-                say(
-                    "user", VideoBlock(MediaSource("gcs", "gs://b/a", "video/mp4")), kind="recorded"
-                ),
-            ),
+            (heard("user", VideoBlock(MediaSource("gcs", "gs://b/a", "video/mp4"))),),
         ),
         (
             [{"parts": [{"file_data": {"file_uri": "files/a", "display_name": "A"}}]}],
-            (say("user", DocumentBlock(MediaSource("file_id", "files/a"), "A"), kind="recorded"),),
+            (heard("user", DocumentBlock(MediaSource("file_id", "files/a"), "A")),),
         ),
         (
             [{"parts": [{"file_data": {"file_uri": "https://e.org/a", "mime_type": "audio/wav"}}]}],
-            (
-                say(
-                    "user",
-                    AudioBlock(MediaSource("url", "https://e.org/a", "audio/wav")),
-                    kind="recorded",
-                ),
-            ),
+            (heard("user", AudioBlock(MediaSource("url", "https://e.org/a", "audio/wav"))),),
         ),
         (
             [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}],
-            (
-                say(
-                    "assistant",
-                    UnknownBlock({"executable_code": {"code": "1"}}, "gemini"),
-                    kind="recorded",
-                ),
-            ),
+            (heard("assistant", UnknownBlock({"executable_code": {"code": "1"}}, "gemini")),),
         ),
         (
             [{"parts": [{"inline_data": {"data": "AA==", "x": 1}}]}],
-            (
-                say(
-                    "user",
-                    UnknownBlock({"inline_data": {"data": "AA==", "x": 1}}, "gemini"),
-                    kind="recorded",
-                ),
-            ),
+            (heard("user", UnknownBlock({"inline_data": {"data": "AA==", "x": 1}}, "gemini")),),
         ),
         (
             [{"parts": [{"text": "x"}, result("a", "y", "f")]}],
-            (say("user", "x", ToolResultBlock("a", (TextBlock("y"),), name="f"), kind="recorded"),),
+            (heard("user", "x", ToolResultBlock("a", (TextBlock("y"),), name="f")),),
         ),
     ],
 )
@@ -1254,7 +481,7 @@ def test_read(data: object, messages: tuple[Message, ...]) -> None:
                 "contents": [],
                 "config": types.GenerateContentConfig(system_instruction="One."),
             },
-            (say("system", "One.", kind="recorded"),),
+            (heard("system", "One."),),
         ),
         (
             lambda types: [
@@ -1262,7 +489,7 @@ def test_read(data: object, messages: tuple[Message, ...]) -> None:
                     role="model", parts=[types.Part(text="Rain.", thought_signature=b"sig")]
                 )
             ],
-            (say("assistant", TextBlock("Rain.", extra=SIGNED), kind="recorded"),),
+            (heard("assistant", TextBlock("Rain.", extra=SIGNED)),),
         ),
     ],
 )
@@ -1297,7 +524,7 @@ def responded(response: object, **keys: Any) -> list[Any]:
 )
 def test_read_result(response: object, block: ToolResultBlock) -> None:
     """A response is the text of its only key, or its JSON text."""
-    assert (say("tool", block, kind="recorded"),) == read(responded(response)).messages
+    assert (heard("tool", block),) == read(responded(response)).messages
 
 
 @pytest.mark.parametrize(
@@ -1331,7 +558,7 @@ def test_read_media_of_a_result() -> None:
     block = ToolResultBlock(
         "a", (TextBlock("x"), PICTURE), name="f", extra={"scheduling": "SILENT"}
     )
-    assert (say("tool", block, kind="recorded"),) == read(data).messages
+    assert (heard("tool", block),) == read(data).messages
 
 
 def test_results_keep_their_keys() -> None:
@@ -1359,7 +586,7 @@ def test_calls_without_ids() -> None:
     assert (["call_0", "call_1", "call_2"], ["call_1", "call_0", "call_2"]) == (ids, answered)
 
 
-@every_check
+@every_check_of("gemini")
 def test_rounds_without_ids(check: Any) -> None:
     """Each round of calls without ids gets ids of its own on the wire."""
     data = [
@@ -1588,9 +815,7 @@ def test_read_choice_of_the_sdk(types: Any) -> None:
 )
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the index and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 OTHERS = (
@@ -1619,12 +844,10 @@ def test_no_content(item: object, fix: str) -> None:
     assert ("contents[0]: 'parts' is needed", fix) == (caught.value.what, caught.value.fix)
 
 
-ONE = (say("user", "One.", kind="recorded"),)
-PICTURED = (say("user", "One.", PICTURE, kind="recorded"),)
+ONE = (heard("user", "One."),)
+PICTURED = (heard("user", "One.", PICTURE),)
 FILM = MediaSource("url", "https://www.youtube.com/watch?v=x")
-FILES = (
-    say("user", *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2, kind="recorded"),
-)
+FILES = (heard("user", *[ImageBlock(MediaSource("file_id", UPLOADED, "image/png"))] * 2),)
 
 
 FILE = {"file_uri": UPLOADED, "mime_type": "image/png"}
@@ -1647,9 +870,9 @@ BYTES = {"inline_data": {"data": base64.b64decode(PNG), "mime_type": "image/png"
             ["One.", F, OF_F, "Two."],
             (
                 *ONE,
-                say("assistant", call("call_0", "f", "{}"), kind="recorded"),
-                say("tool", ToolResultBlock("call_0", name="f"), kind="recorded"),
-                say("user", "Two.", kind="recorded"),
+                heard("assistant", call("call_0", "f", "{}")),
+                heard("tool", ToolResultBlock("call_0", name="f")),
+                heard("user", "Two."),
             ),
             id="a call and its result",
         ),
@@ -1698,14 +921,14 @@ def test_read_contents_of_the_sdk(made: Any, messages: tuple[Message, ...], type
 def test_read_system(given: object, texts: list[str]) -> None:
     """A system instruction is a content, its parts, or one of them."""
     (said,) = read({"contents": [], "system_instruction": given}).messages
-    assert say("system", *texts, kind="recorded") == said
+    assert heard("system", *texts) == said
 
 
 @typed
 def test_read_system_of_the_sdk(types: Any) -> None:
     """A system instruction may be the SDK's own content."""
     data = {"contents": [], "system_instruction": types.UserContent("One.")}
-    assert (say("system", "One.", kind="recorded"),) == read(data).messages
+    assert (heard("system", "One."),) == read(data).messages
 
 
 @pytest.mark.parametrize(
@@ -1734,6 +957,13 @@ def test_films_come_back() -> None:
     payload, losses = write(read(data), OLDER)
     contents: Any = payload["contents"]
     assert ([file(FILM.value, "video/mp4")], ()) == (contents[0]["parts"], losses)
+
+
+def test_a_part_of_nobody() -> None:
+    """A recorded part that the service does not have is a loss of content."""
+    messages = (HELLO, say("assistant", UnknownBlock({"x": 1}, "gemini"), "y"), HELLO)
+    (loss,) = write(whole(messages), OLDER)[1]
+    assert ("content", "unknown block", (1, 0)) == (loss.kind, loss.what, loss.at)
 
 
 @pytest.mark.parametrize("key", ["partialArgs", "willContinue"])
@@ -1813,13 +1043,6 @@ def test_read_schema(schema: Any, expected: Any) -> None:
     tools = [{"function_declarations": [{"name": "f", "parameters": schema}]}]
     (tool,) = read({"contents": [], "tools": tools}).tools
     assert json.dumps(expected) == json.dumps(tool.input_schema)
-
-
-def test_payload_is_its_own() -> None:
-    """Changing a payload changes nothing that it was written of."""
-    block = UnknownBlock({"tool_call": {"args": [1]}}, "gemini")
-    sent(HELLO, say("assistant", block))[1][1][0]["tool_call"]["args"].append(2)
-    assert {"tool_call": {"args": [1]}} == block.data
 
 
 def test_deep_arguments() -> None:
@@ -1942,12 +1165,6 @@ def nothing_said(data: object) -> tuple[Any, ...]:
     return (found.content, found.finish_reason, found.token_usage)
 
 
-@pytest.mark.parametrize("reason", ["SAFETY", "OTHER", "JAILBREAK"])
-def test_blocked_response(reason: object) -> None:
-    """A request that was blocked has no candidate, and nothing was said."""
-    assert ((), "filtered", None) == nothing_said({"promptFeedback": {"blockReason": reason}})
-
-
 @pytest.mark.parametrize("candidates", [{}, {"candidates": None}, {"candidates": []}])
 def test_response_without_candidates(candidates: dict[str, Any]) -> None:
     """A response that only counts is an empty message with what was counted."""
@@ -1976,9 +1193,7 @@ def test_calls_of_a_response_have_ids() -> None:
 )
 def test_response_error(data: object, what: str) -> None:
     """What is no response is an error."""
-    with pytest.raises(DataError) as caught:
-        read_response(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read_response(data)).what
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """OpenAI Chat Completions, written and read."""
 
-import json
+from functools import partial
 from typing import Any
 
 import attrs
@@ -17,59 +17,48 @@ from promptdsl import (
     Event,
     History,
     ImageBlock,
-    Loss,
     MediaSource,
     Message,
     ModelFacts,
-    OutputSchema,
     Prompt,
     ReasoningBlock,
     System,
     TextBlock,
     Timeline,
-    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
     User,
     UserAction,
-    VideoBlock,
     register_model,
     render,
 )
+from tests.errors import raised
 from tests.folding import failures, unequal
-from tests.internals import KINDS, Kind, Role, facts_for
+from tests.internals import Kind, Role, facts_for
 from tests.internals import read_openai_chat as read
 from tests.internals import read_response_openai_chat as read_response
 from tests.internals import write_openai_chat as write
 from tests.providers.conversations import (
     ASK,
-    CONVERSATIONS,
-    FORM,
-    LONG_ID,
     LOOK_UP,
-    MODEL_FIRST,
     PDF,
     PNG,
     WAV,
     answer,
     call,
+    heard,
     marked,
     media,
     say,
     unopened,
     whole,
 )
-from tests.providers.laws import changed_on_its_way
-from tests.providers.recorder import Clients
-from tests.searching import outcomes
+from tests.providers.every_target import lost_of
+from tests.providers.strategies import messages_of
 
 OPENAI = attrs.evolve(facts_for(None, "openai"), cache_marks=True)
 COMPATIBLE = facts_for(None, "openai_compatible")
-NEITHER = facts_for("o1-mini", None)
-FACTS = {"openai": OPENAI, "openai_compatible": COMPATIBLE, "o1-mini": NEITHER}
-
-TABLE = {name: whole(messages) for name, messages in CONVERSATIONS.items()}
 
 typed = pytest.mark.sdk("openai")
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
@@ -82,10 +71,7 @@ def written(*messages: Message, facts: ModelFacts = OPENAI) -> list[Any]:
     return unopened(write(whole(messages), facts)[0]["messages"], OPENED)
 
 
-def lost(*messages: Message, facts: ModelFacts = OPENAI) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss, but that the model speaks first here."""
-    losses = [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-    return [loss for loss in losses if loss != MODEL_FIRST]
+lost = partial(lost_of, facts=OPENAI)
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -99,14 +85,6 @@ def function(id: str, name: str = "look_up", arguments: str = '{"q": "x"}') -> d
 
 
 # Every conversation.
-
-
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(
-        TABLE, OPENAI, clients.openai, lambda p: {"model": "gpt-5.6-sol", **p}
-    )
 
 
 def changed(recorded: dict[str, list[dict[str, Any]]]) -> list[str]:
@@ -129,207 +107,7 @@ def test_recorded(recorded: dict[str, list[dict[str, Any]]]) -> None:
     assert [] == changed(recorded)
 
 
-# The property.
-
-_any_text = st.text(max_size=6)
-_wild_text = st.text(st.characters(codec=None), max_size=6) | st.sampled_from(["", LONG_ID, "a.b"])
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_titles = st.none() | _wild_text
-_media_types = st.sampled_from(
-    [
-        *(None, "", "image/png", "Image/JPG", "image/bmp", "audio/WAV", "audio/mp3"),
-        *("application/pdf", "x;base64,y", "a,b", " ;x"),
-    ]
-)
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text | st.sampled_from(["data:image/png;base64,QQ==", "data:,x", "x;base64,y"]),
-    _media_types,
-)
-_texts = st.builds(
-    TextBlock,
-    _any_text | st.sampled_from(["\n\n", "\n\na"]),
-    _caches,
-    st.sampled_from([{}, {}, {"refusal": True}, {"x": 1}, {"audio": {"id": "audio_2"}}]),
-)
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind, _sources, _titles, st.sampled_from([None, "low", "closely"]), _caches
-    )
-)
-_calls = st.builds(
-    ToolUseBlock,
-    _wild_text.filter(bool),
-    _wild_text,
-    _wild_text,
-    _caches,
-    st.sampled_from([{}, {"custom": True}]),
-)
-_others = st.builds(ReasoningBlock, _any_text) | st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram"}, "openai"),
-        UnknownBlock({"type": "hologram", **MARK}, "openai"),
-        UnknownBlock({"type": "hologram"}, "gemini"),
-        UnknownBlock({"type": "tool_use", "input": {}}, "openai"),
-        UnknownBlock({"type": "text", "text": 7}, "openai"),
-        UnknownBlock({"type": "chat_audio", "audio": {"id": "audio_1"}}, "openai"),
-    ]
-)
-_results = st.builds(
-    ToolResultBlock,
-    _wild_text.filter(bool),
-    st.lists(_texts | _attachments | _others, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.none() | st.just("timeout_error"),
-    _caches,
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(_texts, _attachments, _calls, _others, _results)
-_roles: st.SearchStrategy[Role] = st.sampled_from(["system", "developer", "user", "assistant"])
-_kinds: st.SearchStrategy[Kind] = st.sampled_from(KINDS)
-_messages = st.builds(
-    Message, _roles, st.lists(_blocks, max_size=4).map(tuple), name=_titles, kind=_kinds
-) | st.builds(
-    Message, st.just("tool"), st.lists(_results, max_size=2).map(tuple), name=_titles, kind=_kinds
-)
-
-
-@given(messages=st.lists(_messages, max_size=8), facts=st.sampled_from([*FACTS.values()]))
-def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
-    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(whole(messages), facts)
-    text = json.dumps(payload, ensure_ascii=False).encode()
-    assert text == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-@given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
-def test_append_only(messages: list[Message], more: list[Message]) -> None:
-    """Further messages change nothing that is written before them, cache marks aside."""
-    unmarked = facts_for(None, "openai")
-    before = written(*messages, facts=unmarked)
-    assert before == written(*messages, *more, facts=unmarked)[: len(before)]
-
-
-def texts_of(message: dict[str, Any]) -> str:
-    """Return the texts of a message, with nothing between them."""
-    content = message["content"]
-    parts = [text(content)] if isinstance(content, str) else content or ()
-    return "".join(part.get("text", f"<{part['type']}>") for part in parts)
-
-
-@given(messages=st.lists(_messages, max_size=6))
-def test_marks_change_no_text(messages: list[Message]) -> None:
-    """With marks and without them, the same text is sent."""
-    bare = facts_for(None, "openai")
-    assert [*map(texts_of, written(*messages, facts=bare))] == [*map(texts_of, written(*messages))]
-
-
-@pytest.mark.parametrize("more", [ImageBlock(media("url", "https://x")), marked("c")])
-def test_further_content_changes_no_text(more: Block) -> None:
-    """What comes behind texts, a picture or a marked text, changes nothing before it."""
-    before, after = (
-        written(say("user", "a", "b")),
-        written(say("user", "a", "b", more)),
-    )
-    assert ("a\n\nb", True) == (
-        before[0]["content"],
-        after[0]["content"][0]["text"].startswith("a\n\nb"),
-    )
-
-
-@given(
-    ids=st.lists(
-        _wild_text.filter(bool) | st.text(min_size=30, max_size=60), unique=True, max_size=8
-    )
-)
-def test_ids_stay_apart(ids: list[str]) -> None:
-    """Any different ids stay different, on calls and results alike."""
-    wire = written(say("assistant", *map(call, ids)), *(answer(id, "x") for id in ids))
-    made = [made["id"] for message in wire[:1] for made in message.get("tool_calls", ())]
-    assert (len(ids), made) == (len(set(made)), [result["tool_call_id"] for result in wire[1:]])
-
-
 # What is written.
-
-
-@pytest.mark.parametrize(
-    ("message", "wire"),
-    [
-        (say("user", "a"), [{"role": "user", "content": "a"}]),
-        (say("user", "a", "", "b"), [{"role": "user", "content": "a\n\nb"}]),
-        (say("user", ""), []),
-        (say("assistant", "", ReasoningBlock("Hm.")), []),
-        (
-            say("assistant", call("a")),
-            [{"role": "assistant", "content": None, "tool_calls": [function("a")]}],
-        ),
-        (
-            say("assistant", call("a"), "b", call("c")),
-            [{"role": "assistant", "content": "b", "tool_calls": [function("a"), function("c")]}],
-        ),
-        (answer("a"), [{"role": "tool", "tool_call_id": "a", "content": ""}]),
-        (answer("a", "b", "", "c"), [{"role": "tool", "tool_call_id": "a", "content": "b\n\nc"}]),
-        (
-            say("tool", ToolResultBlock("a"), ToolResultBlock("b", (TextBlock("c"),))),
-            [
-                {"role": "tool", "tool_call_id": "a", "content": ""},
-                {"role": "tool", "tool_call_id": "b", "content": "c"},
-            ],
-        ),
-        (
-            say("user", "c", ToolResultBlock("a", (TextBlock("b"),))),
-            [
-                {"role": "tool", "tool_call_id": "a", "content": "b"},
-                {"role": "user", "content": "c"},
-            ],
-        ),
-        (
-            say("assistant", TextBlock("No.", extra={"refusal": True})),
-            [{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}],
-        ),
-        (
-            say("user", TextBlock("No.", extra={"refusal": True})),
-            [{"role": "user", "content": "No."}],
-        ),
-        (
-            say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True})),
-            [
-                {
-                    "role": "assistant",
-                    "content": None,
-                    "tool_calls": [
-                        {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
-                    ],
-                }
-            ],
-        ),
-    ],
-)
-def test_message(message: Message, wire: list[dict[str, Any]]) -> None:
-    """Texts join with a blank line, calls stand beside them, each result is its own message."""
-    assert (wire, []) == (
-        written(message),
-        [loss for loss in lost(message) if "reasoning" not in loss[1]],
-    )
-
-
-@pytest.mark.parametrize(
-    ("facts", "roles"),
-    [
-        (OPENAI, ["system", "system", "developer", "user", "system", "developer"]),
-        (COMPATIBLE, ["system", "system", "system", "user", "system", "system"]),
-        (NEITHER, ["user"] * 6),
-    ],
-)
-def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
-    """Instructions stay in place, each in its role; without a developer role all are system.
-
-    Where a model takes neither, all are a user's.
-    """
-    said: list[Role] = ["system", "system", "developer", "user", "system", "developer"]
-    wire = written(*(say(role, "a") for role in said), facts=facts)
-    assert roles == [message["role"] for message in wire]
 
 
 @pytest.mark.parametrize(
@@ -352,7 +130,7 @@ def test_role_in_the_middle(role: Role, kind: Kind, sent: str, name: str | None)
     assert [{"role": "user", "content": "a"}, entry] == wire
 
 
-@given(messages=st.lists(_messages, max_size=8))
+@given(messages=st.lists(messages_of("openai"), max_size=8))
 def test_any_developer_is_system_where_there_is_none(messages: list[Message]) -> None:
     """For any messages, a target without the role gets as system what others get as developer."""
     told = ModelFacts(developer=True)
@@ -379,78 +157,6 @@ def test_recorded_systems_come_back() -> None:
     ]
     payload = render(History.from_openai(recorded), model="gpt-5").to_openai()
     assert (recorded, recorded) == (written(*read(recorded).messages), payload["messages"])
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ((), "Error: unknown"),
-        (("no",), "Error: no"),
-        (("Error: no",), "Error: no"),
-        (("ERROR:no", "x"), "ERROR:no\n\nx"),
-        (("Errors", "x"), "Error: Errors\n\nx"),
-    ],
-)
-def test_error(said: tuple[str, ...], told: str) -> None:
-    """A failed result says so in its text, once."""
-    message = answer("a", *said, is_error=True)
-    assert [told] == [wire["content"] for wire in written(message)]
-
-
-def test_error_type() -> None:
-    """A failed result without text tells the type of the error."""
-    message = say("tool", ToolResultBlock("a", is_error=True, error_type="timeout_error"))
-    assert "Error: timeout_error" == written(message)[0]["content"]
-
-
-@pytest.mark.parametrize(
-    ("block", "part"),
-    [
-        (
-            ImageBlock(media("base64", PNG, "image/png"), detail="low"),
-            {
-                "type": "image_url",
-                "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"},
-            },
-        ),
-        (
-            ImageBlock(media("url", "https://example.org/a.png")),
-            {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
-        ),
-        (
-            AudioBlock(media("base64", WAV, "audio/x-wav")),
-            {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
-        ),
-        (
-            AudioBlock(media("base64", WAV, "audio/mpeg")),
-            {"type": "input_audio", "input_audio": {"data": WAV, "format": "mp3"}},
-        ),
-        (
-            DocumentBlock(media("base64", PDF, "application/pdf"), title="a.pdf"),
-            {
-                "type": "file",
-                "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"},
-            },
-        ),
-        (
-            DocumentBlock(media("base64", PDF)),
-            {
-                "type": "file",
-                "file": {
-                    "file_data": f"data:application/pdf;base64,{PDF}",
-                    "filename": "document.pdf",
-                },
-            },
-        ),
-        (
-            DocumentBlock(media("file_id", "file-1")),
-            {"type": "file", "file": {"file_id": "file-1"}},
-        ),
-    ],
-)
-def test_media(block: Block, part: dict[str, Any]) -> None:
-    """Pictures, recordings and documents are parts of a user's message."""
-    assert ([part], []) == (written(say("user", block))[0]["content"], lost(say("user", block)))
 
 
 @pytest.mark.parametrize(
@@ -577,12 +283,6 @@ def test_documents_that_are_lost(
     assert [("document block", True)] == [(it.what, why in it.why) for it in losses]
 
 
-def test_documents_of_other_roles() -> None:
-    """An answer holds no document, of text or not."""
-    message = say("assistant", "a", DocumentBlock(media("base64", "YQ==", "text/csv")))
-    assert [("content", "document block")] == lost(message)
-
-
 def test_documents_that_a_server_takes() -> None:
     """A server gets as files the types that are registered for its model."""
     document = DocumentBlock(media("base64", "YSxi", "text/csv"))
@@ -606,37 +306,6 @@ def test_a_document_of_text_is_counted_as_text() -> None:
         for content in (document, fence)
     ]
     assert counts[0] == counts[1]
-
-
-@pytest.mark.parametrize(
-    ("model", "block"),
-    [
-        ("gpt-3.5-turbo", ImageBlock(media("url", "https://x"))),
-        ("gpt-5", AudioBlock(media("base64", WAV, "audio/wav"))),
-    ],
-)
-def test_media_of_a_model(model: str, block: Block) -> None:
-    """What a model does not take is a loss of content."""
-    message = say("user", "a", block)
-    assert ("a", [("content", f"{block.type} block")]) == (
-        written(message, facts=facts_for(model, None))[0]["content"],
-        lost(message, facts=facts_for(model, None)),
-    )
-
-
-HOLOGRAM = {"type": "hologram", "data": [1]}
-
-
-def test_unknown_part() -> None:
-    """A part nobody knows is sent as it came to the provider that it came from."""
-    message = say("user", "a", UnknownBlock(HOLOGRAM, "openai"))
-    assert ([text("a"), HOLOGRAM], []) == (written(message)[0]["content"], lost(message))
-
-
-def test_error_with_an_unknown_part() -> None:
-    """A failed result says so before a part that is no text."""
-    message = say("tool", ToolResultBlock("a", (UnknownBlock(HOLOGRAM, "openai"),), is_error=True))
-    assert [text("Error: unknown"), HOLOGRAM] == written(message)[0]["content"]
 
 
 # What is spoken.
@@ -699,8 +368,6 @@ def test_one_recording_in_a_message() -> None:
 
 # Tools and forms.
 
-OPEN_SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
-
 
 def test_tools_lost() -> None:
     """A model that takes tools in Responses only gets none, a loss of content."""
@@ -711,217 +378,7 @@ def test_tools_lost() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("schema", "strict", "losses"), [(FORM.schema, True, []), (OPEN_SCHEMA, False, ["strict"])]
-)
-def test_strict_tool(schema: dict[str, Any], strict: bool | None, losses: list[str]) -> None:
-    """A tool is strict where its schema keeps the rules, else a hint says that it is not."""
-    tool = ToolDefinition("a", None, schema, extra={"strict": True}, origin="openai")
-    payload: Any
-    payload, found = write(Prompt((ASK,), (tool,)), OPENAI)
-    assert (strict, losses) == (
-        payload["tools"][0]["function"].get("strict"),
-        [loss.what for loss in found],
-    )
-
-
-def test_strict_output() -> None:
-    """A form whose schema does not keep the rules of strict is sent without it, a hint."""
-    payload, losses = write(Prompt((ASK,), output=OutputSchema(OPEN_SCHEMA, "a")), OPENAI)
-    form = {"name": "a", "schema": OPEN_SCHEMA}
-    assert ({"type": "json_schema", "json_schema": form}, ["strict"]) == (
-        payload.get("response_format"),
-        [loss.what for loss in losses],
-    )
-
-
-def test_output_name() -> None:
-    """The name of a form is mended, which is a hint."""
-    prompt = Prompt((ASK,), output=OutputSchema({}, "a form", strict=False))
-    payload, losses = write(prompt, OPENAI)
-    form = {"name": "a_form", "schema": {}}
-    assert ({"type": "json_schema", "json_schema": form}, ["output name 'a form'"]) == (
-        payload.get("response_format"),
-        [loss.what for loss in losses],
-    )
-
-
-# What is lost.
-
-
-@pytest.mark.parametrize(
-    ("message", "losses"),
-    [
-        (
-            say("assistant", ReasoningBlock("Hm."), "a"),
-            [("hint", "reasoning block")],
-        ),
-        (
-            say("user", UnknownBlock({"type": "hologram"}, "gemini")),
-            [("content", "hologram block")],
-        ),
-        (
-            say("user", UnknownBlock({"type": "thinking", "signature": "c2ln"}, "openai")),
-            [("content", "thinking block")],
-        ),
-        (
-            say("user", VideoBlock(media("url", "https://x"), cache="5m")),
-            [("content", "video block"), ("hint", "cache mark")],
-        ),
-        (
-            say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
-            [("content", "document block")],
-        ),
-        (say("user", TextBlock("a", extra={"citations": [1]})), [("hint", "key 'citations'")]),
-        (
-            say("user", ImageBlock(media("url", "https://x"), extra={"x": 1})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("assistant", ToolUseBlock("a", "b", "{}", extra={"x": 1, "item": {"id": "fc_1"}})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
-            [("hint", "key 'y'"), ("hint", "key 'x'")],
-        ),
-        (say("user", UnknownBlock({}, "openai")), [("content", "unknown block")]),
-        (
-            say("user", VideoBlock(media("url", "https://x"))),
-            [("content", "video block")],
-        ),
-        (
-            say("assistant", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("system", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            answer("a", ImageBlock(media("url", "https://x"))),
-            [("hint", "image in a tool result")],
-        ),
-        (
-            say("user", ImageBlock(media("file_id", "x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("user", ImageBlock(media("base64", PNG))),
-            [("content", "image block")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "data:image/bmp;base64,Qk0="))),
-            [("content", "image block")],
-        ),
-        (
-            say("user", AudioBlock(media("base64", WAV, "audio/ogg"))),
-            [("content", "audio block")],
-        ),
-        (
-            say("user", AudioBlock(media("url", "https://x", "audio/wav"))),
-            [("content", "audio block")],
-        ),
-        (
-            say("user", DocumentBlock(media("url", "https://x"))),
-            [("content", "document block")],
-        ),
-        (
-            say("user", DocumentBlock(media("s3", "s3://b/x"))),
-            [("content", "document block")],
-        ),
-        (
-            say("user", ImageBlock(media("gcs", "gs://b/x"))),
-            [("content", "image block")],
-        ),
-        (say("user", call("a")), [("content", "tool_use block")]),
-        (say("assistant", ToolResultBlock("a")), [("content", "tool_result block")]),
-        (
-            say("tool", ToolResultBlock("a", (ToolResultBlock("b"),))),
-            [("content", "tool_result block")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
-            [("hint", "title"), ("hint", "detail")],
-        ),
-        (
-            say("user", DocumentBlock(media("file_id", "x"), title="A")),
-            [("hint", "title")],
-        ),
-        (say("user", "a", name="Ada Lovelace"), [("hint", "name of a speaker")]),
-        (answer("a", "b", is_error=True), [("hint", "the error flag of a result")]),
-        (
-            say("assistant", call("a", "look up")),
-            [("hint", "tool name 'look up'")],
-        ),
-        (
-            say("assistant", call("a", arguments='"\ud83d"')),
-            [("hint", "arguments of a call"), ("hint", "a lone surrogate in arguments")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x/\ud83d"))),
-            [("hint", "a lone surrogate in url")],
-        ),
-    ],
-)
-def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
-    """What Chat cannot say is a loss of content, or of a hint."""
-    assert losses == lost(message)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss knows the message and the block it is about."""
-    message = Message("user", (TextBlock("a"), UnknownBlock({"type": "hologram"}, "gemini")))
-    found = write(whole([message]), OPENAI)[1][0]
-    expected = Loss("content", "hologram block", "only gemini knows it")
-    assert (expected, message, (0, 1)) == (found, found.message, found.at)
-
-
-def test_names_on_compatible_hosts() -> None:
-    """Where the target takes no names, a name is lost and the message is not."""
-    message = say("user", "a", name="ada")
-    assert ([{"role": "user", "content": "a"}], [("hint", "name of a speaker")]) == (
-        written(message, facts=COMPATIBLE),
-        lost(message, facts=COMPATIBLE),
-    )
-
-
 # Cache marks.
-
-
-def test_mark() -> None:
-    """A mark makes parts of a content, and stands on the part it is written behind."""
-    message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
-    assert written(message)[0]["content"] == [
-        text("a", **MARK),
-        text("\n\nb"),
-        {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
-    ]
-
-
-def test_mark_behind_result() -> None:
-    """A mark on a result and one on its last text are one mark, on the text."""
-    block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
-    assert ([text("b\n\nc", **MARK)], []) == (
-        written(say("tool", block))[0]["content"],
-        lost(say("tool", block)),
-    )
-
-
-@pytest.mark.parametrize(
-    ("message", "facts"),
-    [
-        (say("user", marked("a")), COMPATIBLE),
-        (say("assistant", marked("a")), OPENAI),
-        (say("user", "a", marked("")), OPENAI),
-    ],
-)
-def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
-    """Without a word for marks, on an answer, or behind nothing, a mark is lost as a hint."""
-    assert ("a", [("hint", "cache mark")]) == (
-        written(message, facts=facts)[0]["content"],
-        lost(message, facts=facts),
-    )
 
 
 def test_marks_at_most_four() -> None:
@@ -938,12 +395,6 @@ def test_marks_at_most_four() -> None:
         [text("e", **MARK)],
         [text("f", **MARK), text("\n\ng", **MARK)],
     ] == [message["content"] for message in written(*messages)]
-
-
-def test_marks_lost_in_order() -> None:
-    """An hour is a hint of its own, and a mark over four is one more."""
-    messages = [say("user", marked("a", "1h")), *(say("user", marked("b")) for _ in range(4))]
-    assert [("hint", "an hour to live"), ("hint", "cache mark")] == lost(*messages)
 
 
 @pytest.mark.parametrize(
@@ -1232,11 +683,6 @@ def test_settings_that_cannot_be_kept(payload: dict[str, Any], what: str) -> Non
     assert what == caught.value.what
 
 
-def test_form_of_plain_text() -> None:
-    """To ask for text is to ask for nothing."""
-    assert read({"messages": [], "response_format": {"type": "text"}}).output is None
-
-
 @typed
 def test_sdk_objects() -> None:
     """The messages and calls of a response may be put among recorded ones, as they came."""
@@ -1255,7 +701,7 @@ def test_reasoning_of_other_servers(key: str) -> None:
     recorded = {"role": "assistant", "content": "a", key: "Hm."}
     [message] = read([recorded]).messages
     assert (
-        say("assistant", ReasoningBlock("Hm.", origin="openai_compatible"), "a", kind="recorded"),
+        heard("assistant", ReasoningBlock("Hm.", origin="openai_compatible"), "a"),
         [("hint", "reasoning block")],
     ) == (message, lost(message, facts=COMPATIBLE))
 
@@ -1269,50 +715,10 @@ def test_annotations() -> None:
     )
 
 
-def test_mark_read_again() -> None:
-    """The blank line behind a marked text is no part of the text that is read."""
-    [message] = read(written(say("user", marked("a"), "b"))).messages
-    assert (marked("a"), TextBlock("b")) == message.content
-
-
 @pytest.mark.parametrize(("data", "what"), UNREADABLE)
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the message and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["role", "content", "type", "text", "tool_calls", "function", "id", "file", "name"]
-            ),
-            inner | st.sampled_from(["user", "assistant", "tool", "text", "file"]),
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-def test_any_data_is_read_or_refused() -> None:
-    """Any data is read or is a :class:`DataError`, and never another error."""
-    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    asked = {"role": "user", "content": [{"type": "text", "text": "a"}]}
-    good = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    assert {"read", "refused"} == outcomes(_outcome, good, _json | st.lists(_json, max_size=3))
-
-
-def _outcome(data: object) -> str:
-    try:
-        read(data)
-    except DataError:
-        return "refused"
-    return "read"
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 def test_models_without_instructions() -> None:

@@ -1,51 +1,34 @@
 """OpenAI Responses, written and read."""
 
-import json
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any
 
-import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from promptdsl import (
-    AudioBlock,
-    Block,
     DataError,
     DocumentBlock,
     ImageBlock,
-    Loss,
-    MediaSource,
     Message,
     ModelFacts,
-    OutputSchema,
     Prompt,
     ReasoningBlock,
     TextBlock,
     ToolDefinition,
     ToolResultBlock,
-    ToolUseBlock,
     UnknownBlock,
-    VideoBlock,
 )
-from tests.internals import EMPTY, KINDS, Kind, Role, facts_for
+from tests.errors import raised
+from tests.internals import EMPTY, Role, facts_for
 from tests.internals import read_openai_responses as read
 from tests.internals import read_response_openai_responses as read_response
 from tests.internals import write_openai_responses as write
 from tests.providers.conversations import (
     ASK,
-    FORM,
-    LONG_ID,
     LOOK_UP,
-    MODEL_FIRST,
-    PDF,
     PNG,
-    PROMPTS,
     SEARCH,
-    WAV,
     answer,
     call,
     marked,
@@ -54,21 +37,10 @@ from tests.providers.conversations import (
     unopened,
     whole,
 )
-from tests.providers.laws import (
-    Prompts,
-    changed_on_its_way,
-    changed_texts,
-)
-from tests.providers.openai_responses_check import check_openai_responses, openai_responses_rules
-from tests.providers.recorder import Clients
-from tests.providers.strategies import joined, rounds_of, turns_of
-from tests.searching import outcomes
+from tests.providers.every_target import lost_of
+from tests.providers.openai_responses_check import check_openai_responses
 
 ABLE = facts_for("gpt-5.6-sol", "openai_responses")
-OLDER = attrs.evolve(facts_for(None, "openai_responses"), instructions=False)
-NEITHER = facts_for("o1-mini", "openai_responses")
-BARE = ModelFacts(provider="openai_responses", forced_tools=False)
-FACTS = {"able": ABLE, "older": OLDER, "o1-mini": NEITHER, "bare": BARE}
 
 typed = pytest.mark.sdk("openai")
 MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
@@ -81,10 +53,7 @@ def sent(*messages: Message, facts: ModelFacts = ABLE) -> list[Any]:
     return unopened(write(whole(messages), facts)[0]["input"], OPENED)
 
 
-def lost(*messages: Message, facts: ModelFacts = ABLE) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss, but that the model speaks first here."""
-    losses = [(loss.kind, loss.what) for loss in write(whole(messages), facts)[1]]
-    return [loss for loss in losses if loss != MODEL_FIRST]
+lost = partial(lost_of, facts=ABLE)
 
 
 def text(part: str, **keys: Any) -> dict[str, Any]:
@@ -125,467 +94,12 @@ def reply(id: str, *parts: Any, **keys: Any) -> dict[str, Any]:
     return {**named, "role": "assistant", "content": [*parts]}
 
 
-# Every conversation.
-
-
-@typed
-def test_sent(clients: Clients) -> None:
-    """The real client sends every payload unchanged."""
-    assert [] == changed_on_its_way(
-        PROMPTS, ABLE, clients.openai_responses, lambda p: {"model": "gpt-5.6-sol", **p}
-    )
-
-
-def texts_sent(payload: Any) -> list[str]:
-    """Return the texts of a payload, in their order, empty ones aside."""
-    wire = [item.get("content", item.get("output")) for item in payload["input"]]
-    return [part for part in wire if part]
-
-
-def test_recorded_text(recordings: Prompts) -> None:
-    """Every text of a recorded conversation is on the wire, in its order, to the byte."""
-    assert [] == changed_texts(recordings, ABLE, texts_sent)
-
-
-# Properties.
-
-_any_text = st.text(max_size=6) | st.sampled_from([" \n", "x ", "\n\n", "\n\na"])
-_wild_text = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
-    ["", LONG_ID, "a", "a.b", "{}"]
-)
-_wild_id = _wild_text.filter(bool)
-_caches = st.sampled_from([None, None, "default", "5m", "1h"])
-_media_types = st.sampled_from(
-    [None, "", "image/png", "image/bmp", "Text/Plain;charset=x", ",", "x;base64,y"]
-)
-_sources = st.builds(
-    MediaSource,
-    st.sampled_from(["base64", "url", "file_id", "s3", "gcs"]),
-    _wild_text
-    | st.sampled_from(["data:image/png;base64,QQ==", "data:,x", "data:;base64,QQ==", "https://x"]),
-    _media_types,
-)
-_origins = st.sampled_from(
-    [
-        EMPTY,
-        EMPTY,
-        {"item": {"id": "msg_1", "status": "incomplete", "phase": "commentary"}},
-        {"item": {"id": "msg_2", "reasoning": "rs_1"}},
-        {"item": {"phase": "final_answer"}},
-        {"item": {"id": "fc_1", "reasoning": "rs_1", "caller": {"type": "direct"}}},
-        {"item": {"id": "other", "status": "completed"}},
-        {"item": 7, "annotations": [{"x": "\ud800"}]},
-        {"refusal": True},
-        {"refusal": True, "item": {"id": "msg_1"}},
-    ]
-)
-_texts = st.builds(TextBlock, _any_text, _caches, _origins)
-_attachments = st.sampled_from([ImageBlock, AudioBlock, DocumentBlock, VideoBlock]).flatmap(
-    lambda kind: st.builds(
-        kind,
-        _sources,
-        st.none() | _wild_text,
-        st.sampled_from([None, "auto", "low", "closely"]),
-        _caches,
-    )
-)
-_calls = st.builds(
-    ToolUseBlock, _wild_id, _wild_text, _wild_text, _caches, _origins | st.just({"custom": True})
-)
-_reasoning = st.builds(
-    ReasoningBlock,
-    _any_text,
-    st.none(),
-    st.sampled_from([None, "ZW5j", "\ud800"]),
-    st.sampled_from(["openai_responses", "openai_responses", "gemini"]),
-    st.sampled_from([{"id": "rs_1"}, {"id": "rs_2", "summary": []}, {"id": 7}, EMPTY]),
-)
-_unknown = st.sampled_from(
-    [
-        UnknownBlock({"type": "hologram", "data": [1, "\udc00"]}, "openai_responses"),
-        UnknownBlock({"type": "hologram", "id": "msg_1", **MARK}, "openai_responses"),
-        UnknownBlock({"type": "hologram"}, "gemini"),
-        UnknownBlock({"type": "input_audio"}, "openai_responses"),
-        UnknownBlock({"type": "input_image", "image_url": "https://x"}, "openai_responses"),
-        UnknownBlock({"type": "text", "text": "a"}, "openai_responses"),
-        UnknownBlock(
-            {"type": "web_search_call", "id": "ws_1", "status": "completed"}, "openai_responses"
-        ),
-        UnknownBlock({}, "openai_responses"),
-    ]
-)
-_results = st.builds(
-    ToolResultBlock,
-    _wild_id,
-    st.lists(_texts | _attachments | _reasoning | _unknown, max_size=3).map(tuple),
-    st.none() | _any_text,
-    st.booleans(),
-    st.sampled_from([None, "timeout_error"]),
-    _caches,
-    _origins,
-)
-_blocks: st.SearchStrategy[Block] = st.one_of(
-    _texts, _attachments, _calls, _reasoning, _unknown, _results
-)
-_kinds = st.sampled_from(KINDS)
-_names = st.sampled_from([None, None, "Ada"])
-_messages = st.builds(
-    Message,
-    st.sampled_from(["system", "developer", "user", "assistant"]),
-    st.lists(_blocks, max_size=4).map(tuple),
-    name=_names,
-    kind=_kinds,
-) | st.builds(
-    Message, st.just("tool"), st.lists(_results, max_size=2).map(tuple), name=_names, kind=_kinds
-)
-_facts = st.builds(
-    attrs.evolve,
-    st.just(ABLE),
-    developer=st.booleans(),
-    cache_marks=st.booleans(),
-    system=st.booleans(),
-    result_media=st.sampled_from([(), ("image", "document")]),
-)
-
-_ids = st.lists(_wild_id, min_size=1, max_size=3, unique=True)
-_rounds = rounds_of(_texts | _reasoning, _ids)
-_turns = turns_of(_texts | _attachments, _rounds, _kinds, mapped=False)
-
-
-@given(messages=st.lists(_messages, max_size=8), facts=_facts)
-def test_law_for_any_messages(messages: list[Message], facts: ModelFacts) -> None:
-    """The law holds for any messages, also those no pass would let through; all is UTF-8."""
-    payload, _ = write(whole(messages), facts)
-    wire = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    assert wire == json.dumps(write(read(payload), facts)[0], ensure_ascii=False).encode()
-
-
-@given(messages=st.lists(_messages, max_size=6), more=st.lists(_messages, max_size=3))
-def test_append_only(messages: list[Message], more: list[Message]) -> None:
-    """Further messages change nothing that is written before them, cache marks aside."""
-    before = sent(*messages, facts=OLDER)
-    assert before == sent(*messages, *more, facts=OLDER)[: len(before)]
-
-
-def texts_of(item: dict[str, Any]) -> str:
-    """Return the texts of an item, with nothing between them."""
-    content = item.get("content", item.get("output", ""))
-    parts = [text(content)] if isinstance(content, str) else content
-    return "".join(part.get("text", f"<{part['type']}>") for part in parts)
-
-
-@given(messages=st.lists(_messages, max_size=6))
-def test_marks_change_no_text(messages: list[Message]) -> None:
-    """With marks and without them, the same text is sent."""
-    bare = attrs.evolve(ABLE, cache_marks=False)
-    assert [*map(texts_of, sent(*messages, facts=bare))] == [*map(texts_of, sent(*messages))]
-
-
-@pytest.mark.parametrize("more", [ImageBlock(media("url", "https://x")), marked("c")])
-def test_further_content_changes_no_text(more: Block) -> None:
-    """What comes behind texts, a picture or a marked text, changes nothing before it."""
-    before, after = sent(say("user", "a", "b")), sent(say("user", "a", "b", more))
-    assert ("a\n\nb", True) == (
-        before[0]["content"],
-        after[0]["content"][0]["text"].startswith("a\n\nb"),
-    )
-
-
-@given(rounds=st.lists(_ids, max_size=4))
-def test_ids_stay_apart(rounds: list[list[str]]) -> None:
-    """No two calls of any turns have the same id; results have those of their calls."""
-    wire = sent(
-        *(
-            message
-            for ids in rounds
-            for message in (
-                say("assistant", *map(call, ids)),
-                *(answer(id, "x") for id in reversed(ids)),
-            )
-        )
-    )
-    calls = [item["call_id"] for item in wire if item["type"] == "function_call"]
-    assert len({*calls}) == len(calls) == sum(map(len, rounds))
-    starts = [*accumulate(map(len, rounds), initial=0)]
-    paired = [id for start, stop in pairwise(starts) for id in reversed(calls[start:stop])]
-    assert paired == [item["call_id"] for item in wire if item["type"] != "function_call"]
-
-
-@pytest.mark.parametrize(
-    "check", [openai_responses_rules, pytest.param(check_openai_responses, marks=typed)]
-)
-@given(turns=_turns, facts=st.sampled_from([*FACTS.values()]))
-def test_accepted_for_any_conversation(
-    check: Any, turns: list[tuple[Message, ...]], facts: ModelFacts
-) -> None:
-    """Any conversation whose calls are answered is accepted."""
-    payload, _ = write(whole([say("system", "Be brief."), *joined(turns)]), facts)
-    check(payload, facts)
-
-
-@given(turns=_turns)
-def test_every_text_is_sent_or_lost(turns: list[tuple[Message, ...]]) -> None:
-    """Any text is in the payload, or is a loss of content; a hint tells of white space."""
-    payload, losses = write(whole(joined(turns)), ABLE)
-    wire = json.dumps(payload, ensure_ascii=False)
-    texts = [
-        (message, block.text)
-        for message in joined(turns)
-        for block in message.content
-        if isinstance(block, TextBlock)
-    ]
-    lost = [loss.message for loss in losses if loss.kind == "content"]
-    told = [loss.message for loss in losses if loss.what in ("text block", "trailing white space")]
-    assert ([], []) == (
-        [text for message, text in texts if message not in lost and not _has(wire, text.rstrip())],
-        [text for message, text in texts if message not in lost + told and not _has(wire, text)],
-    )
-
-
-def _has(wire: str, text: str) -> bool:
-    return json.dumps(text, ensure_ascii=False)[1:-1] in wire
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    *(
-                        "role",
-                        "content",
-                        "type",
-                        "text",
-                        "id",
-                        "name",
-                        "input",
-                        "output",
-                        "call_id",
-                    ),
-                    *("arguments", "summary", "image_url", "file_data", "detail", "instructions"),
-                    *("tools", "tool_choice", "format", "schema", "parameters", "annotations"),
-                ]
-            ),
-            inner
-            | st.sampled_from(
-                [
-                    *("user", "assistant", "message", "function_call", "function_call_output"),
-                    *("reasoning", "input_text", "output_text", "input_image", "input_file"),
-                    *("function", "custom", "mcp", "json_schema"),
-                ]
-            ),
-            max_size=6,
-        )
-    ),
-    max_leaves=14,
-)
-
-
-def test_any_data_is_read_or_refused() -> None:
-    """Any data is read or is a :class:`DataError`, and what is read can be written."""
-    good = [{"role": "user", "content": [text("a")]}, use("c"), result("c", "d")]
-    assert {"read", "refused"} == outcomes(partial(_outcome, read), good, _json)
-
-
-def test_any_response_is_read_or_refused() -> None:
-    """Any response is read or is a :class:`DataError`, and never another error."""
-    good = {"output": [reply("msg_1", spoken("a")), use("c")], "usage": {"input_tokens": 1}}
-    assert {"read", "refused"} == outcomes(partial(_outcome, read_response), good, _json)
-
-
-def _outcome(reader: Any, data: object) -> str:
-    try:
-        found = reader(data)
-    except DataError:
-        return "refused"
-    write(found if isinstance(found, Prompt) else whole([found]), ABLE)
-    return "read"
-
-
 # What is written.
 
 
 def recorded(*items: Any) -> tuple[Message, ...]:
     """Return the messages of recorded items."""
     return read(items).messages
-
-
-@pytest.mark.parametrize(
-    ("messages", "wire"),
-    [
-        pytest.param([say("user", "a", "", "b")], [turn("user", "a\n\nb")], id="texts are joined"),
-        pytest.param([say("user", ""), say("assistant", "")], [], id="nothing is said"),
-        pytest.param([say("user", " "), say("user", "a")], [turn("user", "a")], id="white space"),
-        pytest.param([say("assistant", "a", "b")], [turn("assistant", "a\n\nb")], id="an answer"),
-        pytest.param(
-            [say("assistant", "a", call("b"), "c", call("d"))],
-            [turn("assistant", "a"), use("b"), turn("assistant", "c"), use("d")],
-            id="calls stand where they were",
-        ),
-        pytest.param(
-            [say("user", "c", ToolResultBlock("a", (TextBlock("b"),)))],
-            [result("a", "b"), turn("user", "c")],
-            id="results come before a user's text",
-        ),
-        pytest.param(
-            [answer("a"), answer("b", "c", "", "d")],
-            [result("a", ""), result("b", "c\n\nd")],
-            id="results",
-        ),
-        pytest.param(
-            [answer("a", "b", ImageBlock(media("file_id", "file-1")))],
-            [
-                result(
-                    "a",
-                    [text("b"), {"type": "input_image", "file_id": "file-1", "detail": "auto"}],
-                )
-            ],
-            id="a result with a picture",
-        ),
-        pytest.param(
-            [say("assistant", "a", TextBlock("No.", extra={"refusal": True}))],
-            [turn("assistant", [spoken("a"), {"type": "refusal", "refusal": "No."}])],
-            id="a refusal",
-        ),
-        pytest.param(
-            [say("user", TextBlock("No.", extra={"refusal": True}))],
-            [turn("user", "No.")],
-            id="a user refuses nothing",
-        ),
-        pytest.param(
-            [
-                say("assistant", ToolUseBlock("a", "sh", "ls", extra={"custom": True})),
-                answer("a", "x"),
-                say("assistant", call("a")),
-                answer("a", "y"),
-            ],
-            [
-                {"type": "custom_tool_call", "call_id": "a", "name": "sh", "input": "ls"},
-                {"type": "custom_tool_call_output", "call_id": "a", "output": "x"},
-                use("a_2"),
-                result("a_2", "y"),
-            ],
-            id="a tool of free text",
-        ),
-    ],
-)
-def test_items(messages: list[Message], wire: list[Any]) -> None:
-    """Each message, call and result is an item; parts of a message join where all are texts."""
-    assert wire == sent(*messages)
-
-
-@pytest.mark.parametrize(
-    ("facts", "roles"),
-    [
-        (ABLE, ["system", "system", "developer", "user", "system", "developer", "system"]),
-        (BARE, ["system", "system", "system", "user", "system", "system", "system"]),
-        (NEITHER, ["user"] * 7),
-    ],
-)
-def test_instructions(facts: ModelFacts, roles: list[str]) -> None:
-    """System text comes first and later instructions stay in place, each in its role."""
-    given: list[tuple[Role, Kind]] = [
-        *(("system", "written"), ("system", "written"), ("developer", "event")),
-        *(("user", "written"), ("system", "event"), ("developer", "request")),
-        ("developer", "recorded_system"),
-    ]
-    wire = sent(*(say(role, "a", kind=kind) for role, kind in given), facts=facts)
-    assert roles == [message["role"] for message in wire]
-
-
-def test_role_lost() -> None:
-    """Where a model takes no instructions they are a user's, a loss of their role."""
-    message = say("developer", "a")
-    assert ([turn("user", "a")], [("role", "developer message")]) == (
-        sent(message, facts=NEITHER),
-        lost(message, facts=NEITHER),
-    )
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ((), "Error: timeout_error"),
-        (("no",), "Error: no"),
-        (("ERROR:no", "x"), "ERROR:no\n\nx"),
-        (("Errors", "x"), "Error: Errors\n\nx"),
-    ],
-)
-def test_error(given: tuple[str, ...], told: str) -> None:
-    """A failed result says so in its text, once; without text it tells the type of the error."""
-    texts = tuple(map(TextBlock, given))
-    block = ToolResultBlock("a", texts, is_error=True, error_type="timeout_error")
-    assert ([result("a", told)], [("hint", "error flag")]) == (
-        sent(say("tool", block)),
-        lost(say("tool", block)),
-    )
-
-
-def test_error_with_a_picture() -> None:
-    """A failed result without text says so before its picture."""
-    message = answer("a", ImageBlock(media("file_id", "x")), is_error=True)
-    assert text("Error: unknown") == sent(message)[0]["output"][0]
-
-
-@pytest.mark.parametrize(
-    ("block", "part"),
-    [
-        (
-            ImageBlock(media("base64", PNG, "image/png"), detail="low"),
-            {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "low"},
-        ),
-        (
-            ImageBlock(media("url", "data:IMAGE/PNG;x=y;base64,QQ==")),
-            {"type": "input_image", "image_url": "data:image/png;base64,QQ==", "detail": "auto"},
-        ),
-        (
-            ImageBlock(media("url", "HTTPS://example.org/a.png")),
-            {"type": "input_image", "image_url": "HTTPS://example.org/a.png", "detail": "auto"},
-        ),
-        (
-            ImageBlock(media("file_id", "file-1"), detail="original"),
-            {"type": "input_image", "file_id": "file-1", "detail": "original"},
-        ),
-        (
-            DocumentBlock(media("base64", PDF, "application/pdf"), title="a.pdf", detail="high"),
-            {
-                "type": "input_file",
-                "file_data": f"data:application/pdf;base64,{PDF}",
-                "filename": "a.pdf",
-                "detail": "high",
-            },
-        ),
-        (
-            DocumentBlock(media("base64", PDF), detail="auto"),
-            {
-                "type": "input_file",
-                "file_data": f"data:application/pdf;base64,{PDF}",
-                "filename": "document.pdf",
-            },
-        ),
-        (
-            DocumentBlock(media("base64", "YSxi", "text/csv; header=present")),
-            {
-                "type": "input_file",
-                "file_data": "data:text/csv;base64,YSxi",
-                "filename": "document.csv",
-            },
-        ),
-        (
-            DocumentBlock(media("url", "https://example.org/a.pdf")),
-            {"type": "input_file", "file_url": "https://example.org/a.pdf"},
-        ),
-        (
-            DocumentBlock(media("file_id", "file-1")),
-            {"type": "input_file", "file_id": "file-1"},
-        ),
-    ],
-)
-def test_media(block: Block, part: dict[str, Any]) -> None:
-    """Pictures and documents are parts of a user's message."""
-    assert ([turn("user", [part])], []) == (sent(say("user", block)), lost(say("user", block)))
 
 
 @pytest.mark.parametrize("given", ["image/PNG", " image/png;x=y"])
@@ -595,36 +109,9 @@ def test_media_type(given: str) -> None:
     assert f"data:image/png;base64,{PNG}" == item["content"][0]["image_url"]
 
 
-PICTURE = ImageBlock(media("file_id", "file-1"))
-
-
-@pytest.mark.parametrize(
-    ("message", "facts"),
-    [
-        (say("user", "a", PICTURE), facts_for("o3-mini", "openai_responses")),
-        (answer("a", "a", PICTURE), facts_for("o3-mini", "openai_responses")),
-        (answer("a", "a", PICTURE), attrs.evolve(ABLE, result_media=())),
-    ],
-)
-def test_media_of_a_model(message: Message, facts: ModelFacts) -> None:
-    """What a model or a result does not take is a loss of content."""
-    [item] = sent(message, facts=facts)
-    assert ("a", [("content", "image block")]) == (
-        item.get("content", item.get("output")),
-        lost(message, facts=facts),
-    )
-
-
 # What nobody knows.
 
 HOLOGRAM = {"type": "hologram", "id": "holo_1", "data": [1]}
-
-
-def test_unknown_item() -> None:
-    """An item nobody knows is sent as it came, in its place, to the provider it came from."""
-    message = say("assistant", "a", UnknownBlock(HOLOGRAM, "openai_responses"), "b")
-    expected = [turn("assistant", "a"), HOLOGRAM, turn("assistant", "b")]
-    assert (expected, []) == (sent(message), lost(message))
 
 
 def test_unknown_item_read() -> None:
@@ -823,126 +310,7 @@ def test_annotations_lost() -> None:
     assert ([turn("assistant", "a")], [("hint", "annotations")]) == (sent(message), lost(message))
 
 
-# What is lost.
-
-
-@pytest.mark.parametrize(
-    ("message", "losses"),
-    [
-        (
-            say("user", UnknownBlock({"type": "hologram"}, "gemini")),
-            [("content", "hologram block")],
-        ),
-        (
-            say("assistant", UnknownBlock({"type": "web_search_call"}, "anthropic")),
-            [("content", "web_search_call block")],
-        ),
-        (
-            say("assistant", UnknownBlock({"type": "output_audio"}, "openai_responses")),
-            [("content", "output_audio block")],
-        ),
-        (
-            say("user", VideoBlock(media("url", "https://x"), cache="5m")),
-            [("content", "video block"), ("hint", "cache mark")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "ftp://x"), cache="5m")),
-            [("content", "image (url)"), ("hint", "cache mark")],
-        ),
-        (say("user", TextBlock("a", extra={"citations": [1]})), [("hint", "key 'citations'")]),
-        (
-            say("user", ImageBlock(media("url", "https://x"), extra={"x": 1})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("assistant", ToolUseBlock("a", "b", "{}", extra={"x": 1, "item": {}})),
-            [("hint", "key 'x'")],
-        ),
-        (
-            say("tool", ToolResultBlock("a", (TextBlock("b", extra={"y": 1}),), extra={"x": 1})),
-            [("hint", "key 'y'"), ("hint", "key 'x'")],
-        ),
-        (say("user", UnknownBlock({}, "openai_responses")), [("content", "unknown block")]),
-        (
-            say("user", VideoBlock(media("url", "https://x"))),
-            [("content", "video block")],
-        ),
-        (
-            say("user", AudioBlock(media("base64", WAV, "audio/wav"))),
-            [("content", "audio block")],
-        ),
-        (
-            say("assistant", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("system", ImageBlock(media("url", "https://x"))),
-            [("content", "image block")],
-        ),
-        (
-            say("developer", DocumentBlock(media("file_id", "x"))),
-            [("content", "document block")],
-        ),
-        (
-            say("user", ImageBlock(media("base64", "Qk0=", "image/bmp"))),
-            [("content", "image (base64, image/bmp)")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "ftp://x"))),
-            [("content", "image (url)")],
-        ),
-        (
-            say("user", DocumentBlock(media("s3", "s3://b/x"))),
-            [("content", "document (s3)")],
-        ),
-        (
-            say("user", DocumentBlock(media("base64", "QQ==", "a,b"))),
-            [("content", "document (base64, a,b)")],
-        ),
-        (say("user", call("a")), [("content", "tool_use block")]),
-        (say("assistant", ToolResultBlock("a")), [("content", "tool_result block")]),
-        (
-            say("tool", ToolResultBlock("a", (ToolResultBlock("b"), ReasoningBlock("Hm.")))),
-            [("content", "tool_result block"), ("hint", "reasoning block")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x"), title="A dot", detail="closely")),
-            [("hint", "title"), ("hint", "detail")],
-        ),
-        (say("user", DocumentBlock(media("file_id", "x"), title="A")), [("hint", "title")]),
-        (say("user", "a", name="Ada"), [("hint", "name of a speaker")]),
-        (say("assistant", call("a", "look up")), [("hint", "tool name 'look up'")]),
-        (
-            say("assistant", call("a", arguments='"\ud83d"')),
-            [("hint", "arguments of a call"), ("hint", "a lone surrogate in arguments")],
-        ),
-        (
-            say("user", ImageBlock(media("url", "https://x/\ud83d"))),
-            [("hint", "a lone surrogate in image_url")],
-        ),
-    ],
-)
-def test_loss(message: Message, losses: list[tuple[str, str]]) -> None:
-    """What Responses cannot say is a loss of content, or of a hint."""
-    assert losses == lost(message)
-
-
-def test_loss_names_its_place() -> None:
-    """A loss knows the message and the block it is about."""
-    message = Message("user", (TextBlock("a"), UnknownBlock({"type": "hologram"}, "gemini")))
-    found = write(whole([message]), ABLE)[1][0]
-    expected = Loss("content", "hologram block", "only gemini knows it")
-    assert (expected, message, (0, 1)) == (found, found.message, found.at)
-
-
 # Cache marks.
-
-
-def test_mark() -> None:
-    """A mark makes parts of a content, and stands on the part it is written behind."""
-    picture = {"type": "input_image", "image_url": "https://x", "detail": "auto", **MARK}
-    message = say("user", marked("a"), "b", ImageBlock(media("url", "https://x"), cache="5m"))
-    assert [turn("user", [text("a", **MARK), text("\n\nb"), picture])] == sent(message)
 
 
 def test_mark_of_system_text() -> None:
@@ -953,73 +321,8 @@ def test_mark_of_system_text() -> None:
     ] == [sent(say("system", block), say("user", "b")) for block in ("a", marked("a"))]
 
 
-def test_mark_behind_result() -> None:
-    """A mark on a result and one on its last text are one mark, on the text."""
-    block = ToolResultBlock("a", (TextBlock("b"), marked("c", "5m")), cache="5m")
-    assert ([result("a", [text("b\n\nc", **MARK)])], []) == (
-        sent(say("tool", block)),
-        lost(say("tool", block)),
-    )
-
-
-@pytest.mark.parametrize(
-    ("message", "facts"),
-    [
-        (say("user", marked("a")), OLDER),
-        (say("assistant", marked("a")), ABLE),
-        (say("assistant", "a", marked("")), ABLE),
-        (say("user", "a", marked("")), ABLE),
-    ],
-)
-def test_mark_that_cannot_be(message: Message, facts: ModelFacts) -> None:
-    """Without a word for marks, on an answer, or behind nothing, a mark is lost as a hint."""
-    assert ("a", [("hint", "cache mark")]) == (
-        sent(message, facts=facts)[0]["content"],
-        lost(message, facts=facts),
-    )
-
-
-def test_mark_on_a_call() -> None:
-    """A call carries no mark."""
-    message = say("assistant", ToolUseBlock("a", "look_up", '{"q": "x"}', "default"))
-    assert ([use("a")], [("hint", "cache mark")]) == (sent(message), lost(message))
-
-
-def test_marks_at_most_four() -> None:
-    """Of more than four marks the last stay; losing one joins texts again."""
-    messages = [
-        say("system", marked("a", "1h"), "i"),
-        say("user", marked("b"), "c"),
-        say("tool", ToolResultBlock("d", (marked("d"), TextBlock("e")))),
-        say("user", marked("f"), marked("g", "5m")),
-        say("user", marked("h"), "j"),
-    ]
-    expected = [
-        turn("system", "a\n\ni"),
-        turn("user", "b\n\nc"),
-        result("d", [text("d", **MARK), text("\n\ne")]),
-        turn("user", [text("f", **MARK), text("\n\ng", **MARK)]),
-        turn("user", [text("h", **MARK), text("\n\nj")]),
-    ]
-    assert (expected, [("hint", "an hour to live"), *[("hint", "cache mark")] * 2]) == (
-        sent(*messages),
-        lost(*messages),
-    )
-
-
 # Tools.
 
-FUNCTION = {
-    "type": "function",
-    "name": "look_up",
-    "description": "Look something up.",
-    "parameters": {
-        "type": "object",
-        "properties": {"q": {"type": "string"}},
-        "required": ["q"],
-    },
-    "strict": False,
-}
 MCP = {"type": "mcp", "server_label": "docs", "server_url": "https://example.org"}
 GREP = {"type": "custom", "name": "grep", "format": {"type": "text"}}
 
@@ -1028,28 +331,6 @@ def payload_of(*tools: ToolDefinition, **more: Any) -> dict[str, Any]:
     """Return the keys of a payload beside its input."""
     payload: Any = write(Prompt((ASK,), tools, **more), ABLE)[0]
     return {key: value for key, value in payload.items() if key != "input"}
-
-
-def test_tool() -> None:
-    """A tool is a function that is not strict unless its definition says so."""
-    schema = dict(FORM.schema)
-    strict = ToolDefinition("a", None, schema, extra={"strict": True}, origin="openai_responses")
-    plain = {"type": "function", "name": "a", "parameters": schema, "strict": True}
-    assert {"tools": [FUNCTION, plain]} == payload_of(LOOK_UP, strict)
-
-
-def test_strict_tool_lost() -> None:
-    """A tool whose schema does not keep the rules of strict is sent without it, a hint."""
-    tool = attrs.evolve(LOOK_UP, extra={"strict": True}, origin="openai_responses")
-    payload, losses = write(Prompt((ASK,), (tool,)), ABLE)
-    assert ([FUNCTION], ["strict"]) == (payload.get("tools"), [loss.what for loss in losses])
-
-
-def test_strict_output_lost() -> None:
-    """A form whose schema does not keep the rules of strict is sent without it, a hint."""
-    payload, losses = write(Prompt((ASK,), output=OutputSchema({"type": "object"}, "a")), ABLE)
-    form = {"type": "json_schema", "name": "a", "schema": {"type": "object"}}
-    assert ({"format": form}, ["strict"]) == (payload.get("text"), [loss.what for loss in losses])
 
 
 @pytest.mark.parametrize(
@@ -1080,48 +361,6 @@ def test_choice(choice: str, wire: Any) -> None:
     payload = payload_of(LOOK_UP, SEARCH, *own, tool_choice=choice)
     back = read({"input": "a", **payload}).tool_choice
     assert (wire, choice) == (payload["tool_choice"], back)
-
-
-@pytest.mark.parametrize(
-    ("tools", "choice"), [([], "auto"), ([LOOK_UP], "anything"), ([LOOK_UP], "google_search")]
-)
-def test_choice_of_no_tool(tools: list[ToolDefinition], choice: str) -> None:
-    """A choice of a tool that is not sent is lost, a hint."""
-    foreign = ToolDefinition("google_search", raw={"google_search": {}}, origin="gemini")
-    payload, losses = write(Prompt((ASK,), (*tools, foreign), choice), ABLE)
-    expected = [("content", "tool 'google_search'"), ("hint", f"tool_choice {choice!r}")]
-    assert (False, expected) == (
-        "tool_choice" in payload,
-        [(loss.kind, loss.what) for loss in losses],
-    )
-
-
-def test_output() -> None:
-    """The form of the answer stands under ``text``, and is read as it was."""
-    payload = payload_of(output=FORM)
-    form: dict[str, Any] = {"type": "json_schema", "name": "city", "schema": dict(FORM.schema)}
-    form |= {"description": "Where it is.", "strict": True}
-    assert ({"text": {"format": form}}, FORM) == (payload, read({"input": "a", **payload}).output)
-
-
-def test_output_name() -> None:
-    """The name of a form is mended, which is a hint; one that is not strict says nothing of it."""
-    prompt = Prompt((ASK,), output=OutputSchema({}, "a form", strict=False))
-    payload, losses = write(prompt, ABLE)
-    form: dict[str, Any] = {"type": "json_schema", "name": "a_form", "schema": {}}
-    assert ({"format": form}, ["output name 'a form'"]) == (
-        payload.get("text"),
-        [loss.what for loss in losses],
-    )
-
-
-def test_output_lost() -> None:
-    """A model that takes no schema does not get one, a loss of content."""
-    payload, losses = write(Prompt((ASK,), output=FORM), BARE)
-    assert (False, [("content", "output schema")]) == (
-        "text" in payload,
-        [(loss.kind, loss.what) for loss in losses],
-    )
 
 
 # What is read.
@@ -1245,9 +484,7 @@ UNREADABLE: list[tuple[object, str]] = [
 @pytest.mark.parametrize(("data", "what"), UNREADABLE)
 def test_read_error(data: object, what: str) -> None:
     """What cannot be read is an error that names the item and the key."""
-    with pytest.raises(DataError) as caught:
-        read(data)
-    assert what == caught.value.what
+    assert what == raised(DataError, lambda: read(data)).what
 
 
 @pytest.mark.parametrize(
@@ -1268,17 +505,6 @@ def test_foreign_form(data: object, owner: str) -> None:
     with pytest.raises(DataError) as caught:
         read(data)
     assert f"this looks like {owner}: History.from_{owner}" == caught.value.fix
-
-
-def test_form_of_plain_text() -> None:
-    """To ask for text is to ask for nothing."""
-    assert read({"input": [], "text": {"format": {"type": "text"}}}).output is None
-
-
-def test_mark_read_again() -> None:
-    """The blank line behind a marked text is no part of the text that is read."""
-    [message] = read(sent(say("user", marked("a"), "b"))).messages
-    assert (marked("a"), TextBlock("b")) == message.content
 
 
 # Responses.

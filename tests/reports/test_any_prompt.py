@@ -15,7 +15,7 @@ from tests.reports.prompts import PROVIDERS, words
 from tests.searching import examples
 
 
-@examples(100, fast=7)
+@examples(100, fast=4)
 @given(requests())
 def test_a_request_adds_up(rendered: Rendered) -> None:
     """The parts of a request, its messages and its lines all add up to what they are of.
@@ -33,7 +33,7 @@ def test_a_request_adds_up(rendered: Rendered) -> None:
     )
 
 
-@examples(100, fast=7)
+@examples(100, fast=4)
 @given(requests())
 def test_parts_are_a_tree(rendered: Rendered) -> None:
     """No part is more than one level deeper than the one before it."""
@@ -41,7 +41,7 @@ def test_parts_are_a_tree(rendered: Rendered) -> None:
     assert [] == [pair for pair in pairwise(depths) if pair[1] > pair[0] + 1]
 
 
-@examples(100, fast=7)
+@examples(100, fast=4)
 @given(requests())
 def test_all_that_was_dropped_is_there(rendered: Rendered) -> None:
     """What a budget took away is there once, with its tokens and its reason."""

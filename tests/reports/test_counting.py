@@ -50,7 +50,7 @@ from tests.reports.prompts import (
 
 TARGETS = PROVIDERS[1:]
 every_count = pytest.mark.parametrize(
-    "count", [2_000, pytest.param(10_000, marks=pytest.mark.slow)]
+    "count", [1_200, pytest.param(10_000, marks=pytest.mark.slow)]
 )
 SYSTEM = 4
 """The frame of a message, in words: 3, and its role."""

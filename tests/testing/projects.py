@@ -4,6 +4,12 @@ import re
 
 import pytest
 
+QUIETLY = (
+    *("-q", "-p", "no:cacheprovider"),
+    *("-W", "error", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
+)
+"""The options of every run; where mistakes are made, the package is imported before pytest."""
+
 
 class Project:
     """A folder with tests; a run of pytest in it returns what it tells."""
@@ -27,7 +33,7 @@ class Project:
         """Return what a run tells, without times; ``apart`` is in a process of its own."""
         pytester = self.pytester
         runs = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
-        lines = runs("-q", "-W", "error", "-p", "no:cacheprovider", *options).outlines
+        lines = runs(*QUIETLY, *options).outlines
         return re.sub(r" in [\d.]+s", "", "\n".join(lines))
 
     def update(self, *options: str, apart: bool = False) -> str:

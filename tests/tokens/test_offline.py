@@ -43,6 +43,7 @@ def _can_cut_off() -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not _can_cut_off(), reason="this machine cannot cut off a process's network")
 def test_counting_without_a_network(tmp_path: Path) -> None:
     """In a process that has no network at all texts are counted."""

@@ -148,7 +148,15 @@ def test_any_two_texts_have_two_digests(one: str, other: str) -> None:
     assert is_same == (repr(first).split()[-1] == repr(second).split()[-1])
 
 
-@pytest.mark.parametrize("seed", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_this_process_has_that_digest() -> None:
+    """The digest is this one, with the hash seed of this process."""
+    tool = Tool(name="a", input_schema={"type": "object"})
+    shown = repr(render(Timeline(tool, User("Hello")), model="gpt-5"))
+    assert shown.endswith(", 9c8f036ed722>")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "2"])
 def test_every_process_has_the_same_digest(seed: str) -> None:
     """The digest does not depend on the process and its hash seed."""
     code = (

@@ -234,7 +234,7 @@ def texts(messages: tuple[Message, ...]) -> Iterator[str]:
             yield block.text
 
 
-@examples(2_000, fast=100)
+@examples(2_000, fast=50)
 @given(st.sampled_from([*FACTS]), CONVERSATIONS)
 def test_any_conversation(target: str, messages: tuple[Message, ...]) -> None:
     """No text is blank, the model never speaks first, no last answer ends in white space."""
