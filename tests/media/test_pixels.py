@@ -157,4 +157,4 @@ def held(data: bytes, media_type: str | None) -> MediaSource:
 )
 def test_a_source_is_described(source: MediaSource, said: str) -> None:
     """A source is described by how it is given, its type and its size, where they are known."""
-    assert f"image {said}" == described(ImageBlock(source))[0]
+    assert f"image {said}" == described(ImageBlock(source))
