@@ -394,11 +394,11 @@ def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
 def _fence(places: Sequence[SentBlock]) -> str:
     """Take the fence around the blocks of a turn, and return it for its title."""
     first, last = places[0], places[-1]
-    tag = re.fullmatch(r"<(\w+)>", "".join(first.before))
-    if not tag or last.after != (f"</{tag[1]}>",):
+    around = f"<{first.fence}>", f"</{first.fence}>"
+    if (first.before, last.after) != ((around[0],), (around[1],)):
         return ""
     first.before = last.after = ()
-    return tag[0]
+    return around[0]
 
 
 def _is_sent(name: str | None, sent: SentPrompt | None) -> bool:

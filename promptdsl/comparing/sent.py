@@ -128,13 +128,13 @@ def _said(text: str) -> tuple[str, ...]:
 
 def _answer_name(rendered: Rendered) -> str | None:
     """Return the name of the form of the answer that is sent, its usual one where none is."""
-    waiting: list[object] = [rendered.payload()] if rendered.output else []
-    for value in waiting:
-        if is_mapping(value):
-            if "schema" in value or "response_json_schema" in value:
-                return str(value.get("name", OutputSchema({}).name))
-            waiting += value.values()
-    return None
+    wire = rendered.facts.wire
+    form: object = rendered.payload() if rendered.output else None
+    for key in wire.output:
+        form = form.get(key) if is_mapping(form) else None
+    if not is_mapping(form) or wire.output_schema not in form:
+        return None
+    return str(form.get("name", OutputSchema({}).name))
 
 
 def lost_places(rendered: Rendered) -> set[tuple[int, ...]]:
