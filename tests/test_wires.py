@@ -34,6 +34,8 @@ from tests.internals import (
     wires,
     write_openai_chat,
 )
+from tests.providers.every_target import FACTS, SERVICES
+from tests.providers.strategies import OWN
 
 PACKAGE = Path(promptdsl.__file__).parent
 PAGES = PACKAGE.parent / "docs" / "providers"
@@ -102,6 +104,14 @@ def test_a_provider_is_complete(provider: str) -> None:
     assert not wire.event or callable(adapter.add_event)
     assert wire.entries in adapter.read_keys.payload
     assert (PACKAGE / "providers" / wire.folder / "write.py").is_file()
+
+
+@every_provider
+def test_the_laws_run_over_a_provider(provider: str) -> None:
+    """Each has rules, facts and blocks of its own, with which the laws of adapters are tried."""
+    assert provider in SERVICES
+    assert provider in {facts.provider for facts in FACTS.values()}
+    assert {provider, wire_of(provider).form} & OWN.keys()
 
 
 @every_provider

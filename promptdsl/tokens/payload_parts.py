@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.wire import MEDIA_KINDS, MediaKind
+from promptdsl.config.wire import MEDIA_KINDS, MediaKind, Wire
 from promptdsl.config.wires import wires
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at
 from promptdsl.tokens.count import TextTokens
@@ -81,6 +81,9 @@ class Parts:
     tokens: TextTokens
     facts: ModelFacts
     media: int = 0
+    _wire: Wire = attrs.field(
+        init=False, default=attrs.Factory(lambda parts: parts.facts.wire, takes_self=True)
+    )
     _waiting: list[WireValue] = attrs.field(init=False, factory=list[WireValue])
     """The contents of parts that are still to be counted."""
 
@@ -100,12 +103,13 @@ class Parts:
 
     def _part(self, part: WireObject) -> int:
         """Return the tokens of a part, and leave its contents waiting."""
-        # Find its shape.
-        kind = part.get("type")
+        # Find its shape: that of the target where others have a part of the same name.
+        own, kind = self._wire, part.get("type")
         if isinstance(kind, str):
-            shape = _TYPED.get(kind)
+            shape = (None if own.keyed else own.parts.get(kind)) or _TYPED.get(kind)
         else:
-            shape = next((_KEYED[key] for key in part if key in _KEYED), None)
+            name = next((key for key in part if key in _KEYED), "")
+            shape = (own.parts.get(name) if own.keyed else None) or _KEYED.get(name)
         if shape is None:
             text, pictures = unknown_tokens(part, self.tokens, self.facts)
             self.media += pictures

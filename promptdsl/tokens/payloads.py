@@ -92,7 +92,8 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
     tools = [tool for values in lists for tool in definitions(values)]
     estimated = tools_frame(facts) if tools else 0
     estimated += sum(definition_tokens(tool, tokens) for tool in tools)
-    for path, key in _FORM_PATHS:
+    own = facts.wire
+    for path, key in ((own.output, own.output_schema),) if own.output else _FORM_PATHS:
         form = value_at(payload, *path)
         if isinstance(form, Mapping) and form.get(key) is not None:
             estimated += form_tokens({**form, "schema": form[key]}, tokens)

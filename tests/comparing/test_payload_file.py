@@ -1,7 +1,7 @@
 """The payloads of all providers, read as prompts to compare."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from promptdsl import (
     DataError,
     Image,
     PromptError,
+    ProviderName,
     Section,
     System,
     TargetError,
@@ -29,10 +30,7 @@ from tests.errors import raised
 from tests.providers.prompts import ANY_PROMPTS
 from tests.searching import examples, outcomes
 
-PROVIDERS: Any = (
-    *("openai", "openai_responses", "openai_compatible", "anthropic", "gemini", "bedrock"),
-    "chat_template",
-)
+PROVIDERS: Any = get_args(ProviderName)
 LOOKUP = {"type": "object", "properties": {"invoice": {"type": "integer"}}}
 QUESTION = [{"role": "user", "content": "Hi"}]
 

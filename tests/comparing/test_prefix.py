@@ -1,7 +1,7 @@
 """Where the shared prefix of two prompts ends, what a cache loses by it, and what a diff costs."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,7 @@ from promptdsl import (
     CacheBreakpoint,
     Event,
     List,
+    ProviderName,
     Rendered,
     Section,
     System,
@@ -274,10 +275,7 @@ def test_any_two_snapshots_have_a_plain_diff(files: tuple[PromptFile, PromptFile
     assert (same.prefix.broken_by, same.prefix.behind) == ("", 0)
 
 
-PROVIDERS = (
-    *(None, "openai", "openai_responses", "openai_compatible", "anthropic", "gemini", "bedrock"),
-    "chat_template",
-)
+PROVIDERS = (None, *get_args(ProviderName))
 
 
 @pytest.mark.slow

@@ -1,16 +1,22 @@
 """Blocks that the library does not know: their own provider gets them back, nobody else does."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from promptdsl import Assistant, History, Timeline, ToolUse, UnknownBlock, User, render
+from promptdsl import (
+    Assistant,
+    History,
+    ProviderName,
+    Timeline,
+    ToolUse,
+    UnknownBlock,
+    User,
+    render,
+)
 from tests.errors import this_line
 
-PROVIDERS = (
-    *("openai", "openai_compatible", "openai_responses", "anthropic", "gemini", "bedrock"),
-    "chat_template",
-)
+PROVIDERS = get_args(ProviderName)
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
 NOBODYS = "no block has this type; one of a provider is read with History.from_openai and so on"

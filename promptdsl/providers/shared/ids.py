@@ -1,4 +1,7 @@
-"""Ids and names of tools, mended as a service requires: alike in call and result, and unique."""
+"""Ids and names of tools, mended as a service requires: alike in call and result, and unique.
+
+The ids of calls are those of providers with two sides; others take ``fitting_id``.
+"""
 
 import re
 from collections import deque

@@ -10,15 +10,18 @@ from promptdsl.messages.blocks import CLASSES
 
 
 @cache
-def _owners(origin: str) -> Mapping[object, tuple[str, str]]:
+def _owners(origin: str) -> Mapping[object, Sequence[tuple[str, str]]]:
     """Return by type the parts that other providers have and ``origin`` has not.
 
-    Each has a key of the part, and the provider it is of: the first of several with this part.
+    Each has keys of the part, and the providers that have it with this key.
     """
     known = wire_of(origin).parts
-    wires = reversed(forms())
-    parts = ((wire.name, kind, part.own) for wire in wires for kind, part in wire.parts.items())
-    return {kind: (own, name) for name, kind, own in parts if own and kind not in known}
+    owners: dict[object, list[tuple[str, str]]] = {}
+    for wire in forms():
+        for kind, part in wire.parts.items():
+            if part.own and kind not in known:
+                owners.setdefault(kind, []).append((part.own, wire.name))
+    return owners
 
 
 def refuse_part(part: Mapping[str, object], origin: str) -> None:
@@ -30,8 +33,8 @@ def refuse_part(part: Mapping[str, object], origin: str) -> None:
 def owner_of(part: Mapping[str, object], origin: str = "") -> str | None:
     """Return the provider that a part looks like, ``None`` for ``origin``, and without one."""
     kind = part.get("type")
-    key, owner = _owners(origin).get(kind, ("", "")) if isinstance(kind, str) else ("", "")
-    return owner if owner and key in part else None
+    owners = _owners(origin).get(kind, ()) if isinstance(kind, str) else ()
+    return next((owner for key, owner in owners if key in part), None)
 
 
 def owner_of_message(entries: Mapping[str, object]) -> tuple[str, str] | None:
