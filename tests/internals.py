@@ -172,6 +172,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
 )
 from promptdsl.rendering.reports.cache_order import cache_order as request
+from promptdsl.rendering.request import RENDER_DEFAULTS
 from promptdsl.rendering.text.fast_path import lower_plain
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.lower import lower
@@ -261,6 +262,7 @@ __all__ = [
     "OPENING",
     "OVERHEAD",
     "PLAIN",
+    "RENDER_DEFAULTS",
     "ROLES",
     "SHIPPED",
     "SOURCE_KEYS",

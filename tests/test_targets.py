@@ -27,7 +27,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised
-from tests.internals import TARGETS, wire_of
+from tests.internals import RENDER_DEFAULTS, TARGETS, wire_of
 from tests.providers.recorder import (
     CHAT_REPLY,
     CONVERSE_REPLY,
@@ -492,3 +492,12 @@ def test_a_template_and_another_target() -> None:
     assert "<user>Hi." == rendered.for_target("chat_template").payload()["prompt"]
     with pytest.raises(TargetError, match="unknown provider"):
         rendered.for_target(["openai"])  # type: ignore[arg-type]
+
+
+def test_the_order_of_options() -> None:
+    """``checked_request`` takes the values of the options in this order."""
+    assert list(RENDER_DEFAULTS) == [
+        *("model", "provider", "budget", "reserve", "counter", "transformation", "audience"),
+        *("strict", "cache", "tool_choice", "media_roots", "chat_template", "hints"),
+        "media_loader",
+    ]

@@ -94,7 +94,7 @@ def test_every_field_is_read() -> None:
 @every_provider
 def test_a_provider_is_complete(provider: str) -> None:
     """Each has facts, a page, and a form with its methods, its adapter and the keys it reads."""
-    wire, adapter = wire_of(provider), TARGETS[provider].adapter
+    wire, adapter = wire_of(provider), TARGETS[provider]
     assert provider == facts_for(None, provider).provider
     assert (PAGES / f"{provider}.md").is_file()
     assert callable(getattr(Rendered, f"to_{wire.form}"))

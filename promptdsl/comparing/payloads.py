@@ -70,7 +70,7 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     for name in TOLD_APART:
         with suppress(PromptError):
             prompts[name] = read_payload(payload, name)
-    templated = [name for name in prompts if _facts(provider=name).wire.templated]
+    templated = [name for name in prompts if ModelFacts(name).wire.templated]
     if is_mapping(payload) and "prompt" in payload and templated:
         # The text that the template wrote.
         return templated[0], prompts[templated[0]]
@@ -80,21 +80,16 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
     strange = {name: sum(_strange_parts(prompt)) for name, prompt in prompts.items()}
     likely = [name for name, count in strange.items() if count == min(strange.values())]
     if len(likely) > 1 and model is not None:
-        of_model = _facts(model=model).provider
+        of_model = render(Prompt(), model=model).facts.provider
         likely = [name for name in likely if name == of_model] or likely
     # Of several with one adapter, the first has the usual dialect.
-    by_adapter = {_facts(provider=name).wire.folder: name for name in reversed(likely)}
+    by_adapter = {ModelFacts(name).wire.folder: name for name in reversed(likely)}
     likely = [name for name in likely if name in by_adapter.values()]
     if len(likely) == 1:
         return likely[0], prompts[likely[0]]
     first, *others = likely or TOLD_APART
     fix = f'name its provider: provider="{first}", or --for {first}; or {", ".join(others)}'
     raise DataError(_why_unknown(payload, likely), fix=fix, at=(author(),))
-
-
-def _facts(model: str | None = None, provider: str | None = None) -> ModelFacts:
-    """Return the facts of a model or a provider."""
-    return render(Prompt(), model=model, provider=provider).facts
 
 
 def _why_unknown(payload: object, likely: list[str]) -> str:

@@ -97,7 +97,11 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
             sent.is_changed = bool(place.text) and block.text not in place.text
         elif isinstance(block, ToolResultBlock):
             result, in_result, has_text = sent, place.address, False
-    tail = tuple((place.role, text) for place in added for text in _said(place.text))
+    last.after += tuple(
+        text for it in added if _number(it) == last.number for text in _said(it.text)
+    )
+    others = [place for place in added if _number(place) != last.number]
+    tail = tuple((place.role, text) for place in others for text in _said(place.text))
     names = {place.speaker for place in places} | {_answer_name(rendered)}
     return SentPrompt(blocks, tail, names)
 

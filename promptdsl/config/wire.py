@@ -1,6 +1,7 @@
 """What requests and replies of a provider look like: plain data, which every floor above reads."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
@@ -139,12 +140,18 @@ class Wire:
     response: tuple[Mapping[str, object], ...] = ()
     """The signs of a response: one of them has keys with these values, or values of these types."""
     event: tuple[str, ...] = ()
-    """The signs of a stream's event: beginnings of its type, of its object or of a key.
+    """The signs of a stream's event, such as ``type: message_``: where it is, and its beginning.
 
-    Without any, an event is a response.
+    That is ``type``, ``object``, any ``key``, or a key of the items of a list, such as
+    ``choices[]``. Without a sign, an event is a response.
     """
     finish_reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict[str, tuple[str, ...]])
     """Its words for why a reply ended, by ours; ``""`` for a reply that has not."""
+
+    def __attrs_post_init__(self) -> None:
+        # All prompts share a record: nobody changes its tables.
+        for name in ("parts", "choices", "finish_reasons"):
+            object.__setattr__(self, name, MappingProxyType({**getattr(self, name)}))
 
 
 NO_WIRE = Wire("")

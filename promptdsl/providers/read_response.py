@@ -42,7 +42,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
         if provider is None:
             keys = ", ".join(entries) or "nothing"
             raise DataError(f"a response of no provider, it has {keys}")
-        message = TARGETS[provider].adapter.read_response(entries)
+        message = TARGETS[provider].read_response(entries)
         if message.role != "assistant":
             raise DataError(f"a response comes from the model, this is a {message.role} message")
         # The value that an SDK parsed the answer to, where it did.
@@ -92,7 +92,7 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
     with suppress(DataError):
         entries = mapping(first)
     provider = event_provider(entries)
-    # An event that looks like a response is one where it is alone.
+    # Where events are whole responses, one alone is a response.
     is_event = provider != "" and (first is not reply or wire_of(provider).event != ())
     is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
     if is_event or is_iterator or "stream" in entries or hasattr(reply, "__next__"):
@@ -106,21 +106,25 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
 def event_provider(event: Mapping[str, object]) -> str:
     """Return the provider that sends such an event, an empty string for an unknown one."""
     lists = ((key, item) for key, value in event.items() if is_list(value) for item in value)
-    names = [str(event.get("type")), str(event.get("object")), *map(str, event)]
-    names += [f"{key}[].{inner}" for key, item in lists if is_mapping(item) for inner in item]
+    signs = [f"{key}: {event.get(key)}" for key in ("type", "object")]
+    signs += [f"key: {key}" for key in event]
+    signs += [f"{key}[]: {inner}" for key, item in lists if is_mapping(item) for inner in item]
     for wire in forms():
-        if any(name.startswith(wire.event) for name in names):
+        if any(sign.startswith(wire.event) for sign in signs):
             return wire.name
     provider = _provider_of(event)
     return provider if provider and not wire_of(provider).event else ""
 
 
 def _provider_of(entries: Mapping[str, object]) -> str | None:
-    """Return the provider whose responses look like this, ``None`` for unknown keys."""
-    for wire in forms():
-        for sign in wire.response:
-            if all(_has(entries, key, value) for key, value in sign.items()):
-                return wire.name
+    """Return the provider whose responses look like this, ``None`` for unknown keys.
+
+    A key that one provider alone has tells more than two that others may have, too.
+    """
+    signs = [(sign, wire.name) for wire in forms() for sign in wire.response]
+    for sign, provider in sorted(signs, key=lambda known: len(known[0])):
+        if all(_has(entries, key, value) for key, value in sign.items()):
+            return provider
     return None
 
 

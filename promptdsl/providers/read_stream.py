@@ -103,7 +103,7 @@ class Reading(Generic[E]):
             raise DataError("no event of a provider was read so far", fix=fix)
         if self._message is None:
             try:
-                message = TARGETS[self._provider].adapter.read_response(self._reply.response)
+                message = TARGETS[self._provider].read_response(self._reply.response)
             except DataError as error:
                 fix = "give read_stream all events of the stream, from the first on"
                 raise DataError(f"the events are no answer: {error.what}", fix=fix) from None
@@ -121,7 +121,7 @@ class Reading(Generic[E]):
             _refuse(event)
             self._provider = self._provider or event_provider(event)
             if self._provider:
-                TARGETS[self._provider].adapter.add_event(self._reply, event)
+                TARGETS[self._provider].add_event(self._reply, event)
         except DataError as error:
             fix = error.fix or "give the stream that the client returned"
             what = f"event {self._count} of the stream: {error.what}"

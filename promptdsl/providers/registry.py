@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from importlib import import_module
-from typing import Any, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.config.wires import wire_of
@@ -84,16 +84,11 @@ class Adapter:
         return self.read(data).messages
 
 
-class Target(NamedTuple):
-    """A provider's adapter."""
-
-    adapter: Adapter
-
-
-TARGETS: Mapping[str, Target] = {name: Target(Adapter(name)) for name in get_args(ProviderName)}
+TARGETS: Mapping[str, Adapter] = {name: Adapter(name) for name in get_args(ProviderName)}
+"""The adapters, by provider."""
 
 READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
-    provider: target.adapter.read_messages for provider, target in TARGETS.items()
+    provider: adapter.read_messages for provider, adapter in TARGETS.items()
 }
 """The function that reads the messages of a recorded conversation, by its provider."""
 
@@ -119,6 +114,6 @@ def read_payload(payload: object, provider: ProviderName | str) -> Prompt:
         problem = f"unknown provider {shown(provider)}"
         raise TargetError(problem, fix=nearest(provider, TARGETS), at=(author(),))
     try:
-        return TARGETS[provider].adapter.read(payload)
+        return TARGETS[provider].read(payload)
     except DataError as error:
         raise error.located(author()) from None

@@ -23,7 +23,7 @@ def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
     The data was read before. What is ``None`` or empty is no value. A key that is passed over in
     many places of one kind comes once, with its first place and the number of the others.
     """
-    keys = TARGETS[form].adapter.read_keys
+    keys = TARGETS[form].read_keys
     if not is_mapping(data):
         *_, key = keys.payload
         data = {key: data}

@@ -191,7 +191,7 @@ def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
         return False
     if block.source.kind == "s3" and not facts.s3_media:
         return True
-    return TARGETS[str(facts.provider)].adapter.needs_bytes(block, role)
+    return TARGETS[str(facts.provider)].needs_bytes(block, role)
 
 
 def _attachments(blocks: Iterable[Block]) -> Iterator[MediaBlock]:

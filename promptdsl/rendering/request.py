@@ -156,7 +156,7 @@ def checked_request(
     given: dict[str, Any] = {**RENDER_DEFAULTS, **options}  # Any: each is checked below
     if surplus or len(given) > len(RENDER_DEFAULTS):
         _refuse_arguments(function.__name__, surplus, options)
-    # In the order of the defaults.
+    # In the order of the defaults, which a test holds.
     model, provider, budget, reserve, counter, layer, audience, *others = given.values()
     strict, cache, choice, roots, template, hints, loading = others
     checked = None

@@ -96,7 +96,8 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
     for path, key in ((own.output, own.output_schema),) if own.output else _FORM_PATHS:
         form = value_at(payload, *path)
         if isinstance(form, Mapping) and form.get(key) is not None:
-            estimated += form_tokens({**form, "schema": form[key]}, tokens)
+            form = form if key == "schema" else {"schema": form[key]}
+            estimated += form_tokens(form, tokens)
     return Tally(fixed + estimated, counts, parts.media, estimated)
 
 

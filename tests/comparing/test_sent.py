@@ -5,7 +5,9 @@ from typing import Any
 from promptdsl import (
     Assistant,
     ImageBlock,
+    Message,
     Node,
+    Prompt,
     Timeline,
     ToolMessage,
     ToolUse,
@@ -13,7 +15,7 @@ from promptdsl import (
     render,
 )
 from tests.internals import prompt_file, serialise
-from tests.providers.conversations import PNG, media
+from tests.providers.conversations import PNG, answer, call, media, say
 from tests.providers.templates import TEMPLATES
 
 CALLED = (User("Hi."), Assistant(ToolUse("look_up", {}, id="a")))
@@ -44,6 +46,16 @@ def test_a_file_that_leaves_its_result() -> None:
         "─■ added for the target\n[image 1 of tool result a: after the tool results]",
         "──▶ user, added for the target\n[image 1 of tool result a]",
     ]
+
+
+def test_a_file_that_leaves_its_result_behind_an_event() -> None:
+    """What is added after the last text of a message is no message of its own."""
+    picture = ImageBlock(media("base64", PNG, "image/png"))
+    event = Message("user", "Wait.", kind="event")
+    messages = (say("assistant", call("a")), event, answer("a", "rain", picture))
+    text = serialise(prompt_file(render(Prompt(messages), model="gemini-2.5-pro")))
+    added = "──▶ user\nWait.\n─■ added for the target\n[image 1 of tool result a]\n\n──▶ tool"
+    assert added in text
 
 
 def test_a_speaker_before_the_text() -> None:

@@ -144,12 +144,12 @@ MADE_FACTS: Mapping[str, ModelFacts] = {
 
 def write(prompt: Prompt, facts: ModelFacts) -> tuple[Any, tuple[Loss, ...]]:
     """Return what the adapter of a target writes."""
-    return TARGETS[str(facts.provider)].adapter.write(prompt, facts)
+    return TARGETS[str(facts.provider)].write(prompt, facts)
 
 
 def read(payload: object, facts: ModelFacts) -> Prompt:
     """Return what the adapter of a target reads."""
-    return TARGETS[str(facts.provider)].adapter.read(payload)
+    return TARGETS[str(facts.provider)].read(payload)
 
 
 def check(payload: Any, facts: ModelFacts) -> None:

@@ -183,6 +183,8 @@ WILD = st.text(st.characters(codec=None), max_size=4) | st.sampled_from(
 )
 """Any text, also what has no UTF-8 form; and names, ids and arguments that make trouble."""
 IDS = st.lists(WILD.filter(bool), min_size=1, max_size=3)
+OTHER_IDS = st.lists(WILD.filter(bool), min_size=1, max_size=3, unique=True)
+"""Ids for Chat, whose calls of one turn have different ones."""
 _CACHES = st.sampled_from([None, None, "default", "5m", "1h"])
 _TYPES = st.sampled_from(
     [
@@ -384,7 +386,8 @@ def turns_of(
 def conversations_of(provider: str) -> st.SearchStrategy[Run]:
     """Return the messages of a conversation with what a provider knows."""
     texts = texts_of(provider)
-    rounds = rounds_of(texts | reasoning_of(provider), IDS)
+    ids = OTHER_IDS if provider == "openai" else IDS
+    rounds = rounds_of(texts | reasoning_of(provider), ids)
     return turns_of(texts | attachments_of(provider), rounds, _KINDS).map(joined)
 
 

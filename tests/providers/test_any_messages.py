@@ -93,6 +93,8 @@ def test_accepted(provider: str, check: Callable[..., None], data: st.DataObject
 def test_nothing_vanishes(provider: str, data: st.DataObject) -> None:
     """Every text of any conversation is in the payload, or in a loss."""
     messages, facts = data.draw(conversations_of(provider)), data.draw(facts_of(provider))
+    # Where a model hears, a spoken answer is sent as its recording.
+    facts = attrs.evolve(facts, media=tuple(kind for kind in facts.media if kind != "audio"))
     assert [] == vanished({"it": whole(messages)}, facts)
 
 

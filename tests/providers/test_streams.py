@@ -202,6 +202,27 @@ def test_calls_of_other_servers() -> None:
     assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, begun, rest)
 
 
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Rain."}}]},
+        {"candidates": [{"content": {"parts": [{"text": "Rain."}]}}]},
+    ],
+)
+def test_keys_like_the_types_of_others(chunk: dict[str, Any]) -> None:
+    """A key that begins as the type of another provider's events does says nothing."""
+    reading = read_stream([{"message_id": "1", "response.id": "2", "type": "key", **chunk}])
+    assert 1 == len([*reading])
+    assert "Rain." == reading.message.text
+
+
+def test_a_response_with_keys_of_others() -> None:
+    """A key that one provider alone has tells more than those that others may have."""
+    said = {"message": {"role": "assistant", "content": "Sun."}, "finish_reason": "stop"}
+    others = {"type": "message", "content": [], "stop_reason": "end_turn"}
+    assert "Sun." == read_response({**others, "choices": [said]}).text
+
+
 @pytest.mark.parametrize("events", [[], [{"type": "ping"}]])
 def test_no_event_of_a_provider(events: Any) -> None:
     """Without an event of a provider there is no message."""

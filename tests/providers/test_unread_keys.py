@@ -328,7 +328,7 @@ def test_for_every_target() -> None:
 @pytest.mark.parametrize("form", RECORDED)
 def test_what_is_written_is_read(form: str) -> None:
     """Nothing of the payload of any conversation is passed over when it is read."""
-    write, facts = TARGETS[form].adapter.write, facts_for(None, form)
+    write, facts = TARGETS[form].write, facts_for(None, form)
     payloads = [write(whole(said), facts, None)[0] for said in CONVERSATIONS.values()]
     assert [] == [pair for payload in payloads for pair in unread_keys(payload, form)]
 

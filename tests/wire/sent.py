@@ -13,7 +13,7 @@ def written(target: str, prompt: Prompt) -> tuple[Any, tuple[Loss, ...]]:
     provider, _, model = target.partition(" ")
     names = (model or None, provider) if provider in PROVIDERS else (target, None)
     facts = facts_for(*names)
-    return TARGETS[str(facts.provider)].adapter.write(prompt, facts)
+    return TARGETS[str(facts.provider)].write(prompt, facts)
 
 
 def sent(target: str, *messages: Message, **request: Any) -> Any:

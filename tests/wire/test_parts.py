@@ -228,7 +228,7 @@ def test_further_keys(target: str) -> None:
 
 def read_texts(*parts: dict[str, Any]) -> list[tuple[str, str | None]]:
     """Return texts and marks of a content that is read."""
-    prompt: Prompt = TARGETS["openai"].adapter.read([{"role": "user", "content": [*parts]}])
+    prompt: Prompt = TARGETS["openai"].read([{"role": "user", "content": [*parts]}])
     found: list[Any] = [*prompt.messages[0].content]
     return [(block.text, block.cache) for block in found if block.type == "text"]
 
@@ -279,7 +279,7 @@ def test_a_refusal_is_not_joined() -> None:
         {"type": "refusal", "refusal": "\n\nb", **MARK},
         {"type": "text", "text": "\n\nc"},
     ]
-    prompt = TARGETS["openai"].adapter.read(
+    prompt = TARGETS["openai"].read(
         [{"role": "user", "content": "u"}, {"role": "assistant", "content": said}]
     )
     found: list[Any] = [*prompt.messages[1].content]

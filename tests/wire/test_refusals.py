@@ -18,7 +18,7 @@ ANTHROPIC, OPENAI, RESPONSES, GEMINI = (
 
 def refused(provider: str, data: object) -> tuple[str, str]:
     """Return what is wrong with a payload or a list of messages, and what to do about it."""
-    error = raised(DataError, lambda: TARGETS[provider].adapter.read(data))
+    error = raised(DataError, lambda: TARGETS[provider].read(data))
     return error.what, error.fix
 
 
@@ -29,7 +29,7 @@ def by_user(part: object) -> list[Any]:
 
 def kinds(provider: str, data: object) -> list[tuple[str, str, Any]]:
     """Return role, kind and content of every message that is read."""
-    prompt = TARGETS[provider].adapter.read(data)
+    prompt = TARGETS[provider].read(data)
     return [(message.role, message.kind, message.content) for message in prompt.messages]
 
 
@@ -193,7 +193,7 @@ def test_what_is_no_message(provider: str, data: Any, what: str, fix: str) -> No
 )
 def test_what_is_no_response(data: Any, what: str) -> None:
     """A response without a content is refused by that."""
-    read = TARGETS["anthropic"].adapter.read_response
+    read = TARGETS["anthropic"].read_response
     assert what == raised(DataError, lambda: read(data)).what
 
 

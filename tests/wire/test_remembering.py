@@ -270,7 +270,7 @@ def came_to(prompt: Prompt, target: str, memory: Memory | None) -> Any:
     """Return payload and losses of a prompt, these with the identity of what they are of."""
     if memory is None:
         facts = FACTS[target]
-        payload, losses = TARGETS[str(facts.provider)].adapter.write(prompt, facts)
+        payload, losses = TARGETS[str(facts.provider)].write(prompt, facts)
     else:
         written = Written(prompt, FACTS[target], memory)
         payload, losses = written.payload(), written.losses

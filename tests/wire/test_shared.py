@@ -35,7 +35,7 @@ SCHEMA = {"type": "object", "properties": {}}
 def write(provider: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()) -> Any:
     """Return payload and losses of a prompt."""
     facts = facts_for(MODELS.get(provider), provider)
-    return TARGETS[provider].adapter.write(Prompt(messages, tools), facts)
+    return TARGETS[provider].write(Prompt(messages, tools), facts)
 
 
 def why(provider: str, *messages: Message, tools: tuple[ToolDefinition, ...] = ()) -> list[str]:
@@ -54,7 +54,7 @@ def why(provider: str, *messages: Message, tools: tuple[ToolDefinition, ...] = (
 def test_a_marked_answer_that_is_trimmed(provider: str, model: str) -> None:
     """A cache mark stays behind an answer whose trailing white space goes."""
     said = (ASK, Message("assistant", (TextBlock("It is ", "default"),)))
-    payload, losses = TARGETS[provider].adapter.write(Prompt(said), facts_for(model, provider))
+    payload, losses = TARGETS[provider].write(Prompt(said), facts_for(model, provider))
     sent = str(payload["messages"][-1]["content"])
     assert (True, True) == ("'It is'" in sent, "'ephemeral'" in sent or "cachePoint" in sent)
     assert ["trailing white space"] == [loss.what for loss in losses]
@@ -244,7 +244,7 @@ def test_a_block_of_another_provider(origin: str, target: str) -> None:
     """A block that only its provider knows goes back there, and is a loss everywhere else."""
     said = Message("assistant", [UnknownBlock(UNKNOWN[origin], origin), TextBlock("a")])
     prompt = Prompt((ASK, said, Message("user", "b")))
-    payload, losses = TARGETS[target].adapter.write(prompt, facts_for(None, target))
+    payload, losses = TARGETS[target].write(prompt, facts_for(None, target))
     lost = ["content"] == [loss.kind for loss in losses if loss.message is said]
     assert lost == (origin != target)
     assert str(UNKNOWN[origin]) not in str(payload) or origin == target
@@ -336,14 +336,14 @@ USUAL = [
 @pytest.mark.parametrize("message", USUAL, ids=lambda message: str([*message]))
 def test_usual_messages_are_read_fast(message: dict[str, Any]) -> None:
     """A message with a further key is read the long way, and says the same."""
-    read = TARGETS["openai"].adapter.read
+    read = TARGETS["openai"].read
     assert read([{**message, "further": 1}]) == read([message])
 
 
 @pytest.mark.parametrize("message", USUAL, ids=lambda message: str([*message]))
 def test_usual_messages_are_written_fast(message: dict[str, Any]) -> None:
     """A message whose id is noted is written the long way, as the same bytes."""
-    (usual,) = TARGETS["openai"].adapter.read([message]).messages
+    (usual,) = TARGETS["openai"].read([message]).messages
     tools = (ToolDefinition("f"),)
     noted = usual.replace(id="noted")
     payloads = [write("openai", said, tools=tools)[0] for said in (usual, noted)]

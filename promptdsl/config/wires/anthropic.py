@@ -35,7 +35,7 @@ WIRE = Wire(
         {"type": "message", "content": object},
         {"stop_reason": object, "content": object},
     ),
-    event=("message_", "content_block_"),
+    event=("type: message_", "type: content_block_"),
     finish_reasons={
         "stop": ("end_turn", "stop_sequence"),
         "length": ("max_tokens", "model_context_window_exceeded"),

@@ -36,7 +36,7 @@ WIRE = Wire(
     strict_tools=True,
     choices={"auto": "auto", "required": "any", "tool": "tool"},
     response=({"stopReason": object}, {"output": Mapping}),
-    event=("messageSt", "contentBlock"),
+    event=("key: messageSt", "key: contentBlock"),
     finish_reasons={
         "stop": ("end_turn", "stop_sequence"),
         "length": ("max_tokens", "model_context_window_exceeded"),

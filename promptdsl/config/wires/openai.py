@@ -32,7 +32,7 @@ WIRE = Wire(
     strict_tools=True,
     choices={"auto": "auto", "none": "none", "required": "required"},
     response=({"choices": object},),
-    event=("chat.completion.chunk", "choices[].delta"),
+    event=("object: chat.completion.chunk", "choices[]: delta"),
     # Those of servers, too: vLLM, text generation inference, Mistral, Z.AI (Pydantic AI 2.68),
     # DeepSeek.
     finish_reasons={

@@ -38,7 +38,7 @@ WIRE = Wire(
     strict_tools=True,
     choices=CHAT.choices,
     response=({"object": "response"}, {"output": list}),
-    event=("response.",),
+    event=("type: response.",),
     finish_reasons={
         "": ("queued", "in_progress"),
         "stop": ("completed",),

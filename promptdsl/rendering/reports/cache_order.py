@@ -78,7 +78,10 @@ def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
 
 
 _ELSEWHERE = frozenset(
-    {"prompt", *ENTRY_KEYS, *of_all(lambda wire: (*wire.tools, *wire.choice, *wire.system))}
+    {
+        *("prompt", *ENTRY_KEYS),
+        *of_all(lambda wire: (*wire.tools, *wire.choice, *wire.system[:2])),
+    }
 )
 
 

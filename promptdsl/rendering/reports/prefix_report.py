@@ -112,7 +112,5 @@ def _payload(outcome: Outcome) -> Payload:
     if outcome.payload is not None:
         return outcome.payload
     provider = next(iter(TARGETS))
-    payload: Payload = TARGETS[provider].adapter.write(
-        outcome.sent, facts_for(None, provider), None
-    )[0]
+    payload: Payload = TARGETS[provider].write(outcome.sent, facts_for(None, provider), None)[0]
     return payload
