@@ -229,7 +229,7 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     template = request.template
     try:
         facts = facts_for(request.model, request.provider)
-        if not facts.chat and facts.wire.some_models:
+        if not facts.chat and wire_of(facts.provider).some_models:
             raise TargetError(
                 f"OpenAI serves {facts.model!r} in the Responses API alone, not in Chat",
                 fix="render with provider='openai_responses', or with the model alone, "
@@ -237,7 +237,7 @@ def facts_of(request: RenderRequest) -> ModelFacts:
             )
         if template is None:
             return facts
-        if facts.provider is not None and not facts.wire.templated:
+        if facts.provider is not None and not wire_of(facts.provider).templated:
             raise TargetError(
                 f"{facts.provider} takes no chat template",
                 fix="leave chat_template out, or render with provider='chat_template'",

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
-from promptdsl.config.models import facts_for
 from promptdsl.config.transformation import Resolved, SettingValue
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.errors import (
-    ContentError,
-    PendingToolCalls,
-    TargetError,
-    UnknownNameError,
-    nearest,
-)
+from promptdsl.foundation.errors import ContentError, UnknownNameError, nearest
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
@@ -285,23 +278,14 @@ class Rendered:
     def _sendable(self) -> "WrittenPayload":
         """Return what was written, if there is a target, and all calls are answered."""
         if self._written is None:
-            problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
-            if (model := self.facts.model) is not None:
-                problem = f"the model {model!r} is unknown, so there is no target"
-                from promptdsl.config.near_names import near_name
+            from promptdsl.rendering.target_errors import no_target
 
-                fix = f"name its provider: render(tree, model={model!r}, provider=...)"
-                fix = " Or ".join(filter(None, (near_name(model, None), fix)))
-            raise TargetError(problem, fix=fix, at=(author(),))
+            raise no_target(self.facts.model)
         waiting = open_calls(self.messages)
         if waiting:
-            message, call = waiting[0]
-            names = ", ".join(repr(block.id) for _, block in waiting)
-            raise PendingToolCalls(
-                f"the last calls are not answered yet: {names}",
-                fix=f"answer them: ToolMessage({call.id!r}, ...)",
-                at=(message.sources[0].source if message.origins else None,),
-            )
+            from promptdsl.rendering.target_errors import unanswered
+
+            raise unanswered(waiting)
         return self._written
 
     @door
@@ -381,21 +365,10 @@ class Rendered:
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()
-        method, own_method = f"to_{target}", f"to_{wire_of(provider).form}"
-        if own_method != method:
-            model = self.facts.model
-            named = f"model={model!r}, " if facts_for(model, target).known else ""
-            fix = (
-                f"render it for that target: render(tree, {named}provider={target!r}), "
-                f"or call for_target({target!r}).{method}()"
-            )
-            if target == "openai" and not self.facts.chat:
-                fix = f"call {own_method}(): OpenAI serves {model!r} in the Responses API alone"
-            raise TargetError(
-                f"this was rendered for {provider}, so it has no {method}()",
-                fix=fix,
-                at=(author(),),
-            )
+        if wire_of(provider).form != target:
+            from promptdsl.rendering.target_errors import other_target
+
+            raise other_target(target, self.facts)
         return self.payload()
 
     def _outcome(self) -> "Outcome":

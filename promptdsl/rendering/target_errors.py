@@ -1,0 +1,47 @@
+"""The errors of a result that has no payload, or none for the target that is asked for."""
+
+from collections.abc import Sequence
+
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.models import facts_for
+from promptdsl.config.near_names import near_name
+from promptdsl.config.wires import wire_of
+from promptdsl.foundation.errors import PendingToolCalls, TargetError
+from promptdsl.foundation.source import author
+from promptdsl.messages import ToolUseBlock
+from promptdsl.messages.message import Message
+
+
+def no_target(model: str | None) -> TargetError:
+    """Return the error for a payload of a result that was rendered without a target."""
+    problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
+    if model is not None:
+        problem = f"the model {model!r} is unknown, so there is no target"
+        fix = f"name its provider: render(tree, model={model!r}, provider=...)"
+        fix = " Or ".join(filter(None, (near_name(model, None), fix)))
+    return TargetError(problem, fix=fix, at=(author(),))
+
+
+def other_target(target: str, facts: ModelFacts) -> TargetError:
+    """Return the error for the method of another target than that of the result."""
+    model, own_method = facts.model, f"to_{wire_of(facts.provider).form}"
+    named = f"model={model!r}, " if facts_for(model, target).known else ""
+    fix = (
+        f"render it for that target: render(tree, {named}provider={target!r}), "
+        f"or call for_target({target!r}).to_{target}()"
+    )
+    if wire_of(target).some_models and not facts.chat:
+        fix = f"call {own_method}(): OpenAI serves {model!r} in the Responses API alone"
+    problem = f"this was rendered for {facts.provider}, so it has no to_{target}()"
+    return TargetError(problem, fix=fix, at=(author(),))
+
+
+def unanswered(waiting: Sequence[tuple[Message, ToolUseBlock]]) -> PendingToolCalls:
+    """Return the error for a payload whose last calls have no results yet."""
+    message, call = waiting[0]
+    names = ", ".join(repr(block.id) for _, block in waiting)
+    return PendingToolCalls(
+        f"the last calls are not answered yet: {names}",
+        fix=f"answer them: ToolMessage({call.id!r}, ...)",
+        at=(message.sources[0].source if message.origins else None,),
+    )
