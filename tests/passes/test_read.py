@@ -22,6 +22,7 @@ from promptdsl import (
     TextBlock,
     Timeline,
     User,
+    UserActionBlock,
     Value,
     render,
 )
@@ -328,17 +329,24 @@ def test_a_recorded_event_holds_no_calls() -> None:
     history, written = History([{"role": "event", "content": [call]}]), this_line()
     error = raised(DataError, lambda: render(history))
     assert (
-        "a recorded event or ephemeral message cannot hold a 'tool_use' block",
-        "events hold text, events, JSON, code and attachments",
+        "a recorded event message cannot hold a 'tool_use' block",
+        "it holds text, JSON, code and attachments, and an event message events",
         (f"{__file__}:{written}",),
     ) == (error.what, error.fix, error.at)
+
+
+def test_a_recorded_request_only_message_holds_no_events() -> None:
+    """An event in a recorded request-only message is refused, as nothing would narrate it."""
+    history = History([Message("ephemeral", [UserActionBlock("left")])])
+    error = raised(DataError, lambda: render(Timeline(history, User("q"))))
+    assert "a recorded ephemeral message cannot hold a 'user_action' block" == error.what
 
 
 def test_a_recorded_event_holds_no_block_of_another_kind() -> None:
     """A block of a kind that nobody knows is refused by what it calls itself."""
     history = History([{"role": "event", "content": [{"type": "hologram"}]}])
     error = raised(DataError, lambda: render(history))
-    assert "a recorded event or ephemeral message cannot hold a 'hologram' block" == error.what
+    assert "a recorded event message cannot hold a 'hologram' block" == error.what
 
 
 @pytest.mark.parametrize(

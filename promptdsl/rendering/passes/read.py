@@ -16,7 +16,7 @@ from promptdsl.messages import (
 )
 from promptdsl.messages.conversation_cache import Recording, recording_of
 from promptdsl.messages.message import Message, place
-from promptdsl.messages.roles import LEADING
+from promptdsl.messages.roles import LEADING, Role
 from promptdsl.tree import masks
 from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import ConversationNode
@@ -254,7 +254,7 @@ _ROLE_BITS = {
 
 def _turn(message: Message, node: RecordedNode) -> Node:
     """Return the node of a recorded event or request-only turn; its text is a value."""
-    content = tuple(_node(block, node) for block in message.content)
+    content = tuple(_node(block, node, message.role) for block in message.content)
     options = options_of(message)
     if message.role == "event":
         return make_turn(
@@ -274,8 +274,8 @@ def _turn(message: Message, node: RecordedNode) -> Node:
     )
 
 
-def _node(block: Block, node: RecordedNode) -> Node:
-    if isinstance(block, EventBlock):
+def _node(block: Block, node: RecordedNode, role: Role) -> Node:
+    if isinstance(block, EventBlock) and role == "event":
         mask = bits(masks.EVENT_BLOCK)
         return make(EventBlockNode, mask=mask, at=node, block=block, trusted=frozenset[str]())
     if isinstance(block, TextBlock):
@@ -286,6 +286,6 @@ def _node(block: Block, node: RecordedNode) -> Node:
         return make(MediaNode, mask=bits(masks.MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
-        f"a recorded event or ephemeral message cannot hold a {kind!r} block",
-        fix="events hold text, events, JSON, code and attachments",
+        f"a recorded {role} message cannot hold a {kind!r} block",
+        fix="it holds text, JSON, code and attachments, and an event message events",
     )
