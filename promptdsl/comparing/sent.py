@@ -87,7 +87,7 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         sent.number, sent.role, sent.is_error = _number(place), place.role, place.is_error
         sent.cache, sent.id, sent.fence = place.cache, place.id, place.fence
         if place.text:
-            _add_around(sent, place, last, added)
+            _add_around(sent, place.address, last, added)
             last, added = sent, []
             sent.is_joined = following is not None and following.address == place.address
         if place.fence in ("developer", "tool_result"):
@@ -97,22 +97,22 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
             sent.is_changed = bool(place.text) and block.text not in place.text
         elif isinstance(block, ToolResultBlock):
             result, in_result, has_text = sent, place.address, False
-    last.after += tuple(
-        text for it in added if _number(it) == last.number for text in _said(it.text)
-    )
-    others = [place for place in added if _number(place) != last.number]
-    tail = tuple((place.role, text) for place in others for text in _said(place.text))
+    end = SentBlock()
+    _add_around(end, (), last, added)
     names = {place.speaker for place in places} | {_answer_name(rendered)}
-    return SentPrompt(blocks, tail, names)
+    return SentPrompt(blocks, end.turns, names)
 
 
 def _add_around(
-    sent: SentBlock, place: SentPlace, last: SentBlock, added: Sequence[SentPlace]
+    sent: SentBlock, address: tuple[str | int, ...], last: SentBlock, added: Sequence[SentPlace]
 ) -> None:
-    """Put what was added after the last text around it and the next one, or between them."""
+    """Put what was added after the last text around it and the next one, or between them.
+
+    ``address`` is that of the next text, empty after all texts.
+    """
     for addition in added:
         texts, number = _said(addition.text), _number(addition)
-        if number == last.number and addition.address != place.address:
+        if number == last.number and addition.address != address:
             last.after += texts
         elif number == sent.number:
             sent.before += texts

@@ -134,6 +134,8 @@ def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
 
 OPEN = "openai_compatible"
 """The provider that counts for an unknown model without a target."""
+USUAL = "openai"
+"""The provider in whose form a prompt without a target is compared."""
 
 
 def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts:

@@ -2,7 +2,7 @@
 
 import attrs
 
-from promptdsl.config.models import facts_for
+from promptdsl.config.models import USUAL, facts_for
 from promptdsl.foundation.errors import TargetError
 from promptdsl.providers.registry import TARGETS
 from promptdsl.rendering.reports.cache_order import (
@@ -111,6 +111,5 @@ def _payload(outcome: Outcome) -> Payload:
     """Return the payload; without a target, the payload for OpenAI."""
     if outcome.payload is not None:
         return outcome.payload
-    provider = next(iter(TARGETS))
-    payload: Payload = TARGETS[provider].write(outcome.sent, facts_for(None, provider), None)[0]
+    payload: Payload = TARGETS[USUAL].write(outcome.sent, facts_for(None, USUAL), None)[0]
     return payload
