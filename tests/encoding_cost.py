@@ -1,8 +1,10 @@
-"""What encoding values costs in tokens: realistic samples, measured in a fence.
+"""What encoding values costs in tokens: realistic samples, in a fence and in instructions.
 
-``python -m tests.encoding_cost`` prints the table of docs/safety.md. The samples are the files in
-``tests/samples``. Each is cut into pieces of 20 lines, as a search index has them, and each piece
-stands in a ``Grounding`` of its own. The tokens are those inside the fence, in o200k_base.
+``python -m tests.encoding_cost`` prints the tables of docs/safety.md, in tokens of o200k_base. The
+samples are the files in ``tests/samples``. In a fence each is cut into pieces of 20 lines, as a
+search index has them, and each piece stands in a ``Grounding`` of its own. In instructions the
+texts of ``values.json`` stand in a paragraph of their own; somebody chose them who did not know the
+encoding.
 """
 
 import json
@@ -10,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from promptdsl import Grounding, Json, render
+from promptdsl import Grounding, Json, System, Text, Value, render
 from promptdsl.tokens import counter
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -72,9 +74,37 @@ def pieces(name: str) -> Iterable[tuple[Any, str]]:
         yield text, text
 
 
+VALUES: Any = json.loads((SAMPLES / "values.json").read_text("utf-8"))
+"""Texts of one line, and texts of several lines by name."""
+
+
+def instructed(value: str, **encoding: str) -> str:
+    """Return what a value becomes in a paragraph of instructions."""
+    prompt = System("Given:", Text(Value(value)), "Go on.")
+    text = render(prompt, transformation={"encoding": encoding}).messages[0].text
+    return text.removeprefix("Given:\n\n").removesuffix("\n\nGo on.")
+
+
+def changed_lines(value: str) -> int:
+    """Return how many lines of a value are changed in instructions."""
+    pairs = zip(value.split("\n"), instructed(value).split("\n"), strict=True)
+    return sum(before != after for before, after in pairs)
+
+
+def table_of_instructions() -> Iterator[str]:
+    """Yield the rows of the second table in the documentation."""
+    count = counter("gpt-5").of
+    for name, value in VALUES["several lines"].items():
+        readable = count(instructed(value)) - count(value)
+        full = count(instructed(value, inline="full")) - count(value)
+        lines = len(value.split("\n"))
+        row = (name, lines, changed_lines(value), readable, full, count(value))
+        yield f"| {' | '.join(map(str, row))} |"
+
+
 def _text(file: str) -> str:
     return (SAMPLES / f"{file}.txt").read_text("utf-8")
 
 
 if __name__ == "__main__":
-    print(*table(), sep="\n")
+    print(*table(), "", *table_of_instructions(), sep="\n")

@@ -77,7 +77,8 @@ from promptdsl.foundation.guards import (
     guard_end,
     json_body,
     minimal_body,
-    tag_names,
+    paired_tags,
+    written_tags,
 )
 from promptdsl.foundation.json import (
     ABSENT,
@@ -449,6 +450,7 @@ __all__ = [
     "output_tokens",
     "packed_file",
     "pair",
+    "paired_tags",
     "parse",
     "payload_text",
     "pieces",
@@ -500,7 +502,6 @@ __all__ = [
     "stub_text",
     "suffix_of",
     "table_text",
-    "tag_names",
     "tally",
     "targets_module",
     "template_sandbox",
@@ -532,13 +533,15 @@ __all__ = [
     "write_json",
     "write_openai_chat",
     "write_openai_responses",
+    "written_tags",
 ]
 
 _TEXT = "promptdsl.rendering.text"
 ENCODERS = {
     "body": f"{_TEXT}.strings.minimal_body",
     "end of author text": f"{_TEXT}.strings.guard_end",
-    "inline": f"{_TEXT}.strings.inline",
+    "inline": f"{_TEXT}.strings.readable",
+    "lines": "promptdsl.foundation.readable.among_lines",
     "section title": f"{_TEXT}.containers.field",
     "event field": f"{_TEXT}.format.field",
     "attribute": f"{_TEXT}.leaves.attribute",

@@ -170,6 +170,7 @@ def test_library_defaults() -> None:
         ephemeral_role="user",
         delimiters=Delimiters(),
         body_encoding="minimal",
+        inline_encoding="readable",
         format_block=None,
         ephemeral_position="flow",
         format="markdown",
@@ -270,6 +271,7 @@ def test_the_passes_read_flat_values() -> None:
         ephemeral_role="developer",
         delimiters=Delimiters(text=NO_DELIMITER, ephemeral=NOTE),
         body_encoding="full",
+        inline_encoding="readable",
         format_block=shout,
         ephemeral_position="end",
         format="xml",
@@ -724,7 +726,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"encoding": "full"},
-        "encoding is a mapping, not 'full'\n  its keys: body",
+        "encoding is a mapping, not 'full'\n  its keys: body, inline",
     ),
     (
         {"encoding": {"bodies": "full"}},

@@ -1,4 +1,4 @@
-"""What encoding costs: realistic samples in a fence, counted in tokens."""
+"""What encoding costs: realistic samples in a fence and in instructions."""
 
 import json
 import re
@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from promptdsl import decode
-from tests.encoding_cost import BOUNDS, added, fenced, pieces, table
+from tests.encoding_cost import (
+    BOUNDS,
+    VALUES,
+    added,
+    fenced,
+    instructed,
+    pieces,
+    table,
+    table_of_instructions,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "safety.md"
 BOUNDED = {name: most for name, most in BOUNDS.items() if most is not None}
@@ -54,5 +63,27 @@ def test_a_sample_of_data_is_read_back(encoding: str) -> None:
 
 
 def test_the_figures_on_the_page_are_those_measured() -> None:
-    """The table of docs/safety.md is what ``python -m tests.encoding_cost`` prints."""
-    assert "\n".join(table()) in PAGE.read_text("utf-8")
+    """The tables of docs/safety.md are what ``python -m tests.encoding_cost`` prints."""
+    page = PAGE.read_text("utf-8")
+    assert "\n".join(table()) in page
+    assert "\n".join(table_of_instructions()) in page
+
+
+def test_a_line_in_instructions_is_as_written() -> None:
+    """No text of one line changes: commands, usage, paths, generics, patterns, addresses."""
+    assert VALUES["one line"] == [*map(instructed, VALUES["one line"])]
+
+
+SEVERAL = VALUES["several lines"]
+MARKS = re.compile(r"(?P<mark>#{1,6}(?:\s|$)|[-=*_](?:\s*[-=*_])*\s*$|```|~~~|<)")
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_lines_in_instructions(name: str) -> None:
+    """Of several lines those that could head, rule, fence or begin HTML change in one character."""
+    pairs = zip(SEVERAL[name].split("\n"), instructed(SEVERAL[name]).split("\n"), strict=True)
+    different = [(before, after) for before, after in pairs if before != after]
+    references = [after.count("&") - before.count("&") for before, after in different]
+    assert [1] * len(different) == references or name == "HTML"  # it has references of its own
+    assert [] == [before for before, _ in different if not MARKS.search(before)]
+    assert SEVERAL[name] == decode(instructed(SEVERAL[name]))

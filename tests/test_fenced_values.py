@@ -83,9 +83,15 @@ PLACES: dict[str, tuple[PLACED, set[str]]] = {
     "tag by hand": (lambda v: Ephemeral("<facts>", Value(v), "</facts>"), {"facts"}),
     "tag beside": (lambda v: Ephemeral(Value(v), Text("<facts>a</facts>")), {"facts"}),
     "tag of another case": (lambda v: Event("<Fact.S->", Value(v), "</Fact.S>"), {"fact.s"}),
-    "tag in a title": (lambda v: Ephemeral(Section("s", Value(v), title="<facts>")), {"facts"}),
-    "trusted tag": (lambda v: Grounding("g", trusted("<facts>"), v), {"facts"}),
-    "trusted cell": (lambda v: Ephemeral(Value(v), Table([[trusted("<facts>")]])), {"facts"}),
+    "tag in a title": (
+        lambda v: Ephemeral(Section("s", Value(v), "</facts>", title="<facts>")),
+        {"facts"},
+    ),
+    "trusted tag": (lambda v: Grounding("g", trusted("<facts></facts>"), v), {"facts"}),
+    "trusted cell": (
+        lambda v: Ephemeral(Value(v), Table([[trusted("<facts></facts>")]])),
+        {"facts"},
+    ),
     "template": (
         lambda v: Ephemeral(Template.from_string("<doc>{{ v }}</doc>", v=v)),
         {"doc"},
@@ -94,7 +100,7 @@ PLACES: dict[str, tuple[PLACED, set[str]]] = {
         lambda v: Ephemeral(Value(v), Template.from_string("<doc>{{ v }}</doc>", v=v[:0] + "x")),
         {"doc"},
     ),
-    "t-string": (lambda v: Ephemeral(Text(tstring(v)), "<facts>"), {"facts"}),
+    "t-string": (lambda v: Ephemeral(Text(tstring(v)), "<facts></facts>"), {"facts"}),
     "lazy": (
         lambda v: Ephemeral(Value(v), Lazy(lambda _: Text("<facts>", Value("a"), "</facts>"))),
         {"facts"},
@@ -105,10 +111,13 @@ PLACES: dict[str, tuple[PLACED, set[str]]] = {
     ),
     "code": (lambda v: Grounding("g", Code(Value(v))), set()),
     "untrusted": (lambda v: Grounding("g", Untrusted(v, source="a")), set()),
-    "fragment": (lambda v: Ephemeral(Fragment("<facts>"), List(Value(v))), {"facts"}),
+    "fragment": (lambda v: Ephemeral(Fragment("<facts></facts>"), List(Value(v))), {"facts"}),
     "recorded event": (lambda v: _recorded("event", type="text", text=v), set()),
     "recorded request": (lambda v: _recorded("ephemeral", type="text", text=v), set()),
-    "text of an event": (lambda v: Event(UserAction("x", "<facts>", Value(v))), {"facts"}),
+    "text of an event": (
+        lambda v: Event(UserAction("x", "<facts>", Value(v), "</facts>")),
+        {"facts"},
+    ),
     **{
         f"untrusted in {turn.__name__}": (partial(_untrusted, turn), set())
         for turn in (System, Developer, User, Assistant, Ephemeral, Event)
@@ -121,7 +130,7 @@ PLACES: dict[str, tuple[PLACED, set[str]]] = {
 }
 XML_PLACES: dict[str, tuple[PLACED, set[str]]] = {
     "section": (lambda v: System(Section("rules", Value(v))), {"rules"}),
-    "loose section": (lambda v: Section("rules", "<b>", Value(v)), {"rules", "b"}),
+    "loose section": (lambda v: Section("rules", "<b>", Value(v), "</b>"), {"rules", "b"}),
     "section of a user": (lambda v: User(Section("rules", Value(v))), {"rules"}),
     "nested section": (
         lambda v: Ephemeral(Section("a", Section("Rules.x", Value(v)))),
@@ -353,12 +362,12 @@ def test_appended_turns_change_no_text_before_them(config: Any) -> None:
     """Tags of later turns are in no earlier vocabulary."""
     later = (
         Assistant("Yes."),
-        Event("<late>", Value("</late> </b>"), "<b>"),
+        Event("<late>", Value("</late> </b>"), "</late><b></b>"),
         User(Section("late", "x")),
-        Ephemeral("<late>"),
+        Ephemeral("<late></late>"),
     )
     turns = (
-        Event("<facts>", Value("</late> </facts> <b>")),
+        Event("<facts>", Value("</late> </facts> <b>"), "</facts>"),
         Ephemeral(Value("</late> <b>"), position="flow"),
         User("Hi."),
     )
@@ -393,11 +402,11 @@ def test_the_tags_that_a_turn_may_not_forge(config: Any, expected: list[list[str
     tree = timeline_of(
         Section("rules", "a"),
         Format("xml", Section("Kind", "a")),
-        System("\uff1cb>"),
+        System("\uff1cb></b>"),
         System(Section("tone", Untrusted(ALL_TAGS))),
-        Developer("<c>", Untrusted(ALL_TAGS)),
-        Event("<d>", Value(ALL_TAGS)),
-        Grounding("g", "<e>", Section("s", ALL_TAGS, title="<e>")),
+        Developer("<c></c>", Untrusted(ALL_TAGS)),
+        Event("<d>", Value(ALL_TAGS), "</d>"),
+        Grounding("g", "<e></e>", Section("s", ALL_TAGS, title="<e></e>")),
     )
     rendered = render(tree, transformation={"merge_consecutive": False, **config})
     assert expected == [
@@ -414,8 +423,8 @@ def test_the_tags_that_a_turn_may_not_forge(config: Any, expected: list[list[str
         Developer("<b>a</b>", Untrusted("</b>")),
         User("<b>a</b>", Untrusted("</b>")),
         User(Section("s", "<b>a</b>"), Untrusted("</b>")),
-        Ephemeral(Section("s", "a", title="<b>"), Value("</b>")),
-        System(Section("s", "a", title="<b>"), Untrusted("</b>")),
+        Ephemeral(Section("s", "a</b>", title="<b>"), Value("</b>")),
+        System(Section("s", "a</b>", title="<b>"), Untrusted("</b>")),
         System(Format("xml", Heading("a")), Untrusted("</heading>")),
         Ephemeral(Format("xml", List(Quote("a"))), Value("</item>")),
     ],
@@ -454,6 +463,7 @@ def test_a_turn_in_two_formats() -> None:
 # The setting.
 
 
+INLINE: Any = {"encoding": {"inline": "full"}}
 VALUE = "<b> & </event>"
 READABLE, ENCODED = "<b> & &lt;/event>", "&lt;b&gt; &amp; &lt;/event&gt;"
 
@@ -513,7 +523,14 @@ def _of_model(model: str | None, _provider: str | None) -> Any:
             {},
             READABLE,
         ),
-        (lambda: System(Section("s", Value(VALUE), encoding="minimal")), {}, ENCODED),
+        (lambda: System(Section("s", "a ", Value(VALUE))), {}, READABLE),
+        (lambda: System(Section("s", Value(VALUE), encoding="full")), {}, ENCODED),
+        (lambda: System(Section("s", Value(VALUE))), {"transformation": INLINE}, ENCODED),
+        (
+            lambda: System(Section("s", "a ", Value(VALUE), encoding="minimal")),
+            {"transformation": INLINE},
+            READABLE,
+        ),
     ],
 )
 def test_the_innermost_setting_wins(part: Any, asked: Any, expected: str) -> None:
@@ -586,16 +603,14 @@ def test_an_unknown_encoding_of_a_configuration() -> None:
         (Grounding("g", Table([["<b> &"]], format="csv")), "&lt;b&gt; &amp;"),
         (Grounding("g", Table([["<b> &"]], format="json")), '[["\\u003cb\\u003e \\u0026"]]'),
         (User(Untrusted("a", source="<b> &")), 'source="&lt;b&gt; &amp;"'),
-        (System("a ", Value("<b> &")), "a &lt;b&gt; &amp;"),
         (System(Json("<b> &")), '"\\u003cb\\u003e \\u0026"'),
         (User(Json("<b> &")), '"\\u003cb\\u003e \\u0026"'),
-        (Developer(Code(Value("<b> &"))), "&lt;b&gt; &amp;"),
         (System('<doc t="\n', Value("# a 'b'\n---"), '">'), '"\n&#35; a &#39;b&#39;&#10;&#45;--">'),
         (System('<doc t="', Value('a" b="c'), '">'), '<doc t="a&quot; b=&quot;c">'),
     ],
 )
 def test_full_places(part: Node, expected: str) -> None:
-    """Fields, attributes, titles, cells and instructions keep the full encoding."""
+    """Fields, attributes, titles and cells keep the full encoding."""
     assert expected in only_text(part)
 
 

@@ -28,7 +28,8 @@ from tests.internals import (
     json_body,
     json_text,
     minimal_body,
-    tag_names,
+    paired_tags,
+    written_tags,
 )
 from tests.searching import examples
 from tests.tolerant_reader import (
@@ -448,7 +449,23 @@ def test_no_mark_is_left(value: str) -> None:
 )
 def test_tag_names(text: str, expected: set[str]) -> None:
     """The tags of an author's text are found as a tolerant reader finds them."""
-    assert expected == tag_names(text)
+    opened, closed = written_tags(text)
+    assert expected == opened | closed
+
+
+@pytest.mark.parametrize(
+    ("text", "opened", "closed", "paired"),
+    [
+        ("<doc>a</doc>", {"doc"}, {"doc"}, {"doc"}),
+        ("</doc> <DOC>", {"doc"}, {"doc"}, {"doc"}),
+        ("<br/> <a></b>", {"br", "a"}, {"b"}, set[str]()),
+        ("< / doc \uff1c\u200b\u2215 x <\\y", set[str](), {"doc", "x", "y"}, set[str]()),
+        ("<\u200bd\u0301oc></d\u200boc>", {"d", "doc"}, {"d", "doc"}, {"d", "doc"}),
+    ],
+)
+def test_pairs_of_tags(text: str, opened: set[str], closed: set[str], paired: set[str]) -> None:
+    """A slash before its name closes a tag; a pair is a tag that is opened and closed."""
+    assert (opened, closed, paired) == (*written_tags(text), paired_tags(text))
 
 
 @pytest.mark.parametrize(
@@ -617,7 +634,7 @@ RUNS = (
         lambda text: decode(minimal_body(text, NAMES, LITERALS)),
         lambda text: guard(text, NAMES, LITERALS),
         in_json,
-        tag_names,
+        written_tags,
     ],
     ids=["value", "value between literals", "author", "json", "names"],
 )

@@ -129,16 +129,16 @@ def test_a_mistake_is_made(file: str, wanted: list[str], after: Any) -> None:
 
 
 CACHED = """
-from tests.internals import fold, tag_names
+from tests.internals import fold, written_tags
 from tests.mutants.applying import apply, loaded
 from tests.mutants.module import mutants
 from tests.mutants.rooms import PACKAGE
 
 path, wanted = PACKAGE / "foundation/guards.py", {wanted!r}
-before = fold("Event"), sorted(tag_names("\u2039e\u0301vent>"))
+before = fold("Event"), sorted(written_tags("\u2039e\u0301vent>").opened)
 [mutant] = [each for each in mutants(path) if [each.name, each.change] == wanted]
 apply(mutant, loaded([str(path)]))
-print(before, (fold("Event"), sorted(tag_names("\u2039e\u0301vent>"))))
+print(before, (fold("Event"), sorted(written_tags("\u2039e\u0301vent>").opened)))
 """
 CATEGORIES = "('Cc', 'Cf', 'Cs', 'Mn', 'Mc', 'Me') -> ('Cc', 'Cf', 'Cs', 'Mc', 'Me')"
 

@@ -957,7 +957,7 @@ def test_asynchronous_and_other_functions_together() -> None:
         later(Assistant(Lazy(lambda _: "e"))),
     )
     assert [
-        ("system", "a\n\nb\n\n&lt;now&gt;"),
+        ("system", "a\n\nb\n\n&lt;now>"),
         ("user", "c", "d"),
         ("assistant", "e"),
     ] == short_form(asyncio.run(arender(tree)).messages)

@@ -16,6 +16,7 @@ from promptdsl.components.text import Volatile
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.frozen import is_list
+from promptdsl.foundation.guards import WrittenTags
 from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.source import note_caller, source_of
 from promptdsl.templates.pieces import Inserted, Piece
@@ -61,6 +62,7 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
         raise
     pieces: list[Piece] = []
     sections = {} if section is None else {section: None}
+    tags: dict[WrittenTags, None] = {}
     waiting: list[Child] = [finish(part)]
     while waiting:
         node = waiting.pop()
@@ -71,8 +73,9 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
             case TextNode() | ParagraphNode():
                 text = [_piece(child) for child in node.content]
             case TemplateNode():
-                text, _, its_sections = rendered_under_overrides(node)
+                text, _, its_sections, its_tags = rendered_under_overrides(node)
                 sections |= dict.fromkeys(its_sections)
+                tags |= dict.fromkeys(its_tags)
                 # A file is not indented like code.
                 text = text if node.template.kind == "text" else ("", *text)
             case FragmentNode() if type(node) in (FragmentNode, ComponentNode):
@@ -88,7 +91,7 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
         if text and isinstance(text[0], str) and text[0][:1] in ("\n", "\r"):
             text = dedent_parts(text)
         pieces += ["\n\n", *text] if pieces and text else text
-    return RenderedTemplate(tuple(pieces), None, tuple(sections))
+    return RenderedTemplate(tuple(pieces), None, tuple(sections), tuple(tags))
 
 
 def _as_given(value: object) -> object:

@@ -34,6 +34,8 @@ FORMATS: tuple[str, ...] = get_args(Format)
 ToolPairing: TypeAlias = Literal["error", "fill", "prune"]
 BodyEncoding: TypeAlias = Literal["minimal", "full"]
 """How values in a fence or tag are encoded."""
+InlineEncoding: TypeAlias = Literal["readable", "full"]
+"""How values in instructions are encoded, without a fence or tag around them."""
 FormatBlock: TypeAlias = Callable[[Block], object]
 """A function of the original block, called before it becomes text."""
 
@@ -65,9 +67,10 @@ class DelimiterOptions(TypedDict, total=False):
 
 
 class EncodingOptions(TypedDict, total=False):
-    """How values are encoded; ``body`` is the inside of a fence or tag."""
+    """How values are encoded; ``body`` is the inside of a fence or tag, ``inline`` instructions."""
 
     body: BodyEncoding
+    inline: InlineEncoding
 
 
 class ConfigOptions(TypedDict, total=False):
@@ -93,6 +96,7 @@ LIBRARY: Mapping[str, SettingValue] = {
     **{f"delimiters.event.{type}": EVENT_DELIMITER for type in EVENT_TYPES},
     "delimiters.ephemeral": EPHEMERAL_DELIMITER,
     "encoding.body": "minimal",
+    "encoding.inline": "readable",
     "format_block": None,
     "ephemeral_position": "flow",
     "format": "markdown",
@@ -118,6 +122,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "role_mapping.event": get_args(MappedRole),
     "role_mapping.ephemeral": get_args(MappedRole),
     "encoding.body": get_args(BodyEncoding),
+    "encoding.inline": get_args(InlineEncoding),
     "ephemeral_position": get_args(EphemeralPosition),
     "format": FORMATS,
     "tool_pairing": get_args(ToolPairing),
@@ -213,8 +218,9 @@ class MessageTransformationConfig:
       or ``"system"``; the default depends on the provider.
     - ``delimiters``: the fences of ``event`` and ``ephemeral`` turns: a pair of texts, a prefix, or
       ``None``; for ``event`` also a mapping by type of event.
-    - ``encoding``: ``{"body": "minimal"}`` (default) or ``"full"``: whether all of ``&``, ``<`` and
-      ``>`` in values inside a fence or tag become references, or only what could forge a tag.
+    - ``encoding``: how values are encoded, ``"body"`` inside a fence or tag, ``"inline"`` in other
+      instructions. With ``"full"`` all of ``&``, ``<`` and ``>`` become references. By default
+      (``"minimal"``, ``"readable"``) only what could forge a tag does, or begin a heading.
     - ``format_block``: a function of a block, called before it becomes text.
     - ``ephemeral_position``: ``"flow"`` (default), ``"after_system"``, ``"start"``,
       ``"before_user"`` or ``"end"``.
@@ -258,6 +264,7 @@ class Resolved:
     ephemeral_role: MappedRole
     delimiters: Delimiters
     body_encoding: BodyEncoding
+    inline_encoding: InlineEncoding
     format_block: FormatBlock | None
     ephemeral_position: EphemeralPosition
     format: Format
@@ -336,6 +343,7 @@ def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
         tags=TAGS.union(fold(it.tag_name) for it in delimiters.all if it.tag_name is not None),
         literals=frozenset(text for it in delimiters.all for text in it.literals),
         body_encoding=values["encoding.body"],
+        inline_encoding=values["encoding.inline"],
         **{key: values[key] for key in _PLAIN},
         origins=tuple((key, values[key], layer) for key, layer in origins.items()),
     )

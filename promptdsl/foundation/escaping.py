@@ -125,7 +125,12 @@ def _decoded_reference(match: re.Match[str]) -> str:
 
 def reference(match: re.Match[str]) -> str:
     """Return the character reference of a matched character."""
-    return _NAMED.get(match[0]) or f"&#{ord(match[0])};"
+    return reference_of(match[0])
+
+
+def reference_of(character: str) -> str:
+    """Return the reference of a character."""
+    return _NAMED.get(character) or f"&#{ord(character)};"
 
 
 # Inline. The marks at the start of a Markdown line are those of CommonMark 0.31: thematic breaks

@@ -15,10 +15,11 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 from unicodedata import category, normalize
 
 from promptdsl.foundation.errors import ConfigError
-from promptdsl.foundation.escaping import CHARACTERS, reference
+from promptdsl.foundation.escaping import CHARACTERS, reference, reference_of
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, UNSEEN, is_whole, pattern
 
 NONE: frozenset[str] = frozenset()
@@ -32,13 +33,16 @@ _TAG = (
     rf"([{_BRACKETS}])(?=[\s/\\]*+"
     r"(?:([A-Za-z0-9_.\-]++)(?=[\t\n\r -~])|(?![!-~])|[A-Za-z0-9_.\-]))"
 )
-# A reference as XML writes it, or the beginning of one at the end of the text.
+# A reference as XML writes it, or also the beginning of one at the end of the text.
+_WHOLE_REFERENCE = r"(?:amp|lt|gt|quot|apos|\#[0-9]++|\#x[0-9A-Fa-f]++);"
 _REFERENCE = (
-    r"&(?=(?:amp|lt|gt|quot|apos|\#[0-9]++|\#x[0-9A-Fa-f]++);"
+    rf"&(?={_WHOLE_REFERENCE}"
     r"|(?:a(?:mp?|p(?:os?)?)?|lt?|gt?|q(?:u(?:ot?)?)?|\#(?:x[0-9A-Fa-f]*+|[0-9]*+))?\Z)"
 )
 _ANY = pattern(rf"[{_BRACKETS}&{CONTROL}\r]")
+_ANY_INLINE = pattern(rf"[{_BRACKETS}&>{CONTROL}\r\u2028\u2029]")
 _UNSENT = rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}"
+_UNSENT_INLINE = rf"[{CONTROL}\r\u2028\u2029]{NOT_CRLF}"
 _MARKUP = "[&<>]"
 _NO_MORE = "(?!)"
 
@@ -56,19 +60,39 @@ def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) ->
     return _referenced(text, _patterned(_NO_MORE, literals), names, literals)
 
 
+def left_open(text: str) -> str:
+    """Return the beginning of a tag that a text ends with, from its bracket on, or nothing."""
+    if "<" not in text and text.isascii():
+        return ""
+    start = max(map(text.rfind, _BRACKETS))
+    is_open = start >= 0 and any(is_last for _, is_last in _readings(text, start + 1))
+    return text[start:] if is_open else ""
+
+
 def guard_end(text: str, names: Collection[str]) -> str:
     """Return author text whose end begins no tag that a value behind it could make one of these.
 
     A name that is whole is kept: it is a tag of the author's.
     """
-    if "<" not in text and text.isascii():
+    begun = left_open(text)
+    if not begun or not _is_unfinished(begun, names):
         return text
-    start = max(map(text.rfind, _BRACKETS))
-    readings = _readings(text, start + 1, names) if start >= 0 else ()
-    begun = [name for name, is_last in readings if is_last]
-    if not any(known.startswith(name) and known != name for name in begun for known in names):
-        return text
-    return f"{text[:start]}{_ANY.sub(reference, text[start])}{text[start + 1 :]}"
+    return f"{text[: -len(begun)]}{reference_of(begun[0])}{begun[1:]}"
+
+
+def guard_start(text: str, begun: str, names: Collection[str]) -> str:
+    """Return a text that completes no tag which the author's text before it began.
+
+    Its first character becomes a reference then. A name that is whole is kept, as in ``guard_end``.
+    """
+    completes = _is_unfinished(begun, names) and _begins_tag(begun + text, 1, names)
+    return f"{reference_of(text[0])}{text[1:]}" if text and completes else text
+
+
+def _is_unfinished(begun: str, names: Collection[str]) -> bool:
+    """Return whether one of the names begins with a name that a text ends with."""
+    ends = [name for name, is_last in _readings(begun, 1, names) if is_last]
+    return any(known.startswith(name) and known != name for name in ends for known in names)
 
 
 def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
@@ -82,6 +106,27 @@ def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = 
     if not literals and not _ANY.search(value):  # as most values
         return value
     return _referenced(value, _patterned(_UNSENT, literals), names, literals)
+
+
+def readable_tags(
+    value: str,
+    names: Collection[str],
+    literals: frozenset[str] = NONE,
+    *,
+    before_value: bool = False,
+    in_comment: bool = False,
+) -> str:
+    """Return a value for unfenced text that forges no tag: as :func:`minimal_body`, with less.
+
+    The beginning of a reference at its end stays, unless another value is directly behind it: only
+    that could complete it. In a comment of the author's every ``>`` becomes a reference. U+2028 and
+    U+2029, which end a line for some readers, are references, too.
+    """
+    if not literals and not _ANY_INLINE.search(value):
+        return value
+    whole = _REFERENCE if before_value else f"&(?={_WHOLE_REFERENCE})"
+    rest = f"{whole}|{_UNSENT_INLINE}{'|>' if in_comment else ''}"
+    return _referenced(value, _patterned(rest, literals), names, literals)
 
 
 def json_body(
@@ -129,17 +174,35 @@ def _json_piece(text: str) -> str:
     return _JSON_UNWANTED.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
-def tag_names(text: str) -> frozenset[str]:
-    """Return the names of the tags in a text, folded, as a tolerant reader finds them."""
+class WrittenTags(NamedTuple):
+    """The names of the tags in a text, folded, as a tolerant reader finds them."""
+
+    opened: frozenset[str] = NONE
+    closed: frozenset[str] = NONE
+
+
+def written_tags(text: str) -> WrittenTags:
+    """Return the tags that a text opens, and those that it closes: after a slash."""
     if "<" not in text and text.isascii():
-        return NONE
-    found: set[str] = set()
+        return WrittenTags()
+    opened: set[str] = set()
+    closed: set[str] = set()
     for match in _patterned(_NO_MORE, NONE).finditer(text):
+        start = end = match.end()
+        while end < len(text) and _is_gap(text[end]):
+            end += 1
+        found = opened if _SLASHES.isdisjoint(text[start:end]) else closed
         if match[2]:
             found.add(fold(match[2]))
         else:
-            found.update(name for name, is_last in _readings(text, match.end()) if not is_last)
-    return frozenset(found - {""})
+            found.update(name for name, is_last in _readings(text, end) if not is_last)
+    return WrittenTags(frozenset(opened - {""}), frozenset(closed - {""}))
+
+
+def paired_tags(text: str) -> frozenset[str]:
+    """Return the tags that a text both opens and closes."""
+    opened, closed = written_tags(text)
+    return opened & closed
 
 
 @lru_cache(maxsize=256)

@@ -206,7 +206,8 @@ def _for_target(
     tree = stages[-1][1]
     settings = settings_of(request, stages[0][1])
     facts = settings.facts
-    if tree.mask & WITH_FENCES or FORMATS[settings.config.format].tagged:
+    is_fitted = request.budget is not None
+    if is_fitted or tree.mask & WITH_FENCES or FORMATS[settings.config.format].tagged:
         from promptdsl.rendering.text.vocabulary import with_vocabulary
 
         tree = with_vocabulary(tree, settings.config)

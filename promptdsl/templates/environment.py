@@ -12,6 +12,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace, missing
 
 from promptdsl.foundation.errors import PromptError, TemplateError
+from promptdsl.foundation.guards import WrittenTags, written_tags
 from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.trusted import Trusted
@@ -86,6 +87,8 @@ class _Template(Template):
     """Its front matter, if that declares inputs."""
     section: LibrarySection | None = None
     """The section of a library that it is."""
+    tags = WrittenTags()
+    """The tags in its source."""
 
     def new_context(
         self,
@@ -138,6 +141,7 @@ def _replaced(template: _Template, write: StandIn) -> _Template:
             run.raised = error
             raise
         run.sections.update(dict.fromkeys(rendered.sections))
+        run.tags.update(dict.fromkeys(rendered.tags))
         yield Rope(rendered.pieces)
 
     made = object.__new__(_Template)
@@ -208,6 +212,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         template = cast("_Template", made)
         template.names = names
         template.trimmed = body if self.trim_blocks else ""
+        template.tags = written_tags(body)
         if name is not None and self.home is not None:
             template.section = LibrarySection(name, self.home.version, digest)
         if inputs is not None:
@@ -335,7 +340,9 @@ def compiled_at(source: TemplateFile | str) -> _Template:
 
 
 def used(template: _Template) -> _Template:
-    """Return a compiled template; its section is noted as used."""
+    """Return a compiled template; its section and its tags are noted as used."""
+    run = RUN.get()
+    run.tags[template.tags] = None
     if template.section is not None:
-        RUN.get().sections[template.section] = None
+        run.sections[template.section] = None
     return template

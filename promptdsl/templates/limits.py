@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.environment import TemplateModule
 
+    from promptdsl.foundation.guards import WrittenTags
     from promptdsl.foundation.library_section import LibrarySection
     from promptdsl.templates.template_folder import TemplateFolder
 
@@ -42,7 +43,8 @@ StandIn: TypeAlias = Callable[[Mapping[str, object]], Any]  # Any: a ``RenderedT
 class Run:
     """One rendering: its folders, the modules it imported, the names in it, and its counts.
 
-    ``sections`` are those of libraries that were used, in the order of their first use.
+    ``sections`` are those of libraries that were used, in the order of their first use; ``tags``
+    are those in the sources of all templates that were used.
     ``stand_ins`` write what replaces a section that is included, by its qualified name; ``raised``
     is what one of them raised.
 
@@ -59,6 +61,7 @@ class Run:
     sections: "dict[LibrarySection, None]" = attrs.field(
         factory=dict["LibrarySection", None], init=False
     )
+    tags: "dict[WrittenTags, None]" = attrs.field(factory=dict["WrittenTags", None], init=False)
     raised: Exception | None = attrs.field(default=None, init=False)
     pieces: int = attrs.field(default=0, init=False)
     steps: int = attrs.field(default=0, init=False)

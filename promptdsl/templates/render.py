@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from promptdsl.foundation.guards import WrittenTags
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.templates.environment import compiled_at, sandbox, used
 from promptdsl.templates.errors import template_error
@@ -25,12 +26,14 @@ class RenderedTemplate(NamedTuple):
     """The pieces of a template, the template as compiled, and its sections of libraries.
 
     The template is ``None`` where other text replaces it. The sections are in the order of their
-    first use.
+    first use. ``tags`` are those in the sources of the templates that were used, whichever branches
+    were taken.
     """
 
     pieces: tuple[Piece, ...]
     template: object
     sections: tuple[LibrarySection, ...]
+    tags: tuple[WrittenTags, ...]
 
 
 def rendered_template(
@@ -66,7 +69,7 @@ def rendered_template(
         raise missing_template(template.value, folders)
     run = Run(folders, stand_ins=stand_ins or {})
     pieces = run_template(source, checked, run).pieces
-    return RenderedTemplate(pieces, run.template, tuple(run.sections))
+    return RenderedTemplate(pieces, run.template, tuple(run.sections), tuple(run.tags))
 
 
 def check_template(file: TemplateFile) -> None:

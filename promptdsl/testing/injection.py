@@ -12,7 +12,7 @@ import attrs
 from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, render
 from promptdsl.comparing.payloads import TOLD_APART
 from promptdsl.foundation.errors import nearest
-from promptdsl.foundation.guards import holds, tag_names
+from promptdsl.foundation.guards import holds, paired_tags, written_tags
 from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import whole
@@ -210,7 +210,11 @@ class CalmPrompt:
         further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
         prefix = further[1] if further else ""
         code = _code_before(span, block, (start, end), config.literals)
-        enclosed = code is not None or is_enclosed(start, end, config.literals)
+        # A tag that the author wrote by hand encloses nothing: what is in it is Markdown, too.
+        written = [it for it in block if it.kind == "section"]
+        opening = "".join(it.text for it in written if it.start < span.start)
+        closing = "".join(it.text for it in written if it.start > span.start)
+        enclosed = code is not None or is_enclosed(opening, closing, config.literals)
         # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
         is_said = span.kind == "volatile" and span.role in ("user", "assistant", "tool")
         spoken = span.kind == "conversation" or (is_said and "<" in probe and not enclosed)
@@ -218,21 +222,30 @@ class CalmPrompt:
         expected = place.calm.replace(WORD, self.probe)
         if spoken:
             kept = whole(expected)[0] == probe
+            names = self._closed_in_turn(span)
             if not config.guard_conversation:
-                return attrs.evolve(place, kept=kept)
-            literals = frozenset(config.literals)
-            return attrs.evolve(place, kept=kept, names=config.tags, literals=literals)
-        ours = "".join(other.text for other in block if other.kind in ("section", "author"))
+                return attrs.evolve(place, kept=kept, names=names)
+            names, literals = names | config.tags, frozenset(config.literals)
+            return attrs.evolve(place, kept=kept, names=names, literals=literals)
+        library = "".join(it.text for it in written)
+        authored = "".join(it.text for it in block if it.kind == "author")
         is_markdown = span.role in ("system", "developer") and config.format == "markdown"
         return attrs.evolve(
             place,
-            names=config.tags | tag_names(ours),
-            literals=frozenset(config.literals if holds(ours, config.literals) else ()),
+            names=config.tags.union(*written_tags(library)) | paired_tags(authored),
+            literals=frozenset(config.literals if holds(library, config.literals) else ()),
             strict=WORD != probe and "<" not in probe,
             bare=is_markdown and not enclosed,
             code=(code or "") if is_markdown else "",
             kept=expected in readings(place.unindented(probe)),
         )
+
+    def _closed_in_turn(self, span: Span) -> frozenset[str]:
+        """Return the tags that the author closes in a written turn of the conversation."""
+        if span.role not in ("user", "assistant") or span.turn.startswith("history["):
+            return frozenset()
+        turn = (it for it in self.spans if it.turn == span.turn and it.kind == "conversation")
+        return written_tags("".join(it.text.replace(WORD, " ") for it in turn)).closed
 
     @property
     def first_span(self) -> Span | None:

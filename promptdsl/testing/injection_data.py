@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl import Origin, OutputSchema, Rendered, Span, ToolDefinition, ToolUseBlock
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.guards import tag_names
+from promptdsl.foundation.guards import paired_tags
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.testing.hostile import shortened
 from promptdsl.testing.injection_place import (
@@ -84,7 +84,7 @@ def data_problem(
 def _place_in(text: str, calm: Rendered) -> InjectionPlace:
     """Return the place of the argument in a text, which is read as an instruction."""
     before, after = around_word(text)
-    names = calm.config.tags | tag_names(before + after)
+    names = calm.config.tags | paired_tags(before + after)
     literals = frozenset(calm.config.literals)
     bare = not is_enclosed(before, after, literals)
     return InjectionPlace(text, before, after, before, after, names, literals, bare)

@@ -11,7 +11,7 @@ from functools import cached_property
 import attrs
 
 from promptdsl import decode
-from promptdsl.foundation.guards import guard, holds, tag_names
+from promptdsl.foundation.guards import guard, holds, written_tags
 from promptdsl.foundation.unicode import whole
 
 WORD = "40716253"
@@ -67,7 +67,7 @@ class InjectionPlace:
         guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
         if not (self.strict or guarded.startswith(piece)):
             return "forges a tag or delimiter of the prompt"
-        if not (self.strict or self.spoken) and self._completes(piece) > self._completes(self.calm):
+        if not self.strict and self._completes(piece) > self._completes(self.calm):
             return "completes a tag of the prompt"
         if self.spoken:
             changed = self.kept and piece != whole(self.calm.replace(WORD, given))[0]
@@ -93,7 +93,8 @@ class InjectionPlace:
         """Return whether a text makes a tag of the bracket that the author's text left open."""
         if not self.begun:
             return False
-        names = self.names - tag_names(f"{self.begun}>")  # a tag of the author's own is kept
+        own = written_tags(f"{self.begun}>")  # a tag of the author's own is kept
+        names = self.names.difference(*own)
         return not guard(self.begun + piece, names, self.literals).startswith(self.begun)
 
     def unindented(self, piece: str) -> str:

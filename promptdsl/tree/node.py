@@ -26,6 +26,7 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
 
 if TYPE_CHECKING:
+    from promptdsl.foundation.guards import WrittenTags
     from promptdsl.foundation.library_section import LibrarySection
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
@@ -60,6 +61,11 @@ class Options:
     """Its number among the turns of one id, in written order."""
     vocabulary: frozenset[str] = attrs.field(default=frozenset(), eq=False)
     """The tags that are written in its turn, folded: no value in it writes them."""
+    closed: frozenset[str] = attrs.field(default=frozenset(), eq=False)
+    """The tags that the author's text of a turn of the conversation closes, folded: no value in
+    that turn writes them."""
+    tags_of_source: "tuple[WrittenTags, ...]" = attrs.field(default=(), eq=False)
+    """The tags in the source of a template, for its text."""
 
     @property
     def address(self) -> str:

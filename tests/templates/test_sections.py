@@ -36,6 +36,7 @@ from tests.internals import (
 )
 from tests.searching import examples
 from tests.templates.rendered import fault, file_fault, file_pieces, in_full, pieces, put
+from tests.tolerant_reader import OWN, tags_in
 
 Written = Callable[..., Node]
 
@@ -331,7 +332,7 @@ def test_any_value_in_an_input(value: str) -> None:
     parts = text.split("Before ", 1)[1]
     assert ("system", "") == (role, text.split("Before ", 1)[0])
     assert parts.endswith("- c\nAfter")
-    assert "<" not in text
+    assert [] == tags_in(text, OWN)
     assert [] == [line for line in text.split("\n") if line.startswith("#")]
     assert f"Before {value}, {value} and b.\n- {value}\n- c\nAfter" == decode(text)
 
@@ -418,7 +419,7 @@ def test_values_of_the_other_types(given: dict[str, Any]) -> None:
         "{{ n }} {{ x }} {{ flag|int }} {{ day }} {{ choice }}"
     )
     text = render(System(Template.from_string(source, given))).messages[0].text
-    assert "<" not in text
+    assert [] == tags_in(text, OWN)
     values = given["n"], given["x"], int(given["flag"]), given["day"], given["choice"]
     assert "{} {} {} {} {}".format(*values) == decode(text)
 
@@ -442,7 +443,7 @@ def test_author_text_in_an_input() -> None:
     """``trusted()`` is a text for inputs, and stays author text."""
     source = "---\ninputs:\n  a: str\n---\n{{ a }} {{ a|upper }}"
     text = render(System(Template.from_string(source, a=trusted("<b>")))).messages[0].text
-    assert "<b> &lt;B&gt;" == text
+    assert "<b> <B>" == text
 
 
 @pytest.mark.parametrize(

@@ -125,12 +125,13 @@ def test_a_missing_text() -> None:
 
 def test_an_encoded_text() -> None:
     """A text that is there as a value is told as it is sent."""
+    full = {"encoding": {"inline": "full"}}
     assert (
         "'role' does not contain '<Ann>'\n"
         "  it is there as a value, which is sent encoded: '&lt;Ann&gt;'\n"
         f"  {ROLE}:\n"
         "  | You help &lt;Ann&gt;."
-    ) == failure(lambda: assert_section(support(), "role", contains="<Ann>"))
+    ) == failure(lambda: assert_section(support(transformation=full), "role", contains="<Ann>"))
 
 
 def test_the_wrong_order() -> None:

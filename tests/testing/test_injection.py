@@ -208,7 +208,8 @@ DEFECTS: dict[str, tuple[Callable[[str], Any], str]] = {
         lambda plan: Ephemeral("<e", Value(plan)),
         "completes a tag of the prompt",
     ),
-    "inline": (lambda plan: System(Value(plan)), "begins a heading"),
+    "inline": (lambda plan: System(Value(plan)), "forges a tag"),
+    "lines": (lambda plan: System(Value(plan)), "begins a heading"),
     "section title": (
         lambda plan: System(Section("a", "b", title=Value(plan))),
         "begins a heading",

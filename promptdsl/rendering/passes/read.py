@@ -66,7 +66,7 @@ def read(
         if not isinstance(node, TemplateNode):
             return node
         try:
-            rendered, compiled, sections = pieces(node)
+            rendered, compiled, sections, tags = pieces(node)
             object.__setattr__(node, "compiled", compiled)
         except PromptError as error:
             raise error.located(node.source) from None
@@ -83,7 +83,8 @@ def read(
             parts.append(make(cls, mask=masks.TEXT, at=node, text=text, label=label))
         if not rendered:
             return None
-        options = Options(libraries=sections) if sections else DEFAULTS
+        tags = tuple(filter(any, tags))
+        options = Options(libraries=sections, tags_of_source=tags) if sections or tags else DEFAULTS
         return make(TextNode, tuple(parts), mask=masks.TEXT, at=node, options=options)
 
     content: list[Child] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from promptdsl.foundation.errors import ContentError, MediaError
 from promptdsl.foundation.escaping import attribute, body, data_text
-from promptdsl.foundation.guards import guard, json_body, tag_names
+from promptdsl.foundation.guards import guard, json_body, minimal_body, written_tags
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import TABLE_TAGS, cell_places, table_text
@@ -52,7 +52,8 @@ from promptdsl.tree.turn_nodes import CacheBreakpointNode
 def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
     """Write strings and values as one text; a loss in it is reported for ``node``."""
     page, note = state.page, partial(state.note, node)
-    text = text_in(parts, around.rules, state.fences, note, runs=page.runs)
+    opening = page.opening if page.openings else ""
+    text = text_in(parts, around.rules, state.fences, note, opening=opening, runs=page.runs)
     if text:
         page.put(text, around.margin)
         page.tail = PROSE
@@ -131,9 +132,13 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart, frame: TextF
     if _write_by_format_block(state, node, around):
         return
     # The language of recorded code is data.
-    names = state.fences.vocabulary.difference(frame.tags)
-    frame = frame._replace(open=guard(frame.open, names, around.rules.literals))
-    _write_framed(state, node, around, frame, encode=body)
+    fences, rules = state.fences, around.rules
+    names = fences.vocabulary.difference(frame.tags)
+    frame = frame._replace(open=guard(frame.open, names, rules.literals))
+    # Its fence is longer than any in it, so a value in it can only forge a tag.
+    literals = fences.literals | rules.literals
+    minimal = partial(minimal_body, names=fences.vocabulary, literals=literals)
+    _write_framed(state, node, around, frame, encode=body if rules.full_inline else minimal)
 
 
 def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextFrame) -> None:
@@ -194,6 +199,7 @@ def _write_framed(
         note,
         encode=encode,
         one_line=one_line,
+        opening=state.page.opening,
         runs=state.page.runs,
     )
     fences.close(frame.tags)
@@ -242,8 +248,8 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
     # The tags of the table and of its author stay. Its values have no ``<``, but may have a
     # bracket that looks like one.
     authored = [cell for row in rows for cell in row if type(cell) is Trusted]
-    own = (*frame.tags, *chain.from_iterable(map(tag_names, authored)))
-    names = state.fences.vocabulary.difference(own)
+    own = chain.from_iterable(chain.from_iterable(map(written_tags, authored)))
+    names = state.fences.vocabulary.difference(frame.tags, own)
     text = guard(whole, names, rules.literals)
     if state.page.runs is not None:
         places = [*cell_places(node.columns, rows, format)]

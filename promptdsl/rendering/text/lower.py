@@ -146,10 +146,12 @@ class Lowering:
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
         self.mapped = {"event": config.event_role, "request": config.ephemeral_role}
-        self.speech = SPEECH
+        full, full_inline = config.body_encoding == "full", config.inline_encoding == "full"
+        self.fenced = attrs.evolve(FENCED, full=full, full_inline=full_inline)
+        self.instruction = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
+        self.said = self.heard = attrs.evolve(SPEECH, full=full)
         if config.guard_conversation:
-            self.speech = attrs.evolve(SPEECH, guards=config.tags, literals=config.literals)
-        self.full = config.body_encoding == "full"
+            self.heard = attrs.evolve(self.said, guards=config.tags, literals=config.literals)
 
     def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
@@ -163,7 +165,7 @@ class Lowering:
             self._append(turn, parts)
         elif isinstance(turn, RecordedNode):
             items = self._as_text(turn) if turn.mask & HOLLOW else turn.items
-            self.messages += items if self.speech is SPEECH else map(self._guarded, items)
+            self.messages += items if self.heard is self.said else map(self._guarded, items)
         else:
             self._append(turn, [self.turn_blocks(turn)])
 
@@ -245,20 +247,25 @@ class Lowering:
 
     def fences(self, turn: TurnNode) -> Fences:
         """Return the fences and tags that no text of a turn may forge."""
-        return Fences(turn.options.vocabulary or self.config.tags, self.config.literals)
+        names, closed = turn.options.vocabulary or self.config.tags, turn.options.closed
+        if not turn.options.vocabulary and turn.kind not in LABEL_OF:
+            # In a tree without fences they are not noted: a turn has its own alone.
+            from promptdsl.rendering.text.vocabulary import tags_of
+
+            tags = tags_of(turn, self.setting.form)
+            names, closed = names | tags.names, frozenset(tags.closed)
+        is_spoken = turn.kind == "written" and turn.role in ("user", "assistant")
+        return Fences(names, self.config.literals, closed if is_spoken else frozenset())
 
     def rules(self, turn: TurnNode) -> StringRules:
         """Return how the strings of a turn become text."""
         if turn.kind in ("event", "request"):
-            rules = FENCED
+            rules = self.fenced
         elif turn.role in ("system", "developer"):
-            rules = INSTRUCTION
+            rules = self.instruction
         else:
-            rules = self.speech if turn.role in ("user", "tool") else SPEECH
-        own = turn.options.encoding
-        if self.full or own:
-            rules = attrs.evolve(rules, full=self.full if own is None else own == "full")
-        return rules
+            rules = self.heard if turn.role in ("user", "tool") else self.said
+        return rules.encoded_by(turn.options.encoding)
 
     def _report(self, turn: TurnNode, address: str, loss: Loss) -> None:
         # In system content an address is the path of ids; elsewhere it starts with the turn.
@@ -298,7 +305,7 @@ class Lowering:
 
     def _guarded(self, recorded: Message) -> Message:
         """Return a recorded message; texts of the user and of tools in it forge no fence."""
-        if self.speech is SPEECH or recorded.role not in ("user", "tool"):
+        if self.heard is self.said or recorded.role not in ("user", "tool"):
             return recorded
         content = tuple(map(self._guarded_block, recorded.content))
         return recorded.replace(
@@ -331,7 +338,7 @@ class Lowering:
         return attrs.evolve(block, source=source, title=title)
 
     def _guarded_text(self, text: str) -> str:
-        return guard(text, self.speech.guards, self.speech.literals)
+        return guard(text, self.heard.guards, self.heard.literals)
 
 
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")

@@ -69,6 +69,11 @@ class Page:
         self.written = 0
         self.marked = 0
 
+    @property
+    def opening(self) -> str:
+        """What is written before the next text on its line: of the containers still empty."""
+        return "".join(self.openings).rpartition("\n")[2]
+
     def open(self, text: str, around: Margin, runs: Sequence[TextRun] = ()) -> None:
         """Begin a container; its opening is written before the first text in it."""
         if text:

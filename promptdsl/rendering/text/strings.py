@@ -14,10 +14,12 @@ import attrs
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.escaping import body, field, inline, inline_line, title
-from promptdsl.foundation.guards import guard, guard_end, minimal_body
+from promptdsl.foundation.guards import guard, guard_end, guard_start, left_open, minimal_body
 from promptdsl.foundation.labelled import Labelled
+from promptdsl.foundation.readable import Beside, among_lines, readable
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import Loss, hint
+from promptdsl.rendering.text.beside import AuthorText
 from promptdsl.tree.node import Child
 from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode, VolatileNode
 
@@ -52,7 +54,7 @@ class StringRules:
     author are values, too. ``literals`` are delimiters around the text that are no tags. ``guards``
     are the tags of all fences, in a guarded conversation only; its ``literals`` are all delimiters
     that are no tags. ``full``: in a fence or tag, each ``&``, ``<`` and ``>`` of a value becomes a
-    reference.
+    reference; ``full_inline``: in instructions without one.
     """
 
     joined: bool
@@ -62,6 +64,7 @@ class StringRules:
     guards: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
     full: bool = False
+    full_inline: bool = False
 
     def in_text(self, *, tagged: bool) -> "StringRules":
         """Return the rules for a part that is one text; in a tag its values are encoded."""
@@ -71,8 +74,10 @@ class StringRules:
 
     def encoded_by(self, encoding: BodyEncoding | None) -> "StringRules":
         """Return the rules for a part with its own ``encoding`` of values, if it has one."""
-        full = self.full if encoding is None else encoding == "full"
-        return self if full == self.full else attrs.evolve(self, full=full)
+        full = encoding == "full"
+        if encoding is None or full == self.full == self.full_inline:
+            return self
+        return attrs.evolve(self, full=full, full_inline=full)
 
 
 INSTRUCTION = StringRules(joined=True, instruction=True, encoding="inline")
@@ -110,11 +115,13 @@ class Fences:
 
     ``tags`` counts those that are open; author text inside may not close them. ``vocabulary`` are
     the tags of the whole turn and of all fences, ``literals`` the delimiters of the configuration
-    that are no tags. No value in a fence or tag forges any of these.
+    that are no tags. No value in a fence, a tag or instructions forges any of these. ``closed`` are
+    the tags that the author's text of a turn of the conversation closes: no value there forges one.
     """
 
     vocabulary: frozenset[str]
     literals: frozenset[str]
+    closed: frozenset[str] = frozenset()
     tags: dict[str, int] = attrs.field(factory=dict[str, int])
 
     def open(self, names: Iterable[str]) -> None:
@@ -142,9 +149,9 @@ class Fences:
         return rules.encoding == "body" or bool(self.tags)
 
     def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
-        """Return a value for its place: by ``encode``, or by what the rules say."""
-        if not self.in_body(rules):
-            return guard((encode or inline)(value), self.vocabulary, rules.literals)
+        """Return a value by ``encode``, or for a fence or tag as the rules require."""
+        if encode is not None and not self.in_body(rules):
+            return guard(encode(value), self.vocabulary, rules.literals)
         literals = self.literals | rules.literals
         is_ascii_line = value.isascii() and value.isprintable()
         if is_ascii_line and not literals and not encode and not _MARKUP.intersection(value):
@@ -152,6 +159,14 @@ class Fences:
         if encode is None and not rules.full:
             return minimal_body(value, self.vocabulary, literals)
         return guard((encode or body)(value), self.vocabulary, literals)
+
+    def in_instructions(self, value: str, rules: StringRules, beside: Beside) -> str:
+        """Return a value for instructions without a fence or tag."""
+        literals = self.literals | rules.literals
+        if not rules.full_inline:
+            return readable(value, beside, self.vocabulary, literals)
+        encoded = guard(inline(value), self.vocabulary, rules.literals)
+        return among_lines(encoded, beside, only_edges=True)
 
 
 def text_in(
@@ -162,53 +177,79 @@ def text_in(
     *,
     encode: Callable[[str], str] | None = None,
     one_line: bool = False,
+    opening: str = "",
     runs: list[TextRun] | None = None,
 ) -> str:
     """Return strings and values as one text.
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
-    end is a character reference. A list for ``runs`` gets one for each part.
+    end is a character reference. ``opening`` is before the text on its first line. A list for
+    ``runs`` gets one for each part.
     """
     if one_line:
         encode = field
     elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
+    is_spoken, in_body = rules.encoding == "plain", fences.in_body(rules)
+    has_literals = bool(fences.literals or rules.literals)
+    around: AuthorText | None = None
     texts: list[str] = []
-    tag = ""  # the tag that the author's text left open
+    tag = begun = ""  # a tag that the author's text left open, the beginning of one at its end
     authored = 0  # the number of texts before the author's last ones
-    for part in parts:
-        if isinstance(part, str):
-            text, is_value = part, rules.values
-        elif isinstance(part, ValueNode | TrustedTextNode):
-            text, is_value = part.text, isinstance(part, ValueNode)
-        else:
-            texts.append("")
+    for index, part in enumerate(parts):
+        text = _text_of(part)
+        if not _is_value(part, rules):
+            text = written(text, note)
+            if tag or begun or "<" in text or not text.isascii():
+                tag = "" if is_spoken else _left_open(tag + text)
+                begun = left_open(begun + text)
+            texts.append(fences.authored(title(text) if one_line else text, rules))
             continue
-        if is_value and rules.encoding != "plain":
+        if is_spoken:
+            text = fences.authored(guard(written(text, note), fences.closed), rules)
+        else:
             notice((text,), note)
-            if authored < len(texts) and fences.in_body(rules):
+            if authored < index and in_body:
                 before = guard_end("".join(texts[authored:]), fences.vocabulary)
-                texts[authored:] = [*[""] * (len(texts) - authored - 1), before]
+                texts[authored:] = [*[""] * (index - authored - 1), before]
             own = encode
             if encode is None and tag.endswith(('"', "'")):
-                own = field if fences.in_body(rules) else _inline_attribute
-            texts.append(fences.encoded(text, rules, own))
-            authored = len(texts)
+                own = field if in_body else _inline_attribute
+            if own is not None or in_body:
+                text = fences.encoded(text, rules, own)
+            elif begun or has_literals or not _HARMLESS.match(text):
+                if around is None:
+                    values = [_is_value(it, rules) for it in parts]
+                    around = AuthorText([*map(_text_of, parts)], values, opening)
+                text = fences.in_instructions(text, rules, around.beside(index))
+            authored = index + 1
             tag = "<a" if tag == "<a=" else tag
-        else:
-            text = written(text, note)
-            if (tag or "<" in text) and rules.encoding != "plain":
-                tag = _left_open(tag + text)
-            texts.append(fences.authored(title(text) if one_line else text, rules))
+        if begun and not in_body:
+            text = guard_start(text, begun, fences.closed if is_spoken else fences.vocabulary)
+        texts.append(text)
     if runs is not None:
         runs += map(partial(_run, rules), parts, texts)
     return "".join(texts)
 
 
+# As most values are: one line that begins with a letter, without a sign of a tag, code or fence.
+_HARMLESS = re.compile(r"""[^\W\d_][\w !"#$%'()*+,\-./:;=?@\[\\\]^{|}~]*\Z""")
+
+
+def _text_of(part: Child) -> str:
+    """Return the text of a string or a value; other parts write none."""
+    if isinstance(part, str):
+        return part
+    return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
+
+
+def _is_value(part: Child, rules: StringRules) -> bool:
+    return rules.values if isinstance(part, str) else isinstance(part, ValueNode)
+
+
 def _run(rules: StringRules, part: Child, text: str) -> TextRun:
     """Return the run of a string or value; in a conversation it is that, unless volatile."""
-    is_value = isinstance(part, ValueNode) or (rules.values and isinstance(part, str))
-    run = value_run(text, part) if is_value else TextRun(len(text), "author")
+    run = value_run(text, part) if _is_value(part, rules) else TextRun(len(text), "author")
     is_spoken = rules.encoding == "plain" and run.kind != "volatile"
     return run._replace(kind="conversation") if is_spoken else run
 

@@ -1,105 +1,133 @@
 """The vocabulary of a turn: the tags that are written in it, which no value in it may forge."""
 
+from collections.abc import Iterator
+from operator import or_
 from typing import cast
 
 import attrs
 
 from promptdsl.config.transformation import Resolved
-from promptdsl.foundation.guards import fold, tag_names
+from promptdsl.foundation.guards import fold, written_tags
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.page import Framed
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
-from promptdsl.tree.masks import EVENT, HOLLOW, REQUEST, SECTION, SYSTEM, TURN
+from promptdsl.tree.masks import HOLLOW, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.rewrite import replace, rewrite
 from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode
 
-_FENCED = REQUEST | EVENT
-_SYSTEM = SYSTEM | SECTION
+
+@attrs.define(eq=False)
+class TurnTags:
+    """The tags of a turn, folded: of its components, and those that its author text writes.
+
+    ``sections`` are the ids of sections that are tags. A tag that an author only opens protects
+    nothing: it may be a placeholder, such as ``<path>``.
+    """
+
+    components: set[str] = attrs.field(factory=set[str])
+    sections: set[str] = attrs.field(factory=set[str])
+    opened: set[str] = attrs.field(factory=set[str])
+    closed: set[str] = attrs.field(factory=set[str])
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tags that no value in the turn may forge."""
+        return frozenset(self.components | self.sections | (self.opened & self.closed))
+
+    def note(self, turn: Node, form: Form) -> None:
+        """Add the tags of a turn, or of another part of system content."""
+        are_values = isinstance(turn, RequestOnlyNode) and turn.grounding
+        waiting: list[tuple[Node, Form]] = [(turn, form)]
+        while waiting:
+            node, form = waiting.pop()
+            is_section = isinstance(node, SectionNode)
+            if isinstance(node, FormatNode):
+                form = FORMATS[node.format]
+            frame_of = FRAMES.get(type(node))
+            if frame_of is not None:
+                names = self.sections if is_section else self.components
+                names.update(map(fold, frame_of(form, node).tags))
+            if isinstance(node, LISTS):  # each of its parts becomes an item
+                self.components.update(form.item_alone.tags)
+            texts = [] if are_values and is_section else [*node.authored()]
+            for child in node.content:
+                if not isinstance(child, str):
+                    waiting.append((child, form))
+                elif not are_values:
+                    texts.append(child)
+            for tags in (*map(written_tags, texts), *node.options.tags_of_source):
+                self.opened |= tags.opened
+                self.closed |= tags.closed
+
+
+def tags_of(turn: Node, form: Form) -> TurnTags:
+    """Return the tags of one turn."""
+    tags = TurnTags()
+    tags.note(turn, form)
+    return tags
 
 
 def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
-    """Return the tree, in which each turn with a fence or tag has its vocabulary in its options.
+    """Return the tree, in which each turn with tags has its vocabulary in its options.
 
-    That is the tags of the configuration, those that its components write, and those in its author
-    text. All system content is one turn, and the tags of its sections are in every vocabulary. They
-    are noted before a budget removes parts, so a part that is removed changes no other text.
+    That is the tags of the configuration, those that its components write, and those that its
+    author text opens and closes. All system content is one turn, and the tags of its sections are
+    in every vocabulary. They are noted before a budget removes parts, so a part that is removed
+    changes no other text.
     """
-    form = FORMATS[config.format]
-    system: set[str] = set()
-    sections: set[str] = set()
-    turns: list[tuple[Node, frozenset[str] | None]] = []  # system content has no names of its own
-    waiting: list[tuple[Node, Form]] = [(root, form)]
-    while waiting:
-        node, around = waiting.pop()
-        if isinstance(node, FragmentNode | RootNode):
-            if isinstance(node, FormatNode):
-                around = FORMATS[node.format]
-            # Outside of turns there is no string.
-            waiting += [(child, around) for child in cast("tuple[Node, ...]", node.content)]
-        elif node.mask & _SYSTEM:
-            _note_tags(node, around, system, sections)
-            turns.append((node, None))
-        elif node.mask & (_FENCED | HOLLOW) or (around.tagged and node.mask & TURN):
-            names: set[str] = set()
-            _note_tags(node, around, names, names)
-            turns.append((node, frozenset(names)))
-    if not system and not sections and not any(names for _, names in turns):
+    system = TurnTags()
+    turns: list[tuple[Node, TurnTags]] = []
+    for node, form in _turns(root, FORMATS[config.format]):
+        tags = system if node.mask & _SYSTEM else TurnTags()
+        tags.note(node, form)
+        turns.append((node, tags))
+    found = {id(tags): (tags.names, frozenset(tags.closed)) for _, tags in turns}
+    if not any(map(any, found.values())):
         return root
+    everywhere = config.tags | system.sections
     # Turns with the same tags share one set, as there may be many turns and many sections.
-    everywhere = config.tags | sections
-    of_system = everywhere | system
     shared: dict[frozenset[str], frozenset[str]] = {}
-    vocabularies: dict[int, frozenset[str]] = {}
+    noted: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
     for turn, tags in turns:
-        if tags is not None and tags not in shared:
-            shared[tags] = everywhere | tags
-        vocabulary = of_system if tags is None else shared[tags]
         # A part that is placed twice has the tags of both places.
-        before = vocabularies.setdefault(id(turn), vocabulary)
-        if before is not vocabulary:
-            vocabularies[id(turn)] = before | vocabulary
+        names, closed = map(or_, noted.get(id(turn), (_NONE, _NONE)), found[id(tags)])
+        if names not in shared:
+            shared[names] = everywhere | names
+        noted[id(turn)] = (shared[names], closed)
 
     def change(node: Node) -> Node:
-        names = vocabularies.get(id(node))
-        if not names:
+        if id(node) not in noted:
             return node
-        return replace(node, options=attrs.evolve(node.options, vocabulary=names))
+        names, closed = noted[id(node)]
+        return replace(node, options=attrs.evolve(node.options, vocabulary=names, closed=closed))
 
     # A section may stand beside turns and in one of them, where the vocabulary is that of the turn.
-    within = _FENCED | _SYSTEM | HOLLOW | (TURN if form.tagged else 0)
-    return rewrite(root, change, within=within, whole=vocabularies)
+    return rewrite(root, change, within=TURN | REQUEST | HOLLOW | _SYSTEM, whole=noted)
 
 
-def _note_tags(turn: Node, form: Form, names: set[str], sections: set[str]) -> None:
-    """Add the tags of a turn, folded, to ``names``: of its components, and in its author text.
+_NONE: frozenset[str] = frozenset()
+_SYSTEM = SYSTEM | SECTION
 
-    The ids of sections that are tags are added to ``sections``.
+
+def _turns(root: RootNode, form: Form) -> Iterator[tuple[Node, Form]]:
+    """Yield the turns and the sections beside them, but not turns of one string, with their form.
+
+    A turn of one string has no value.
     """
-    are_values = isinstance(turn, RequestOnlyNode) and turn.grounding
-    waiting: list[tuple[Node, Form]] = [(turn, form)]
+    waiting: list[tuple[Node, Form]] = [(root, form)]
     while waiting:
         node, form = waiting.pop()
-        is_section = isinstance(node, SectionNode)
-        if isinstance(node, FormatNode):
-            form = FORMATS[node.format]
-        frame_of = FRAMES.get(type(node))
-        if frame_of is not None:
-            (sections if is_section else names).update(map(fold, frame_of(form, node).tags))
-        if isinstance(node, LISTS):  # each of its parts becomes an item
-            names.update(form.item_alone.tags)
-        texts = [] if are_values and is_section else [*node.authored()]
-        for child in node.content:
-            if not isinstance(child, str):
-                waiting.append((child, form))
-            elif not are_values:
-                texts.append(child)
-        for text in texts:
-            if "<" in text or not text.isascii():
-                names |= tag_names(text)
+        if isinstance(node, FragmentNode | RootNode):
+            if isinstance(node, FormatNode):
+                form = FORMATS[node.format]
+            # Outside of turns there is no string.
+            waiting += [(child, form) for child in cast("tuple[Node, ...]", node.content)]
+        elif not (node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str):
+            yield node, form
 
 
 FRAMES = {

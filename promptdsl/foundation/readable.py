@@ -1,0 +1,211 @@
+"""The readable encoding: values in instructions, which are Markdown without a fence around it.
+
+A value keeps its characters, but for the first one of what forges a tag of the prompt (``guards``),
+or begins a heading, a rule, a code fence or an HTML block. What begins a line depends on the
+author's text before it: ``#general`` begins nothing after ``Channel: ``. So a value is encoded with
+what stands beside it in the text of its part; another value beside it counts as any text at all.
+
+The marks are those of CommonMark 0.31: thematic breaks (4.1), headings (4.2, 4.3), code fences
+(4.5), HTML blocks (4.6). They are found after any white space, characters that nobody sees, and the
+markers of lists and quotes, because readers differ. See ``docs/safety.md`` for the promise.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from promptdsl.foundation.escaping import reference, reference_of
+from promptdsl.foundation.guards import NONE, readable_tags
+from promptdsl.foundation.unicode import UNSEEN, pattern
+
+_COMBINING = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_BLANK = rf"[\t\x0b\x0c\r \xa0\u1680\u2000-\u200a\u202f\u205f\u3000{UNSEEN}\u2800{_COMBINING}]"
+_SIGN = rf"(?:>|(?:[-+*]|[0-9]*+[.)])(?={_BLANK}|\Z))"
+_MARKS = r"[#=\-*_~`+]"
+_KINDS_1_TO_5 = r"<(?i:!--|!\[CDATA\[|[!?]|script|pre|style|textarea)"
+_KIND_6 = (
+    "address article aside base basefont blockquote body caption center col colgroup dd details "
+    "dialog dir div dl dt fieldset figcaption figure footer form frame frameset h[1-6] head header "
+    "hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param "
+    "search section summary table tbody td tfoot th thead title tr track ul"
+).replace(" ", "|")
+
+# Of a line: what begins it, and then a code fence, a heading or an HTML block.
+_SIGNS = pattern(rf"{_BLANK}*+(?:{_SIGN}{_BLANK}*+)*+")
+_FENCE = pattern(r"`{3}|~{3}")
+_HEADING_OR_HTML = pattern(rf"#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}")
+_KIND_7 = rf"</?[A-Za-z](?=(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
+_HTML = pattern(rf"</?(?i:{_KIND_6})(?![\w-])|{_KIND_7}")
+# A line of nothing else is a rule, or underlines a heading; a shorter end of a line is none.
+_RULE = pattern(rf"(?<![-=*_])(?<!{_BLANK})(?:[-=*_]|{_BLANK})*+\Z")
+_RULE_MARK = pattern(r"[-=*_]")
+# A line that may go on with another value.
+_ONLY_MARKS = pattern(rf"(?:{_BLANK}|{_SIGN}|{_MARKS})*+\Z")
+_MARK = pattern(_MARKS)
+_ONLY_TICKS = pattern(r"(?:`+|~+)\Z")
+_TAG = pattern("</?[A-Za-z]?")
+_TAG_NAME = pattern(r"</?[\w-]*+\Z")
+
+_FIRST_SEEN = pattern(rf"(?!{_BLANK})[^\n]")
+_ALL_BLANK = pattern(rf"(?:\n|{_BLANK})*+\Z")
+_BLANK_START = pattern(rf"\n|{_BLANK}")
+_BLANK_LINE = pattern(rf"\n{_BLANK}*+(?=\n)")
+_FINAL_END = pattern(rf"\r?\n(?={_BLANK}*+\Z)")
+_MARKED_LINE = pattern(rf"\n(?={_BLANK}*+[#=\-*_~`+<>0-9.)])")
+
+
+class Beside(NamedTuple):
+    """What the author's text beside a value is, in the text of its part.
+
+    ``before`` and ``after`` are on its line, without the values there; ``nearest`` and ``until``
+    are the parts of them next to the value, where there is another value. ``is_first``: nothing of
+    the author's is before it. ``in_code`` and ``in_comment``: in a code fence or a comment of the
+    author's.
+    """
+
+    before: str = ""
+    after: str = ""
+    nearest: str | None = None
+    until: str | None = None
+    is_first: bool = True
+    in_code: bool = False
+    in_comment: bool = False
+
+
+def readable(
+    value: str, beside: Beside, names: Collection[str], literals: frozenset[str] = NONE
+) -> str:
+    """Return a value for unfenced instructions that forges no tag and begins nothing of Markdown.
+
+    The tags are those with ``names``, and ``literals``. ``decode`` returns the original.
+    """
+    value = str.__str__(value)
+    is_before_value, is_commented = beside.until == "", beside.in_comment
+    text = readable_tags(
+        value, names, literals, before_value=is_before_value, in_comment=is_commented
+    )
+    return among_lines(text, beside)
+
+
+def among_lines(text: str, beside: Beside, *, only_edges: bool = False) -> str:
+    """Return a value, in which tags are encoded, that begins no heading, rule, fence or HTML.
+
+    With ``only_edges`` it begins nothing by itself, and is judged with the author's text alone.
+    """
+    befores = [beside.before] if beside.nearest is None else [beside.before, beside.nearest]
+    ends = [(beside.after, False)]
+    if beside.until is not None:
+        ends.append((beside.until, True))
+    for before in befores:
+        found = _mark(before, in_code=False, in_block=True)
+        if found and found[1][0] in "`~":  # the line of a code fence: the value stays on it
+            return _TICK_OR_END.sub(reference, text)
+    if only_edges and _ALL_BLANK.match(text):
+        return text
+    if not only_edges:
+        text = _without_blank_edges(text, beside, befores)
+    # A blank line in the value is the end of an HTML block above it.
+    last_blank = max((line.end() for line in _BLANK_LINE.finditer(text)), default=0)
+    starts = [0, *(line.end() for line in _MARKED_LINE.finditer(text))]
+    marks: list[int] = []
+    for start in starts:
+        end = text.find("\n", start)
+        line = text[start:end] if end >= 0 else text[start:]
+        if only_edges and start and end >= 0:
+            continue
+        forged = [
+            _forged(before, line, after, in_code=beside.in_code, in_block=in_block, goes_on=goes_on)
+            for before in (befores if start == 0 else [""])
+            for after, goes_on in (ends if end < 0 else [("", False)])
+            for in_block in (start >= last_blank,)
+        ]
+        marks += sorted({start + mark for mark in forged if mark is not None})
+    return _encoded(text, marks)
+
+
+def _without_blank_edges(text: str, beside: Beside, befores: Sequence[str]) -> str:
+    """Return a value with references for a blank start and a final line end that change a line.
+
+    A final line end stays where nothing of the author's and no value is behind it on its line.
+    """
+    is_at_start = beside.is_first or any(it and _ONLY_MARKS.match(it) for it in befores)
+    if _ALL_BLANK.match(text) or (is_at_start and _BLANK_START.match(text)):
+        text = _encoded(text, [0] if text else [])
+    if beside.after or beside.until is not None:
+        text = _FINAL_END.sub(lambda end: "".join(map(reference_of, end[0])), text)
+    return text
+
+
+def _forged(
+    before: str, line: str, after: str, *, in_code: bool, in_block: bool, goes_on: bool
+) -> int | None:
+    """Return which character of a line of a value becomes a reference, so that it begins nothing.
+
+    ``before`` and ``after`` are the author's on the same line. What a harmless word there would
+    be, too, is the author's. With ``goes_on`` another value is behind it.
+    """
+    found = _mark(before + line + after, in_code=in_code, in_block=in_block)
+    if found is None:
+        return _unfinished(before, line, after, in_code=in_code) if goes_on else None
+    start = found[0] - len(before)
+    if 0 <= start < len(line):
+        return start
+    harmless = _mark(f"{before}w{after}", in_code=in_code, in_block=in_block)
+    return None if start < 0 and harmless == found else _first_seen(line)
+
+
+def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | None:
+    """Return which character becomes a reference, so that no value behind it completes a mark."""
+    whole = before + line + after
+    start = _end_of_signs(whole)
+    if in_code:
+        return _first_seen(line) if _ONLY_TICKS.match(whole, start) else None
+    if _ONLY_MARKS.match(whole):
+        own = _MARK.search(line)
+        return own.start() if own else None
+    if start >= len(before):
+        return start - len(before) if _TAG.match(line, start - len(before)) else None
+    return _first_seen(line) if _TAG_NAME.match(whole, start) else None
+
+
+def _mark(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None:
+    """Return the mark of what a line begins, and where it is; ``None`` for a plain line.
+
+    ``in_code``: only a code fence counts. ``in_block``: an HTML block would go on below the value.
+    """
+    start = _end_of_signs(line)
+    found = _FENCE.match(line, start)
+    if not found and not in_code:
+        found = _HEADING_OR_HTML.match(line, start)
+        if not found and in_block:
+            found = _HTML.match(line, start)
+        if not found:
+            rule = _RULE.search(line)
+            found = (
+                _RULE_MARK.search(line, rule.start()) if rule and rule.start() <= start else None
+            )
+    return (found.start(), found[0]) if found else None
+
+
+def _end_of_signs(line: str) -> int:
+    """Return where a line begins behind its blanks and the marks of lists and quotes."""
+    signs = _SIGNS.match(line)
+    return signs.end() if signs else 0
+
+
+def _first_seen(line: str) -> int | None:
+    """Return the first character of a line that is no blank, or else its first one."""
+    seen = _FIRST_SEEN.search(line)
+    return seen.start() if seen else 0 if line else None
+
+
+_TICK_OR_END = pattern("[\r\n`]")
+
+
+def _encoded(text: str, marks: Sequence[int]) -> str:
+    """Return a text with references for the characters at some positions, which are sorted."""
+    pieces: list[str] = []
+    end = 0
+    for mark in marks:
+        pieces += (text[end:mark], reference_of(text[mark]))
+        end = mark + 1
+    return "".join((*pieces, text[end:])) if pieces else text

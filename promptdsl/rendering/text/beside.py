@@ -1,0 +1,86 @@
+"""The author's text beside a value, in the text of one part: what the value could complete."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from promptdsl.foundation.readable import Beside
+
+FARTHEST = 50
+"""The most texts and values that are read on either side of a value: many may share one line."""
+_LINE_END = re.compile(r"[\n\r]")
+_FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
+
+
+class AuthorText:
+    """The author's texts in a part; ``opening`` is before them on the line."""
+
+    def __init__(self, parts: Sequence[str], are_values: Sequence[bool], opening: str) -> None:
+        texts = [None if is_value else it for it, is_value in zip(parts, are_values, strict=True)]
+        self.texts: Sequence[str | None] = texts
+        self.opening = opening
+        authored = [text for text in texts if text]
+        self.in_comment = any("<!--" in text for text in authored)
+        has_fence = any("```" in text or "~~~" in text for text in authored)
+        self.in_code = frozenset(_in_code(texts)) if has_fence else frozenset[int]()
+
+    def beside(self, index: int) -> Beside:
+        """Return what is beside a value."""
+        before, nearest, is_first = self._before(index)
+        after, until = self._after(index)
+        return Beside(
+            before,
+            after,
+            nearest,
+            until,
+            is_first=is_first,
+            in_code=index in self.in_code,
+            in_comment=self.in_comment,
+        )
+
+    def _before(self, index: int) -> tuple[str, str | None, bool]:
+        line, nearest = "", None
+        for text in reversed(self.texts[max(index - FARTHEST, 0) : index]):
+            if text is None:
+                nearest = line if nearest is None else nearest
+                continue
+            start = max(text.rfind("\n"), text.rfind("\r")) + 1
+            line = text[start:] + line
+            if start:
+                return line, nearest, False
+        return self.opening + line, nearest, not line
+
+    def _after(self, index: int) -> tuple[str, str | None]:
+        line, until = "", None
+        for text in self.texts[index + 1 : index + 1 + FARTHEST]:
+            if text is None:
+                until = line if until is None else until
+                continue
+            end = _LINE_END.search(text)
+            line += text[: end.start()] if end else text
+            if end:
+                break
+        return line, until
+
+
+def _in_code(texts: Sequence[str | None]) -> Iterator[int]:
+    """Yield the indexes of the values that are in a code fence of the author's, for certain.
+
+    The author's text opens it at the very beginning of a line. Where a value decides whether a
+    line closes it, nothing is certain from there on.
+    """
+    fence, number = "", -1
+    values = [index for index, text in enumerate(texts) if text is None]
+    whole = "".join("\0" if text is None else text.replace("\0", " ") for text in texts)
+    for line in whole.splitlines():
+        for _ in range(line.count("\0")):
+            number += 1
+            if fence:
+                yield values[number]
+        bare = line.replace("\0", "").strip()
+        if not fence:
+            opened = _FENCE.match(line)
+            fence = opened[0] if opened else ""
+        elif bare.startswith(fence) and not bare.strip(fence[0]):
+            if "\0" in line:
+                return
+            fence = ""

@@ -1,0 +1,429 @@
+"""The readable encoding: values in instructions, and values between an author's own tags."""
+
+from collections.abc import Callable
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    Code,
+    Developer,
+    Ephemeral,
+    Grounding,
+    History,
+    List,
+    Quote,
+    Section,
+    System,
+    Template,
+    Text,
+    Timeline,
+    Untrusted,
+    User,
+    Value,
+    Volatile,
+    decode,
+    render,
+)
+from tests.hostile import EDGES, HOSTILE, VALUES
+from tests.internals import guard, inline, skeleton
+
+FULL: dict[str, Any] = {"encoding": {"inline": "full"}}
+OWN = frozenset(
+    ("event", "context", "developer", "untrusted", "tool_use", "tool_result", "system", "assistant")
+)
+slow = pytest.mark.slow
+
+
+def sent(*parts: Any, **transformation: Any) -> str:
+    """Return the text of instructions."""
+    return last(System(*parts), **transformation)
+
+
+def last(prompt: Any, **transformation: Any) -> str:
+    """Return the text of the last message of a prompt."""
+    return render(prompt, transformation=transformation).messages[-1].text
+
+
+# What a value becomes in a paragraph of its own.
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "pytest -x && mypy . > out.txt",
+        'open "<path>" [<line>]',
+        "if a < b and b > c: x -> y",
+        "Map<String, List<int>>",
+        "R&D, AT&T & co &",
+        "https://example.org/?a=1&amp=2&b",
+        "Ann <ann@example.org>",
+        "--flag -x +y *.py #general ~/.bashrc _private `code` ~~gone~~ =1",
+        "-5",
+        "*emphasis* and **more**",
+        "> quoted\n- item\n  - inner\n1. first\n2) second\n+ plus",
+        "#include <stdio.h>\n#!/bin/sh\n+++ b/file\n--- a/file",
+        "a\n\n<div>\n\nb",
+        "text\n    <path> is a path",
+        "\u00e9 \u65e5\u672c\u8a9e",
+        "",
+        "x\n",
+    ],
+)
+def test_what_forges_nothing_is_as_written(value: str) -> None:
+    """A text that begins no heading, rule, fence or HTML and writes no tag of ours stays."""
+    assert value == sent("a", Text(Value(value))).removeprefix("a\n\n" if value else "a")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        # Tags and references.
+        ("</context> <b>", "&lt;/context> <b>"),
+        ("< / CONTEXT", "&lt; / CONTEXT"),
+        ("a <", "a &lt;"),
+        ("a <con", "a &lt;con"),
+        ("&lt; &#38; &amp", "&amp;lt; &amp;#38; &amp"),
+        ("a\x07\rb\u2028c\u2029", "a&#7;&#13;b&#8232;c&#8233;"),
+        # Headings, rules and fences, at any place of a line that a reader might begin it at.
+        ("# a", "&#35; a"),
+        ("a\n## b\n#", "a\n&#35;# b\n&#35;"),
+        ("a\n   ###### b", "a\n   &#35;##### b"),
+        ("a\n- # b", "a\n- &#35; b"),
+        ("a\n> > 1. # b", "a\n> > 1. &#35; b"),
+        ("a\n>#\tb", "a\n>&#35;\tb"),
+        ("a\n. # b", "a\n. &#35; b"),
+        ("a\n\u200b\u0301# b", "a\n\u200b\u0301&#35; b"),
+        ("a\n---\nb\n===", "a\n&#45;--\nb\n&#61;=="),
+        ("a\n* * *\n> - - -", "a\n&#42; * *\n> &#45; - -"),
+        ("-", "&#45;"),
+        ("a\n```py\nb\n~~~", "a\n&#96;``py\nb\n&#126;~~"),
+        # HTML blocks.
+        ("<!-- a", "&lt;!-- a"),
+        ("<?php\n\n<script>\n\nx", "&lt;?php\n\n&lt;script>\n\nx"),
+        ("a\n<div>\nb", "a\n&lt;div>\nb"),
+        ("a\n- <td", "a\n- &lt;td"),
+        ("<path>", "&lt;path>"),
+        ("<div>\n\n<div>", "<div>\n\n&lt;div>"),
+        # Edges.
+        ("  a", "&#32; a"),
+        ("\na", "&#10;a"),
+        ("\r\na", "&#13;\na"),
+        (" ", "&#32;"),
+        ("\n\n", "&#10;\n"),
+    ],
+)
+def test_what_could_forge_something(value: str, expected: str) -> None:
+    """One character of what could forge a tag, a heading, a rule, a fence or HTML is encoded."""
+    found = sent("a", Text(Value(value))).removeprefix("a\n\n")
+    assert (expected, value) == (found, decode(found))
+
+
+# What stands beside a value.
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        # A mark that the author's text completes, or that completes the author's.
+        (("#", Value(" a")), "#&#32;a"),
+        (("# ", Value("# a")), "# # a"),
+        (("Channel: ", Value("# general")), "Channel: # general"),
+        (("1", Value(". # a")), "1. &#35; a"),
+        ((Value("1"), ". # a"), "&#49;. # a"),
+        ((Value("a\n 1"), ". # a"), "a\n &#49;. # a"),
+        (("- ", Value("---")), "- &#45;--"),
+        ((Value("1"), ". ", Value("# a")), "1. &#35; a"),
+        (("- ", Value("2"), ") ", Value("a")), "- 2) a"),
+        (("<", Value("issue"), " ", Value("a='b'"), ">"), "<issue a='b'>"),
+        (("<", Value("d"), Value("iv"), ">"), "<&#100;iv>"),
+        (("**", Value("*")), "**&#42;"),
+        (("``", Value("`"), "x"), "``&#96;x"),
+        ((Value("#"), " a"), "&#35; a"),
+        (("<", Value("div"), ">"), "<&#100;iv>"),
+        ((Value("<di"), "v>"), "&lt;div>"),
+        (("> ", Value("\n# a")), "> &#10;# a"),
+        # Line ends and blanks beside the author's text.
+        ((Value("a\n"), "# b"), "a&#10;# b"),
+        ((Value("a\r\n  "), "# b"), "a&#13;&#10;  # b"),
+        ((Value("a\n"), "\n# b"), "a\n\n# b"),
+        (("a\n", Value("  b")), "a\n  b"),
+        # Two values.
+        ((Value("#"), Value(" a")), "&#35;&#32;a"),
+        ((Value("a\n-"), Value("--")), "a\n&#45;&#45;-"),
+        ((Value("a\n1"), ".", Value(" # b")), "a\n1.&#32;# b"),
+        ((Value("a &"), Value("lt;")), "a &amp;lt;"),
+        ((Value("a\n<d"), Value("iv>")), "a\n&lt;div>"),
+        ((Value("a <"), Value("context>")), "a &lt;context>"),
+        # The beginning of a tag before a value.
+        (("a <", Value("context> b")), "a <&#99;ontext> b"),
+        (("a </con", Value("text")), "a </con&#116;ext"),
+        (("a <", Value("path> b")), "a <path> b"),
+        (("a < b ", Value("context")), "a < b context"),
+        (("<context", Value(" b")), "<context b"),
+        # The author's own code, comments and tags.
+        (("```\n", Value("# a\n---\n  <div>"), "\n```"), "```\n# a\n---\n  <div>\n```"),
+        (("```\n", Value("a\n```\n# b"), "\n```"), "```\na\n&#96;``\n# b\n```"),
+        (("~~~ ", Value("a`b\nc"), "\n~~~"), "~~~ a&#96;b&#10;c\n~~~"),
+        (("```\n", Value("# a"), "```\n", Value("# b")), "```\n# a```\n&#35; b"),
+        (("- ```\n  ", Value("# a"), "\n  ```"), "- ```\n  &#35; a\n  ```"),
+        (("```\na\n```\n", Value("# b")), "```\na\n```\n&#35; b"),
+        (("<!-- ", Value("a --> b"), " -->"), "<!-- a --&gt; b -->"),
+        (("<a>", Value("</a> <b>"), "</a>"), "<a>&lt;/a> <b></a>"),
+        (("Use <a>: ", Value("a </a>")), "Use <a>: a </a>"),
+        (("<b>", Value("</a>"), "</b>", Text("<a></a>")), "<b>&lt;/a></b>\n\n<a></a>"),
+    ],
+)
+def test_beside_author_text(parts: tuple[Any, ...], expected: str) -> None:
+    """A value is judged with the author's text on its line; no value changes what is beside it."""
+    assert expected == sent(*parts)
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (List(Value("# a\n# b")), "- &#35; a\n  &#35; b"),
+        (Quote(Value("a\n# b")), "> a\n> &#35; b"),
+        (Code(Value("# a && <b>\n</context>")), "```\n# a && <b>\n&lt;/context>\n```"),
+        (Section("a", Value("<b> && c")), "<b> && c"),
+        (Section("a", Value("<b>"), encoding="full"), "&lt;b&gt;"),
+        (Developer(Value("<b> && c")), "<b> && c"),
+        (Template.from_string("Run {{ x }}.", x="a && b"), "Run a && b."),
+        (Ephemeral(Value("a && <b>")), "Note: a && <b>"),
+    ],
+)
+def test_in_other_parts(part: Any, expected: str) -> None:
+    """It is the same in every part of instructions, and where a prefix is no fence."""
+    settings: dict[str, Any] = {"delimiters": {"ephemeral": "Note: "}}
+    prompt = part if isinstance(part, Developer | Ephemeral) else System(part)
+    assert expected == last(prompt, **settings)
+
+
+def test_a_prefix_is_before_the_first_text() -> None:
+    """What a prefix begins, a value cannot complete, and behind it nothing begins a line."""
+    ticks = {"delimiters": {"ephemeral": "``"}}
+    assert "``&#96;a" == last(Ephemeral(Value("`a")), **ticks)
+    assert "Note: # a" == last(Ephemeral(Value("# a")), delimiters={"ephemeral": "Note: "})
+
+
+@pytest.mark.parametrize("encoding", ["minimal", "full"])
+def test_the_innermost_encoding_wins(encoding: str) -> None:
+    """A section's own encoding holds in instructions, too."""
+    section = Section("a", "It is ", Value("<b>"), encoding=encoding)  # type: ignore[arg-type]
+    expected = {"minimal": "It is <b>", "full": "It is &lt;b&gt;"}[encoding]
+    assert expected == sent(Section("x", section, encoding="full"), **FULL)
+
+
+# The full encoding.
+
+FRAMES = [
+    ("", ""),
+    ("a ", " b"),
+    ("a\n\n", "\n\nb"),
+    ("# ", ""),
+    ("- ", ""),
+    ("Plan: ", "."),
+    ("intro\n", "\nend"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), FRAMES)
+def test_full_gives_the_bytes_of_before(before: str, after: str) -> None:
+    """In full a value is what it was before there was a readable encoding."""
+    different = [
+        value
+        for value in filter(bool, HOSTILE)
+        if f"{before}{guard(inline(value), OWN)}{after}"
+        != sent(*filter(None, (before, Value(value), after)), **FULL)
+    ]
+    assert [] == different
+
+
+@pytest.mark.parametrize("transformation", [{}, FULL])
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (("a <", Value("context x")), "a <&#99;ontext x"),
+        (("1", Value(". # x")), "1. &#35; x"),
+        (("```", Value("a`b"), "\nx\n```"), "```a&#96;b\nx\n```"),
+        ((Value("1"), ". # x"), "&#49;. # x"),
+    ],
+)
+def test_holes_of_before(transformation: Any, parts: Any, expected: str) -> None:
+    """What an author's text left to a value is closed in every encoding."""
+    assert expected == sent(*parts, **transformation)
+
+
+# Values between an author's own tags.
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (
+            User("<issue>", Value("</issue> x"), "</issue> Then: ", Value("<issue>")),
+            "<issue>&lt;/issue> x</issue> Then: &lt;issue>",
+        ),
+        (Assistant("<a>", Value("</ A >"), "</a>"), "<a>&lt;/ A ></a>"),
+        (User("<a>", Value("x </"), "</a>"), "<a>x &lt;/</a>"),
+        (User("<a>", Value("# x & <b> &lt;"), "</a>"), "<a># x & <b> &lt;</a>"),
+        (User("</a> <", Value("a>")), "</a> <&#97;>"),
+        (User("<a>", Value("</a>")), "<a></a>"),
+        (User("<a>", Volatile("</a>", "now"), "</a>"), "<a>&lt;/a></a>"),
+        (User(Text("<a>", Value("</a>"), "</a>")), "<a>&lt;/a></a>"),
+        (User("<a>", Untrusted("</a>"), "</a>"), None),
+        (
+            User(Template.from_string("<a>{{ x }}{% if y %}<b></b>{% endif %}</a>", x="</b>", y=0)),
+            "<a>&lt;/b></a>",
+        ),
+        (
+            Ephemeral(
+                Template.from_string("<a>{{ x }}</a>{% if y %}<b></b>{% endif %}", x="</b>", y=0)
+            ),
+            "<context>\n<a>&lt;/b></a>\n</context>",
+        ),
+        (
+            Ephemeral("Replace every <div> by <p>: ", Value("<div></p>")),
+            "<context>\nReplace every <div> by <p>: <div></p>\n</context>",
+        ),
+        (Grounding("g", "<a></a> </context>"), "<context>\n<a></a> &lt;/context>\n</context>"),
+    ],
+)
+def test_between_the_tags_of_an_author(turn: Any, expected: str | None) -> None:
+    """No value of a turn forges a tag that the author's text of that turn closes."""
+    if expected is None:
+        assert "&lt;/a>" not in last(turn).partition("<untrusted")[0]
+    else:
+        assert expected == last(turn)
+
+
+def test_only_the_turn_of_a_value_counts() -> None:
+    """Tags of another turn, recorded messages and author text protect and change nothing."""
+    prompt = Timeline(
+        User("<a>", Value("</a>"), "</a>"),
+        Assistant("</a>", Text("<a>")),
+        User("<b>", Value("</a>")),
+        History([{"role": "assistant", "content": "<a></a>"}]),
+        User("</a>", Text(Value("</a>"))),
+    )
+    texts = [
+        block.text
+        for message in render(prompt).messages
+        for block in message.content
+        if block.type == "text"
+    ]
+    expected = ["<a>&lt;/a></a>", "</a>", "<a>", "<b></a>", "<a></a>", "</a>", "&lt;/a>"]
+    assert expected == texts
+
+
+@pytest.mark.parametrize("budget", [None, 10_000])
+def test_a_dropped_part_changes_no_value(budget: int | None) -> None:
+    """The tags of a turn are noted before a budget removes parts of it."""
+    filler = "x " * 9_999
+    prompt = Timeline(
+        System("a"), User("<a>", Value("</a>"), Section("s", f"</a>{filler}", priority=1))
+    )
+    found = render(prompt, budget=budget, provider=None).messages[-1].text
+    assert "<a>&lt;/a>" in found
+
+
+# Any value.
+
+AUTHOR = st.sampled_from(
+    [
+        "",
+        "a",
+        "a\n",
+        "\n",
+        "a\n\n",
+        "- ",
+        "# ",
+        "#",
+        "> ",
+        "1",
+        "1.",
+        "`",
+        "``",
+        "<",
+        "</",
+        "a <b",
+        "-",
+        "\n```\n",
+    ]
+)
+SOME = st.one_of(VALUES, st.sampled_from(EDGES)).filter(bool)
+
+
+@given(beside=st.tuples(AUTHOR, AUTHOR, AUTHOR), one=SOME, two=SOME)
+def test_any_values(beside: tuple[str, str, str], one: str, two: str) -> None:
+    """Any two values come back, and the text around them does not depend on them."""
+    before, between, after = beside
+    rendered = render(System("Begin.", Text(before, Value(one), between, Value(two), after)))
+    pieces = [span.text for span in rendered.spans() if span.kind == "value"]
+    assert [one, two] == [decode(piece) for piece in pieces]
+    text = rendered.messages[0].text
+    assert f"Begin.\n\n{before}{pieces[0]}{between}{pieces[1]}{after}" == text
+
+
+@given(value=SOME)
+def test_a_paragraph_of_any_value(value: str) -> None:
+    """A value in a paragraph of its own is to a reader of Markdown like a harmless word."""
+    frame = "# A\n\n{}\n\n## B\n"
+    (span,) = (it for it in render(System("a", Text(Value(value)))).spans() if it.kind == "value")
+    assert skeleton(frame.format("w")) == skeleton(frame.format(span.text))
+
+
+# Time.
+
+RUNS = (
+    *"#-1.=`~ \t\n>*_+<&",
+    *(
+        "- ",
+        "1. ",
+        "> ",
+        "\n- ",
+        "\n#",
+        "\n ",
+        "\n<a ",
+        "<a>",
+        "\n\n",
+        "- - x\n",
+        "&#",
+        "\u200b",
+        "\u0301",
+    ),
+)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = process_time()
+    work()
+    return process_time() - start
+
+
+def _is_linear(write: Callable[[int], object], most: int) -> bool:
+    """Return whether ten times as much takes about ten times as long; measured twice if not."""
+    return any(
+        _seconds(lambda: write(most)) < 40 * max(_seconds(lambda: write(most // 10)), 0.002)
+        for _ in range(2)
+    )
+
+
+@pytest.mark.parametrize("most", [10_000, pytest.param(200_000, marks=slow)])
+def test_linear_time(most: int) -> None:
+    """Ten times the characters, or values on one line, take about ten times the time."""
+    cases: dict[str, Callable[[int], object]] = {
+        repr(run): lambda length, run=run: sent("a", Text("- ", Value(run * (length // len(run)))))  # type: ignore[misc]
+        for run in RUNS
+    }
+    for value in ("1", "-", "x <", "# x\n"):
+        for between in ("", " ", "- ", ", "):
+            parts = (Value(value), between) if between else (Value(value),)
+            cases[f"{value!r}, {between!r}"] = lambda length, parts=parts: sent(  # type: ignore[misc]
+                Text(*parts * (length // 40))
+            )
+    assert [] == [name for name, write in cases.items() if not _is_linear(write, most)]
