@@ -144,24 +144,47 @@ def things(marks: Sequence[Mark], page: Page) -> list[tuple[str, int | None, str
         elif pieces:
             at = pieces[0][0] + len(pieces[0][1]) - len(pieces[0][1].lstrip())
         if kind == "html":
-            # HTML in a value is allowed, as long as it takes nothing of the author's.
-            if text:
+            # HTML in a value is allowed, as long as it takes nothing of the author's but markers.
+            if text.strip("->+*.)0123456789"):
                 things.append((kind, None, text))
         else:
             things.append((kind, at, text if kind == "fence" else ""))
     return things
 
 
-def author_lines_under_values(page: Page) -> bool:
-    """Return whether a line of only ``-`` or ``=`` is the author's, directly under a value."""
+def is_unclosed(mark: Mark, page: Page) -> bool:
+    """Return whether a code fence that a reader sees is ended by something else than a fence."""
+    *_, last = page.text[mark.start : mark.end].rstrip().splitlines()
+    lines = len(page.text[mark.start : mark.end].splitlines())
+    return mark.kind == "fence" and (lines < 2 or not _FENCE.match(_MARKERS.sub("", last)))
+
+
+def depends_on_values(page: Page) -> bool:
+    """Return whether what a line of the author's is depends on a paragraph or a list of a value.
+
+    That is an indented line below a value; in the paragraph of one, a line of only ``-`` or ``=``,
+    or of one tag; a tag with a value among its attributes; and an item that begins with blanks.
+    """
+    if re.search(r"(?m)^[> ]*(?:[-*+]|\d+[.)])(?: {2}|\t)", page.text):
+        return True
     starts = [0, *(match.end() for match in _LINE_END.finditer(page.text))]
-    value_ends = {end for _, end in page.values}
-    for above, first, end in zip(starts, starts[1:], [*starts[2:], len(page.text)], strict=False):
-        if _UNDERLINE.fullmatch(page.text[first:end].lstrip("> \t")):
-            last = above + len(page.text[above:first].rstrip())
-            if last in value_ends and page.is_author(first, end):
-                return True
-    return False
+    for above, first, end in zip([0, *starts], starts, [*starts[1:], len(page.text)], strict=False):
+        line = page.text[first:end]
+        bare = line.lstrip("> \t")
+        if not page.is_author(first, end):
+            continue
+        if re.match(r"[> ]*(?: {2}|\t)", line) and bare.strip():
+            return True
+        blank = max((it.end() for it in _BLANK.finditer(page.text, 0, above)), default=0)
+        is_under = any(start < first and end > blank for start, end in page.values)
+        if is_under and (
+            _UNDERLINE.fullmatch(bare) or re.fullmatch(r"<.*>\s*", _MARKERS.sub("", bare, count=1))
+        ):
+            return True
+    opened = (
+        re.search(r"<[A-Za-z][\w-]*\s[^<>]*\Z", page.text[:start]) for start, _ in page.values
+    )
+    return any(opened)
 
 
 _WITH_HTML = MarkdownIt("commonmark").disable("inline")
@@ -175,6 +198,8 @@ _MARKO_KINDS = {
     HTMLBlock: "html",
 }
 _TAG = re.compile(r"<\s*(/?)\s*([a-z_][\w.:-]*)", re.IGNORECASE)
+_BLANK = re.compile(r"\n[> \t]*(?=\n)")
+_MARKERS = re.compile(r"(?:\s|>|[-*+](?=\s)|\d{1,9}[.)](?=\s))*")
 _MARKER = re.compile(r"\s*(?:>|[-*+](?=\s|$)|\d{1,9}[.)](?=\s|$))")
 _HEADING = re.compile(r"(#{1,6})(?=\s|$)")
 _FENCE = re.compile(r"`{3,}|~{3,}")

@@ -43,6 +43,7 @@ _ANY = pattern(rf"[{_BRACKETS}&{CONTROL}\r]")
 _ANY_INLINE = pattern(rf"[{_BRACKETS}&>{CONTROL}\r\u2028\u2029]")
 _UNSENT = rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}"
 _UNSENT_INLINE = rf"[{CONTROL}\r\u2028\u2029]{NOT_CRLF}"
+_ENDS_COMMENT = r"|>|[-\]?]\Z"
 _MARKUP = "[&<>]"
 _NO_MORE = "(?!)"
 
@@ -75,7 +76,7 @@ def guard_end(text: str, names: Collection[str]) -> str:
     A name that is whole is kept: it is a tag of the author's.
     """
     begun = left_open(text)
-    if not begun or not _is_unfinished(begun, names):
+    if not begun or not _unfinished(begun, names):
         return text
     return f"{text[: -len(begun)]}{reference_of(begun[0])}{begun[1:]}"
 
@@ -83,16 +84,19 @@ def guard_end(text: str, names: Collection[str]) -> str:
 def guard_start(text: str, begun: str, names: Collection[str]) -> str:
     """Return a text that completes no tag which the author's text before it began.
 
-    Its first character becomes a reference then. A name that is whole is kept, as in ``guard_end``.
+    Its first character becomes a reference then, unless it begins one. A name that is whole is
+    kept, as in ``guard_end``.
     """
-    completes = _is_unfinished(begun, names) and _begins_tag(begun + text, 1, names)
-    return f"{reference_of(text[0])}{text[1:]}" if text and completes else text
+    wanted = _unfinished(begun, names)
+    if text[:1] in ("", "&") or not wanted or not _begins_tag(begun + text, 1, wanted):
+        return text
+    return f"{reference_of(text[0])}{text[1:]}"
 
 
-def _is_unfinished(begun: str, names: Collection[str]) -> bool:
-    """Return whether one of the names begins with a name that a text ends with."""
+def _unfinished(begun: str, names: Collection[str]) -> set[str]:
+    """Return the names that begin with a name which a text ends with, and are longer."""
     ends = [name for name, is_last in _readings(begun, 1, names) if is_last]
-    return any(known.startswith(name) and known != name for name in ends for known in names)
+    return {known for known in names for it in ends if known.startswith(it) and known != it}
 
 
 def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
@@ -119,13 +123,14 @@ def readable_tags(
     """Return a value for unfenced text that forges no tag: as :func:`minimal_body`, with less.
 
     The beginning of a reference at its end stays, unless another value is directly behind it: only
-    that could complete it. In a comment of the author's every ``>`` becomes a reference. U+2028 and
-    U+2029, which end a line for some readers, are references, too.
+    that could complete it. In a comment of the author's every ``>`` becomes a reference, and what a
+    ``>`` behind it would end it with. U+2028 and U+2029, which end a line for some readers, are
+    references, too.
     """
-    if not literals and not _ANY_INLINE.search(value):
+    if not (literals or in_comment or _ANY_INLINE.search(value)):
         return value
     whole = _REFERENCE if before_value else f"&(?={_WHOLE_REFERENCE})"
-    rest = f"{whole}|{_UNSENT_INLINE}{'|>' if in_comment else ''}"
+    rest = f"{whole}|{_UNSENT_INLINE}{_ENDS_COMMENT if in_comment else ''}"
     return _referenced(value, _patterned(rest, literals), names, literals)
 
 

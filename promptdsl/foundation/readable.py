@@ -21,20 +21,21 @@ _COMBINING = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f
 _BLANK = rf"[\t\x0b\x0c\r \xa0\u1680\u2000-\u200a\u202f\u205f\u3000{UNSEEN}\u2800{_COMBINING}]"
 _SIGN = rf"(?:>|(?:[-+*]|[0-9]*+[.)])(?={_BLANK}|\Z))"
 _MARKS = r"[#=\-*_~`+]"
-_KINDS_1_TO_5 = r"<(?i:!--|!\[CDATA\[|[!?]|script|pre|style|textarea)"
+# The HTML blocks of CommonMark by their beginnings.
+_KINDS_1_TO_5 = rf"<(?i:\?|!--|![\[a-z]*|(?:script|pre|style|textarea)(?={_BLANK}|>|\Z))"
 _KIND_6 = (
     "address article aside base basefont blockquote body caption center col colgroup dd details "
-    "dialog dir div dl dt fieldset figcaption figure footer form frame frameset h[1-6] head header "
-    "hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param "
+    "dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 "
+    "head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param "
     "search section summary table tbody td tfoot th thead title tr track ul"
-).replace(" ", "|")
+).split()
 
 # Of a line: what begins it, and then a code fence, a heading or an HTML block.
 _SIGNS = pattern(rf"{_BLANK}*+(?:{_SIGN}{_BLANK}*+)*+")
 _FENCE = pattern(r"`{3}|~{3}")
 _HEADING_OR_HTML = pattern(rf"#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}")
-_KIND_7 = rf"</?[A-Za-z](?=(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
-_HTML = pattern(rf"</?(?i:{_KIND_6})(?![\w-])|{_KIND_7}")
+_KIND_7 = rf"</?(?=[A-Za-z](?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
+_HTML = pattern(rf"</?(?i:{'|'.join(_KIND_6)})(?={_BLANK}|[/>]|\Z)|{_KIND_7}")
 # A line of nothing else is a rule, or underlines a heading; a shorter end of a line is none.
 _RULE = pattern(rf"(?<![-=*_])(?<!{_BLANK})(?:[-=*_]|{_BLANK})*+\Z")
 _RULE_MARK = pattern(r"[-=*_]")
@@ -43,7 +44,7 @@ _ONLY_MARKS = pattern(rf"(?:{_BLANK}|{_SIGN}|{_MARKS})*+\Z")
 _MARK = pattern(_MARKS)
 _ONLY_TICKS = pattern(r"(?:`+|~+)\Z")
 _TAG = pattern("</?[A-Za-z]?")
-_TAG_NAME = pattern(r"</?[\w-]*+\Z")
+_TAG_NAME = pattern(r"</?([\w-]*+)\Z")
 
 _FIRST_SEEN = pattern(rf"(?!{_BLANK})[^\n]")
 _ALL_BLANK = pattern(rf"(?:\n|{_BLANK})*+\Z")
@@ -58,8 +59,8 @@ class Beside(NamedTuple):
 
     ``before`` and ``after`` are on its line, without the values there; ``nearest`` and ``until``
     are the parts of them next to the value, where there is another value. ``is_first``: nothing of
-    the author's is before it. ``in_code`` and ``in_comment``: in a code fence or a comment of the
-    author's.
+    the author's is before it. ``in_code``: in a code fence of the author's. ``in_comment``: where
+    the author writes a comment or another declaration, which ends with ``>``.
     """
 
     before: str = ""
@@ -98,7 +99,8 @@ def among_lines(text: str, beside: Beside, *, only_edges: bool = False) -> str:
     for before in befores:
         found = _mark(before, in_code=False, in_block=True)
         if found and found[1][0] in "`~":  # the line of a code fence: the value stays on it
-            return _TICK_OR_END.sub(reference, text)
+            text = _TICK_OR_END.sub(reference, text)
+            return _encoded(text, [0]) if text and _ALL_BLANK.match(text) else text
     if only_edges and _ALL_BLANK.match(text):
         return text
     if not only_edges:
@@ -116,9 +118,12 @@ def among_lines(text: str, beside: Beside, *, only_edges: bool = False) -> str:
             _forged(before, line, after, in_code=beside.in_code, in_block=in_block, goes_on=goes_on)
             for before in (befores if start == 0 else [""])
             for after, goes_on in (ends if end < 0 else [("", False)])
-            for in_block in (start >= last_blank,)
+            for in_block in (start >= last_blank or "<" in before,)
         ]
-        marks += sorted({start + mark for mark in forged if mark is not None})
+        # Where the mark is the author's, the first character of the value, or of its last line.
+        first = 0 if start == 0 else _first_seen(line)
+        places = {start + (first if it < 0 else it) for it in forged if it is not None}
+        marks += sorted(it for it in places if text[it : it + 1] not in ("", "&"))
     return _encoded(text, marks)
 
 
@@ -127,8 +132,10 @@ def _without_blank_edges(text: str, beside: Beside, befores: Sequence[str]) -> s
 
     A final line end stays where nothing of the author's and no value is behind it on its line.
     """
-    is_at_start = beside.is_first or any(it and _ONLY_MARKS.match(it) for it in befores)
-    if _ALL_BLANK.match(text) or (is_at_start and _BLANK_START.match(text)):
+    # Behind a line end of the author's, a blank indents a line, but a line end makes a blank one.
+    begins = any(_ONLY_MARKS.match(it) for it in befores)
+    is_indented = not beside.is_first and not any(map(str.strip, befores)) and text[:1] in " \t"
+    if _ALL_BLANK.match(text) or (begins and not is_indented and _BLANK_START.match(text)):
         text = _encoded(text, [0] if text else [])
     if beside.after or beside.until is not None:
         text = _FINAL_END.sub(lambda end: "".join(map(reference_of, end[0])), text)
@@ -141,7 +148,8 @@ def _forged(
     """Return which character of a line of a value becomes a reference, so that it begins nothing.
 
     ``before`` and ``after`` are the author's on the same line. What a harmless word there would
-    be, too, is the author's. With ``goes_on`` another value is behind it.
+    be, too, is the author's. With ``goes_on`` another value is behind it. Returns -1 where the
+    mark is in the author's text.
     """
     found = _mark(before + line + after, in_code=in_code, in_block=in_block)
     if found is None:
@@ -150,21 +158,24 @@ def _forged(
     if 0 <= start < len(line):
         return start
     harmless = _mark(f"{before}w{after}", in_code=in_code, in_block=in_block)
-    return None if start < 0 and harmless == found else _first_seen(line)
+    return None if start < 0 and harmless == found else -1
 
 
 def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | None:
-    """Return which character becomes a reference, so that no value behind it completes a mark."""
+    """Return the same as ``_forged``, for a mark that a value behind it could complete."""
     whole = before + line + after
     start = _end_of_signs(whole)
     if in_code:
-        return _first_seen(line) if _ONLY_TICKS.match(whole, start) else None
+        return -1 if _ONLY_TICKS.match(whole, start) else None
     if _ONLY_MARKS.match(whole):
         own = _MARK.search(line)
         return own.start() if own else None
     if start >= len(before):
         return start - len(before) if _TAG.match(line, start - len(before)) else None
-    return _first_seen(line) if _TAG_NAME.match(whole, start) else None
+    named = _TAG_NAME.match(whole, start)
+    names = (*_KIND_6, "script", "pre", "style", "textarea")
+    is_block = named and any(name.startswith(named[1].lower()) for name in names)
+    return -1 if is_block else None
 
 
 def _mark(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None:
@@ -192,10 +203,10 @@ def _end_of_signs(line: str) -> int:
     return signs.end() if signs else 0
 
 
-def _first_seen(line: str) -> int | None:
+def _first_seen(line: str) -> int:
     """Return the first character of a line that is no blank, or else its first one."""
     seen = _FIRST_SEEN.search(line)
-    return seen.start() if seen else 0 if line else None
+    return seen.start() if seen else 0
 
 
 _TICK_OR_END = pattern("[\r\n`]")

@@ -9,6 +9,7 @@ FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
+_UNSURE = re.compile(r"<|[\s>*+\-.)\d]++(?:```|~~~)")
 
 
 class AuthorText:
@@ -19,7 +20,7 @@ class AuthorText:
         self.texts: Sequence[str | None] = texts
         self.opening = opening
         authored = [text for text in texts if text]
-        self.in_comment = any("<!--" in text for text in authored)
+        self.in_comment = any("<!" in text or "<?" in text for text in authored)
         has_fence = any("```" in text or "~~~" in text for text in authored)
         self.in_code = frozenset(_in_code(texts)) if has_fence else frozenset[int]()
 
@@ -66,7 +67,8 @@ def _in_code(texts: Sequence[str | None]) -> Iterator[int]:
     """Yield the indexes of the values that are in a code fence of the author's, for certain.
 
     The author's text opens it at the very beginning of a line. Where a value decides whether a
-    line closes it, nothing is certain from there on.
+    line closes it, nothing is certain from there on. Nor is it below a tag, which may begin HTML,
+    or a fence that is indented.
     """
     fence, number = "", -1
     values = [index for index, text in enumerate(texts) if text is None]
@@ -77,6 +79,8 @@ def _in_code(texts: Sequence[str | None]) -> Iterator[int]:
             if fence:
                 yield values[number]
         bare = line.replace("\0", "").strip()
+        if not fence and _UNSURE.match(line):
+            return
         if not fence:
             opened = _FENCE.match(line)
             fence = opened[0] if opened else ""

@@ -195,6 +195,7 @@ def text_in(
     around: AuthorText | None = None
     texts: list[str] = []
     tag = begun = ""  # a tag that the author's text left open, the beginning of one at its end
+    has_bracket = False  # whether a ``<`` of the author's is on the line
     authored = 0  # the number of texts before the author's last ones
     for index, part in enumerate(parts):
         text = _text_of(part)
@@ -203,6 +204,7 @@ def text_in(
             if tag or begun or "<" in text or not text.isascii():
                 tag = "" if is_spoken else _left_open(tag + text)
                 begun = left_open(begun + text)
+            has_bracket = "<" in text[text.rfind("\n") + 1 :] or (has_bracket and "\n" not in text)
             texts.append(fences.authored(title(text) if one_line else text, rules))
             continue
         if is_spoken:
@@ -217,7 +219,7 @@ def text_in(
                 own = field if in_body else _inline_attribute
             if own is not None or in_body:
                 text = fences.encoded(text, rules, own)
-            elif begun or has_literals or not _HARMLESS.match(text):
+            elif has_bracket or has_literals or not _HARMLESS.match(text):
                 if around is None:
                     values = [_is_value(it, rules) for it in parts]
                     around = AuthorText([*map(_text_of, parts)], values, opening)
