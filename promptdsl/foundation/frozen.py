@@ -5,7 +5,7 @@ A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
 
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeGuard, overload
+from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeGuard, cast, overload
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import LEVELS, PLAIN, JsonObject, JsonValue, stack_is_full, too_deep
@@ -84,7 +84,11 @@ Around: TypeAlias = dict[int, object]
 
 Leaf: TypeAlias = Callable[[object, Around, object], object]
 """Returns the form in which a value that is no container is kept, given the containers around it
-and its key; raises :class:`DataError` when it cannot be kept."""
+and its key, or its :class:`Fields`; raises :class:`DataError` when it cannot be kept."""
+
+
+class Fields(dict[str, object]):
+    """The fields of an object that is copied as a mapping."""
 
 
 class _Rule(NamedTuple):
@@ -188,17 +192,20 @@ def _copied_from(value: object, key: str, rule: _Rule) -> object:
 def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
     if type(item) in _SIMPLE:
         return item
+    content: object = item
     if not _is_container(item):
-        return rule.leaf(item, around, key)
+        content = rule.leaf(item, around, key)
+        if not isinstance(content, Fields):
+            return content
     if id(item) in around:
         raise DataError("data that contains itself", fix="give plain data, without circles")
     if len(around) == rule.levels:
         raise too_deep(_path(around, key))
     around[id(item)] = key
     copy: object
-    if isinstance(item, Mapping):
+    if is_mapping(content):
         entries: dict[object, object] = {}
-        for given_name, value in item.items():
+        for given_name, value in content.items():
             name = exact(given_name)
             if rule.only_strings and type(name) is not str:
                 path = _path(around)
@@ -211,7 +218,8 @@ def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
             entries[name] = _copied(value, name, around, rule)
         copy = rule.mapping(entries) if entries or rule is _THAW else EMPTY
     else:
-        values = [_copied(value, index, around, rule) for index, value in enumerate(item)]
+        items = cast("list[object]", content)
+        values = [_copied(value, index, around, rule) for index, value in enumerate(items)]
         copy = rule.sequence(values)
     del around[id(item)]
     return copy

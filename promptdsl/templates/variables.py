@@ -1,15 +1,17 @@
 """The variables of a template: plain data, copied when the template is written."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from types import MemberDescriptorType
 from typing import Any
 from uuid import UUID
 
 from promptdsl.foundation.errors import ContentError, DataError
-from promptdsl.foundation.frozen import Around, FrozenDict, plain
+from promptdsl.foundation.frozen import Around, Fields, FrozenDict, plain
 from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.trusted import Trusted
 
@@ -26,9 +28,10 @@ def check_variables(
     """Return the variables of a template as a frozen copy of plain data.
 
     Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
-    string keys, lists and tuples of these, at any depth. Checked variables are returned unchanged.
-    ``known`` returns the data for an object of another kind, or ``None``. Raises
-    :class:`ContentError` for any other object, and for data that contains itself.
+    string keys, lists and tuples of these, at any depth. An instance of a dataclass or an attrs
+    class is the mapping of its fields. Checked variables are returned unchanged. ``known`` returns
+    the data for an object of another kind, or ``None``. Raises :class:`ContentError` for any other
+    object, and for data that contains itself.
     """
     if isinstance(variables, _Checked):
         return variables
@@ -59,12 +62,36 @@ def _plain_leaf(
     data = known(item) if known else None
     if data is not None:
         return data
+    if (fields := _fields_of(item)) is not None:
+        return fields
     path = ".".join(str(part)[:60] for part in [*around.values(), key][-6:])
     from promptdsl.foundation.remedies import json_remedy
 
     fix = "give what the template needs of it: a string, a number, a list, a dictionary"
     problem = f"{path} is no plain data but a live object: {type(item).__name__}"
     raise ContentError(problem, fix=json_remedy(item, fix))
+
+
+def _fields_of(item: object) -> Fields | None:
+    """Return the fields that a dataclass or an attrs class declares, without running its code.
+
+    One that is not set is left out.
+    """
+    kind: Any = type(item)  # Any: a class of either library
+    known = getattr(kind, "__attrs_attrs__", None)
+    if known is None and hasattr(kind, "__dataclass_fields__"):
+        from dataclasses import fields
+
+        known = fields(kind)
+    values = Fields()
+    for name in (field.name for field in known or ()):
+        holders = (vars(base) for base in type.mro(type(item)))
+        declared: object = next((it[name] for it in holders if name in it), None)
+        is_code = hasattr(type(declared), "__get__") and type(declared) is not MemberDescriptorType
+        with suppress(AttributeError):
+            # A property or a method in the place of a field is refused as what it is.
+            values[name] = declared if is_code else object.__getattribute__(item, name)
+    return None if known is None else values
 
 
 def _plain_clock(kind: Any, value: Any) -> object:  # Any: ``datetime`` or ``time``, and one of it

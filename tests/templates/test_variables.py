@@ -3,20 +3,22 @@
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import ContentError, User, trusted
+from promptdsl import ContentError, System, Template, User, Volatile, render, trusted
 from tests.internals import Trusted, check_variables, frozen
 
 
@@ -173,21 +175,138 @@ def test_the_plain_form_of_a_live_object_is_named(value: object, kind: str, fix:
     )
 
 
+@dataclass
+class Order:
+    """A dataclass with what is no field of it."""
+
+    number: int
+    items: list[Any] = field(default_factory=list)
+    next: Any = None
+    unset: int = field(init=False)
+    source: InitVar[str] = "web"
+    count: ClassVar[int] = 1
+
+    @property
+    def total(self) -> int:
+        """Refuse to be asked."""
+        raise AssertionError("it was asked")
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError("it was asked")
+
+
+@dataclass(slots=True, frozen=True)
+class Item:
+    """A dataclass with slots."""
+
+    name: str
+    unset: int = field(init=False)
+
+
+@attrs.frozen
+class Customer:
+    """A class of attrs, with a private field."""
+
+    name: str
+    _plan: Any = "free"
+
+
+@attrs.define(slots=False)
+class Empty:
+    """A class of attrs without a field."""
+
+
+FIELDS: dict[str, tuple[object, object]] = {
+    "a dataclass": (Order(1), {"number": 1, "items": [], "next": None}),
+    "others in it": (
+        Order(1, [Item("a"), {"b": Customer("c")}]),
+        {
+            "number": 1,
+            "items": [{"name": "a"}, {"b": {"name": "c", "_plan": "free"}}],
+            "next": None,
+        },
+    ),
+    "attrs": (Customer("a", plan=Plan.PRO), {"name": "a", "_plan": "pro"}),
+    "no field": (Empty(), {}),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("around", [lambda it: it, lambda it: [it], lambda it: {"a": (it,)}])
+def test_an_instance_is_the_mapping_of_its_fields(
+    name: str, around: Callable[[object], object]
+) -> None:
+    """Of a dataclass or a class of attrs the fields that are set are copied, and nothing is run."""
+    value, expected = FIELDS[name]
+    assert check_variables({"x": around(expected)}) == check_variables({"x": around(value)})
+
+
+class Computed(Order):
+    """A dataclass in which a property takes the place of a field."""
+
+    @property
+    def number(self) -> int:
+        """Refuse to be asked."""
+        raise AssertionError("it was asked")
+
+    @number.setter
+    def number(self, value: int) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: Computed(1), "vars.x.number is no plain data but a live object: property"),
+        (lambda: Order(1, [object()]), "vars.x.items.0 is no plain data but a live object: object"),
+        (lambda: Order, "vars.x is no plain data but a live object: type"),
+    ],
+)
+def test_what_is_no_data_of_an_instance(make: Callable[[], object], what: str) -> None:
+    """A property in the place of a field, a live object in one, and a class are refused."""
+    with pytest.raises(ContentError) as caught:
+        check_variables({"x": make()})
+    assert what == caught.value.what
+
+
+def test_an_instance_keeps_the_marks_of_its_values() -> None:
+    """A volatile or trusted field is inserted as such a variable is."""
+    customer = Customer(trusted("# <b>"), Volatile("<i>", "plan"))
+    rendered = render(System(Template.from_string("{{ c.name }} {{ c._plan }}", c=customer)))
+    assert "# <b> &lt;i&gt;" == rendered.messages[0].text
+    assert ["plan"] == [span.label for span in rendered.spans() if span.kind == "volatile"]
+
+
 def _circle() -> Any:
     circle: list[Any] = []
     circle.append(circle)
     return {"x": circle}
 
 
+def _circle_of_instances() -> Any:
+    order = Order(1)
+    order.next = [order]
+    return {"x": order}
+
+
+def _deep_instances() -> Any:
+    order = Order(1)
+    for _ in range(200):
+        order = Order(1, next=order)
+    return {"x": order}
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         (_circle, "data that contains itself"),
+        (_circle_of_instances, "data that contains itself"),
+        (_deep_instances, "nested deeper than 200 levels"),
         (lambda: {"x": {1: "a"}}, "is a string, not int"),
         (lambda: {1: "a"}, "is a string, not int"),
         (lambda: ["x"], "the variables of a template are a mapping, not list"),
     ],
-    ids=["a circle", "a key", "a name", "a list"],
+    ids=["a circle", "a circle of instances", "deep instances", "a key", "a name", "a list"],
 )
 def test_what_no_template_takes(given: Callable[[], Any], expected: str) -> None:
     """Data that holds itself, keys that are no strings and what is no mapping are refused."""
