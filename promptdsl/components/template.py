@@ -17,6 +17,7 @@ from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates.source import TemplateSource, check_inputs
+from promptdsl.templates.template_folder import WhiteSpace
 from promptdsl.templates.variables import check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import Node, found_in, named_label
@@ -31,10 +32,11 @@ class Template(Component, TemplateNode):
 
     ``name`` is that of a template in a registered folder, the path of a file, or the qualified name
     of a section of an installed library, such as ``"support:refunds"``; ``Template.from_string``
-    takes the template itself. Its text is author text. ``vars``, a mapping, and all keywords are
-    its variables: plain data, which is encoded as a :class:`Value` is; ``trusted(text)`` marks a
-    string as author text, and a :class:`Volatile` keeps its label where it is inserted unchanged. A
-    keyword that the template never names is a hint.
+    takes the template itself. Its text is
+    author text. ``vars``, a mapping, and all keywords are its variables: plain data, which is
+    encoded as a :class:`Value` is. An instance of a dataclass or an attrs class is a mapping of its
+    fields; ``trusted(text)`` marks a string as author text, and a :class:`Volatile` keeps its label
+    where it is inserted unchanged. A keyword that the template never names is a hint.
 
     Raises :class:`ContentError` for variables that are no plain data, and :class:`TemplateError`
     for a text that marks one as ``{name}`` or ``$name``, and for inputs that do not fit the front
@@ -78,11 +80,20 @@ class Template(Component, TemplateNode):
         source: str,
         /,
         vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
+        *,
+        trim_blocks: bool = True,
+        lstrip_blocks: bool = True,
+        keep_trailing_newline: bool = False,
         **inputs: object,
     ) -> Self:
-        """Return the text made from a template given as text."""
+        """Return the text made from a template given as text.
+
+        Jinja's settings of white space are those of :func:`register_templates`.
+        """
         template = object.__new__(cls)
-        _begin_template(template, partial(TemplateSource.from_text, source), vars, inputs)
+        white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline)
+        text = partial(TemplateSource.from_text, source, white_space)
+        _begin_template(template, text, vars, inputs)
         return template
 
 

@@ -67,7 +67,7 @@ class Library(LibraryBase):
 
     A section is used as an attribute, ``library.tone(...)``, or as an item,
     ``library["billing/refunds"](...)``. Raises :class:`LibraryError` for a wrong argument, and for
-    a section that there is not.
+    a section that there is not; :class:`TemplateError` for a setting of Jinja that is no boolean.
 
     >>> from promptdsl import Library, Section, System, Value, component, override, render
     >>> @component
@@ -107,9 +107,7 @@ class Library(LibraryBase):
         if requires is not None:
             _check_version(name, requires)
         self._folder = _folder(name, templates, os.path.dirname(frame.f_code.co_filename))
-        self._white_space = WhiteSpace(
-            bool(trim_blocks), bool(lstrip_blocks), bool(keep_trailing_newline)
-        )
+        self._white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline).checked()
         self._reload = bool(reload)
         self._made: dict[str, ComponentFunction] = {}
         """The components of templates, by their names."""

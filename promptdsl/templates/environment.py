@@ -24,6 +24,7 @@ from promptdsl.templates.limits import RUN, StandIn, bounded, check_count
 from promptdsl.templates.names import label
 from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
 from promptdsl.templates.pieces import Inserted, Output, Rope, collect
+from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import DEFAULT, TemplateFile, TemplateFolder, WhiteSpace
 
 
@@ -331,9 +332,11 @@ def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = Non
     return _sandbox(white_space, home)
 
 
-def compiled_at(source: TemplateFile | str) -> _Template:
-    """Return a compiled template, read with the settings of its folder."""
-    folder = None if isinstance(source, str) else source.folder
+def compiled_at(source: TemplateFile | TemplateSource) -> _Template:
+    """Return a compiled template, read with its settings, or with those of its folder."""
+    if isinstance(source, TemplateSource):
+        return sandbox(source.white_space).compiled(source.value)
+    folder = source.folder
     if folder is None:
         return sandbox().compiled(source)
     return sandbox(folder.white_space, folder if folder.library else None).compiled(source)

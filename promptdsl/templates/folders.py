@@ -88,7 +88,8 @@ def register_templates(
     three off: folders of another project may keep that. A file is read with the settings of its own
     folder, also where one of another folder includes it.
 
-    Raises :class:`TemplateError` when there is no such folder.
+    Raises :class:`TemplateError` when there is no such folder, and for a setting of Jinja that is
+    no boolean.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -99,11 +100,8 @@ def register_templates(
     Hello Ada!
     """
     real = _resolved_folder(folder)
-    made = TemplateFolder(
-        real,
-        WhiteSpace(bool(trim_blocks), bool(lstrip_blocks), bool(keep_trailing_newline)),
-        bool(reload),
-    )
+    white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline).checked()
+    made = TemplateFolder(real, white_space, bool(reload))
     with _CHANGING:
         before = Registration.active
         after = (made, *(other for other in before if other.folder != real))

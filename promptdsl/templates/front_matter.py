@@ -9,6 +9,7 @@ import attrs
 from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.templates.inputs import BLANKS, TYPES, Input, default_at, kind_at, written
 from promptdsl.templates.names import label
+from promptdsl.templates.template_folder import WhiteSpace
 from promptdsl.templates.variables import check_variables
 
 MAX_INPUTS = 100
@@ -34,6 +35,7 @@ _RESERVED = {
     "false",
     "varargs",
     "vars",
+    *WhiteSpace._fields,
 }
 """Names that have a meaning in templates, or as an argument of ``Template``."""
 _AS_TEXT = 'to send "---" as text, begin the file with {# #}'

@@ -60,7 +60,7 @@ def rendered_template(
     elif template.folder is not None:
         folders = (template.folder,)
     checked = check_variables(variables)
-    source: TemplateFile | str | None = template.value
+    source: TemplateFile | TemplateSource | None = template
     if template.kind == "path":
         source = file_at(template.value)
     elif template.kind == "name":
@@ -80,7 +80,9 @@ def check_template(file: TemplateFile) -> None:
         raise template_error(error, {}, None) from None
 
 
-def run_template(source: TemplateFile | str, variables: Mapping[str, object], run: Run) -> Rope:
+def run_template(
+    source: TemplateFile | TemplateSource, variables: Mapping[str, object], run: Run
+) -> Rope:
     """Return the output of a template, within the limits of a run.
 
     Raises :class:`TemplateError`, with the name and line of the template, for every failure.

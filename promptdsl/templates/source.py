@@ -10,7 +10,7 @@ from promptdsl.foundation.errors import TemplateError, shown
 from promptdsl.foundation.unicode import exact
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
 from promptdsl.templates.names import check_name
-from promptdsl.templates.template_folder import TemplateFolder
+from promptdsl.templates.template_folder import DEFAULT, TemplateFolder, WhiteSpace
 
 
 @attrs.frozen
@@ -19,12 +19,13 @@ class TemplateSource:
 
     ``value`` is a name in a registered folder, the path of a file, or the text of the template, by
     ``kind``. The folder of a path is the first in which its includes are looked up. ``folder`` is
-    the folder of a library, in which alone a name is looked up.
+    the folder of a library, in which alone a name is looked up. A text has its own ``white_space``.
     """
 
     kind: Literal["name", "path", "text"]
     value: str
     folder: TemplateFolder | None = None
+    white_space: WhiteSpace = DEFAULT
 
     @classmethod
     def of(cls, template: str | os.PathLike[str]) -> Self:
@@ -43,10 +44,11 @@ class TemplateSource:
         return cls("path", exact(path))
 
     @classmethod
-    def from_text(cls, text: object) -> Self:
+    def from_text(cls, text: object, white_space: WhiteSpace = DEFAULT) -> Self:
         """Return the source of a template that is given as text.
 
-        Raises :class:`TemplateError` for another type, and for more than a million characters.
+        Raises :class:`TemplateError` for another type, for more than a million characters, and for
+        a setting that is no boolean.
         """
         if not isinstance(text, str):
             raise TemplateError(
@@ -54,15 +56,20 @@ class TemplateSource:
                 fix="give the text itself",
             )
         check_limit(len(text), MAX_SOURCE, "characters of template")
-        return cls("text", exact(text))
+        return cls("text", exact(text), None, white_space.checked())
 
 
 def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Mapping[str, object]:
     """Return the variables of a template given as text, checked against its front matter.
 
     Those of another template are returned as they are: they are checked when it is rendered.
-    Raises :class:`TemplateError` for wrong front matter, and for wrong inputs.
+    Raises :class:`TemplateError` for wrong front matter, wrong inputs, and a setting.
     """
+    for name in WhiteSpace._fields:
+        if name in variables:
+            way = "Template.from_string" if source.kind == "text" else "register_templates"
+            problem = f"{name} is a setting of Jinja, and no variable"
+            raise TemplateError(problem, fix=f"write {way}(..., {name}=...)")
     if source.kind != "text" or not source.value.lstrip().startswith("---"):
         return variables
     from promptdsl.templates.front_matter import split

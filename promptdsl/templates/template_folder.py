@@ -1,8 +1,11 @@
 """A folder of templates, with its settings, and a file in it."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import attrs
+
+from promptdsl.foundation.errors import TemplateError, shown
+from promptdsl.foundation.source import author
 
 SUFFIX = ".md.j2"
 """The end of the name of a file that is a section of a library."""
@@ -14,6 +17,15 @@ class WhiteSpace(NamedTuple):
     trim_blocks: bool = True
     lstrip_blocks: bool = True
     keep_trailing_newline: bool = False
+
+    def checked(self) -> Self:
+        """Return these settings; :class:`TemplateError` for one that is no boolean."""
+        for name, value in self._asdict().items():
+            if not isinstance(value, bool):
+                problem = f"{name} is True or False, not {shown(value)}"
+                fix = "it is a setting of Jinja; a variable needs another name"
+                raise TemplateError(problem, fix=fix, at=(author(),))
+        return self
 
 
 DEFAULT = WhiteSpace()

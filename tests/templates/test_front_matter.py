@@ -155,6 +155,11 @@ def test_what_is_no_front_matter(source: str, problem: str, fix: str) -> None:
         ("_a: str", "'_a: str' declares no input", DECLARES),
         ("for: str", "'for' cannot be the name of an input", "choose another name"),
         ("vars: str", "'vars' cannot be the name of an input", "choose another name"),
+        (
+            "trim_blocks: bool",
+            "'trim_blocks' cannot be the name of an input",
+            "choose another name",
+        ),
         ("b: str", "the input 'b' is declared twice", "leave one of them out"),
         ("a:", "'' is not a type of an input", TYPES),
         ("a: text = 3 # x", "'text' is not a type of an input", TYPES),

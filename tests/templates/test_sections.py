@@ -25,7 +25,7 @@ from promptdsl import (
     render,
     trusted,
 )
-from tests.errors import lines_of
+from tests.errors import lines_of, raised
 from tests.hostile import VALUES
 from tests.internals import (
     LOADED_LIBRARIES,
@@ -151,6 +151,41 @@ def test_white_space(options: dict[str, bool], head: str, body: str, tmp_path: P
     expected = jinja2.Environment(**settings).from_string(body).render(x=True)
     with register_templates(put(tmp_path, a=head + body), **options):
         assert expected == in_full(file_pieces("a.md", x=True))
+    assert expected == text(User(Template.from_string(head + body, x=True, **options)))
+
+
+SETTINGS = ("trim_blocks", "lstrip_blocks", "keep_trailing_newline")
+TAKERS: dict[str, Callable[..., object]] = {
+    "a folder": lambda **options: register_templates(Path(__file__).parent, **options),
+    "a text": lambda **options: Template.from_string("a", **options),
+    "a library": lambda **options: Library("jinja", templates=None, **options),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
+def test_a_setting_is_true_or_false(take: Callable[..., object], name: str) -> None:
+    """What else is given for a setting of white space, such as a variable, is an error."""
+    error = raised(TemplateError, lambda: take(**{name: "no"}))
+    assert f"{name} is True or False, not 'no'" == error.what
+    assert lines_of(take, 0) == error.at
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    ("write", "way"),
+    [
+        (lambda name: Template("a.md", **{name: True}), "register_templates"),
+        (lambda name: Template("a.md", {name: True}), "register_templates"),
+        (lambda name: Template(Path("a.md"), **{name: True}), "register_templates"),
+        (lambda name: Template.from_string("a", {name: True}), "Template.from_string"),
+    ],
+)
+def test_a_setting_is_no_variable(write: Callable[[str], object], way: str, name: str) -> None:
+    """A setting of white space among the variables is an error that says where it belongs."""
+    error = raised(TemplateError, lambda: write(name))
+    assert f"{name} is a setting of Jinja, and no variable" == error.what
+    assert (f"write {way}(..., {name}=...)", lines_of(write, 0)) == (error.fix, error.at)
 
 
 def test_each_folder_has_its_white_space(tmp_path: Path) -> None:
