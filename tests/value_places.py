@@ -117,6 +117,9 @@ FORMS: Mapping[str, Form] = {
     "template": Form(
         lambda v: Template.from_string("It is {{ v }}, {{ w }}.", v=v, w="x"), bare=True
     ),
+    "text for str.format": Form(
+        lambda v: Template.from_format("It is {v}, {w}.", v=v, w="x"), bare=True
+    ),
     "volatile": Form(lambda v: Text("Now: ", Volatile(v, "clock")), bare=True),
     "lazy": Form(lambda v: Lazy(lambda _: v), bare=True),
     "lazy text": Form(lambda v: Lazy(lambda _: Text("It is ", Value(v))), bare=True),

@@ -32,7 +32,7 @@ class Template(Component, TemplateNode):
 
     ``name`` is that of a template in a registered folder, the path of a file, or the qualified name
     of a section of an installed library, such as ``"support:refunds"``; ``Template.from_string``
-    takes the template itself. Its text is
+    takes the template itself, ``Template.from_format`` a text for ``str.format``. Its text is
     author text. ``vars``, a mapping, and all keywords are its variables: plain data, which is
     encoded as a :class:`Value` is. An instance of a dataclass or an attrs class is a mapping of its
     fields; ``trusted(text)`` marks a string as author text, and a :class:`Volatile` keeps its label
@@ -93,6 +93,32 @@ class Template(Component, TemplateNode):
         template = object.__new__(cls)
         white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline)
         text = partial(TemplateSource.from_text, source, white_space)
+        _begin_template(template, text, vars, inputs)
+        return template
+
+    @classmethod
+    def from_format(
+        cls,
+        source: str,
+        /,
+        vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
+        **inputs: object,
+    ) -> Self:
+        """Return the text made from one that was written for ``str.format``.
+
+        A field is the name of a variable; ``{{`` and ``}}`` are braces of the text. The variables
+        are values, as those of a Jinja template are.
+
+        Raises :class:`TemplateError` for a field that is more than a name, for one without a
+        variable, and for a single brace.
+
+        >>> from promptdsl import System, Template, render
+        >>> system = System(Template.from_format("Use {shell}, as in {{ls}}.", shell="zsh"))
+        >>> render(system).messages[0].text
+        'Use zsh, as in {ls}.'
+        """
+        template = object.__new__(cls)
+        text = partial(TemplateSource.from_text, source, is_format=True)
         _begin_template(template, text, vars, inputs)
         return template
 
@@ -185,11 +211,12 @@ def _begin_template(
 
 def _check_braces(component: Template) -> None:
     """Raise :class:`TemplateError` for a text that marks a variable in another library's way."""
-    text = component.template.value
-    if component.template.kind != "text" or "{{" in text or "{%" in text:
+    source, text = component.template, component.template.value
+    if source.kind != "text" or source.is_format or "{{" in text or "{%" in text:
         return
     for name in component.variables:
         for mark in (f"{{{name}}}", f"${name}", f"${{{name}}}", f"%({name})s"):
             if mark in text:
                 problem = f"{mark} in a template is text, not the variable {name!r}"
-                raise TemplateError(problem, fix=f"write {{{{ {name} }}}}")
+                other = f", or Template.from_format(text) for {mark}" if mark[0] == "{" else ""
+                raise TemplateError(problem, fix=f"write {{{{ {name} }}}}{other}")

@@ -148,16 +148,18 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     for node, mapped, names in nodes:
         text = node.template.value.strip() if node.template.kind == "text" else ""
         if text and node.variables and names.isdisjoint(node.variables):
-            why = "it uses none of its variables; write {{ name }} where one goes, not {name}"
+            ways = ("{{ name }}", "{name}")
+            way, other = reversed(ways) if node.template.is_format else ways
+            why = f"it uses none of its variables; write {way} where one goes, not {other}"
             yield hint("unused_variable", f"the template {text[:40]!r}", why, source=node.source)
             continue
         unused = node.variables.keys() - mapped - names
         if len(mapped) <= 2 * len(mapped & used[mapped]):
             unused |= mapped - used[mapped]
         for key in filter(unused.__contains__, node.variables):
-            why = "its template does not use it; write {{{{ {} }}}} where it goes, or leave it out"
-            what = f"the variable {key!r}"
-            yield hint("unused_variable", what, why.format(key), source=node.source)
+            mark = f"{{{key}}}" if node.template.is_format else f"{{{{ {key} }}}}"
+            why = f"its template does not use it; write {mark} where it goes, or leave it out"
+            yield hint("unused_variable", f"the variable {key!r}", why, source=node.source)
 
 
 # Tools, and values under a cache mark.

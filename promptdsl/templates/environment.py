@@ -19,6 +19,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.templates.compiler import PieceCode, advice, check_names, checked_tree, names_in
 from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import find, find_section, read_template
+from promptdsl.templates.format_text import format_parts
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.limits import RUN, StandIn, bounded, check_count
 from promptdsl.templates.names import label
@@ -332,10 +333,31 @@ def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = Non
     return _sandbox(white_space, home)
 
 
+def _formatted(source: str) -> _Template:
+    """Return a text written for ``str.format`` as a template, whose fields are its variables."""
+    parts = [*format_parts(source)]
+
+    def output(context: Context) -> Iterator[Output]:
+        for written, name in parts:
+            yield (written,)
+            if name is not None:
+                try:
+                    value = sandbox().put(context[name], name)
+                except TemplateError as error:
+                    raise TemplateError(error.what, fix="make the text of it in Python") from None
+                yield value
+
+    made = object.__new__(_Template)
+    made.name, made.blocks, made.root_render_func = None, {}, cast("Any", output)
+    made.names = frozenset(name for _, name in parts if name is not None)
+    return made
+
+
 def compiled_at(source: TemplateFile | TemplateSource) -> _Template:
     """Return a compiled template, read with its settings, or with those of its folder."""
     if isinstance(source, TemplateSource):
-        return sandbox(source.white_space).compiled(source.value)
+        text = source.value
+        return _formatted(text) if source.is_format else sandbox(source.white_space).compiled(text)
     folder = source.folder
     if folder is None:
         return sandbox().compiled(source)

@@ -8,6 +8,7 @@ import attrs
 
 from promptdsl.foundation.errors import TemplateError, shown
 from promptdsl.foundation.unicode import exact
+from promptdsl.templates.format_text import check_fields
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
 from promptdsl.templates.names import check_name
 from promptdsl.templates.template_folder import DEFAULT, TemplateFolder, WhiteSpace
@@ -19,13 +20,15 @@ class TemplateSource:
 
     ``value`` is a name in a registered folder, the path of a file, or the text of the template, by
     ``kind``. The folder of a path is the first in which its includes are looked up. ``folder`` is
-    the folder of a library, in which alone a name is looked up. A text has its own ``white_space``.
+    the folder of a library, in which alone a name is looked up. A text has its own ``white_space``;
+    with ``is_format`` it is written for ``str.format``, and not for Jinja.
     """
 
     kind: Literal["name", "path", "text"]
     value: str
     folder: TemplateFolder | None = None
     white_space: WhiteSpace = DEFAULT
+    is_format: bool = False
 
     @classmethod
     def of(cls, template: str | os.PathLike[str]) -> Self:
@@ -44,7 +47,9 @@ class TemplateSource:
         return cls("path", exact(path))
 
     @classmethod
-    def from_text(cls, text: object, white_space: WhiteSpace = DEFAULT) -> Self:
+    def from_text(
+        cls, text: object, white_space: WhiteSpace = DEFAULT, *, is_format: bool = False
+    ) -> Self:
         """Return the source of a template that is given as text.
 
         Raises :class:`TemplateError` for another type, for more than a million characters, and for
@@ -56,20 +61,23 @@ class TemplateSource:
                 fix="give the text itself",
             )
         check_limit(len(text), MAX_SOURCE, "characters of template")
-        return cls("text", exact(text), None, white_space.checked())
+        return cls("text", exact(text), None, white_space.checked(), is_format)
 
 
 def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the variables of a template given as text, checked against its front matter.
+    """Return the variables of a template given as text, checked against its front matter or fields.
 
     Those of another template are returned as they are: they are checked when it is rendered.
-    Raises :class:`TemplateError` for wrong front matter, wrong inputs, and a setting.
+    Raises :class:`TemplateError` for wrong front matter or fields, wrong inputs, and a setting.
     """
     for name in WhiteSpace._fields:
         if name in variables:
             way = "Template.from_string" if source.kind == "text" else "register_templates"
             problem = f"{name} is a setting of Jinja, and no variable"
             raise TemplateError(problem, fix=f"write {way}(..., {name}=...)")
+    if source.is_format:
+        check_fields(source.value, variables)
+        return variables
     if source.kind != "text" or not source.value.lstrip().startswith("---"):
         return variables
     from promptdsl.templates.front_matter import split

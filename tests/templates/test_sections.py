@@ -179,6 +179,7 @@ def test_a_setting_is_true_or_false(take: Callable[..., object], name: str) -> N
         (lambda name: Template("a.md", {name: True}), "register_templates"),
         (lambda name: Template(Path("a.md"), **{name: True}), "register_templates"),
         (lambda name: Template.from_string("a", {name: True}), "Template.from_string"),
+        (lambda name: Template.from_format("a", **{name: True}), "Template.from_string"),
     ],
 )
 def test_a_setting_is_no_variable(write: Callable[[str], object], way: str, name: str) -> None:
