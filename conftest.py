@@ -43,6 +43,7 @@ SDKS = {
     "promptdsl.integrations.langchain": "langchain_core",
     "promptdsl.integrations.mcp": "mcp",
     "promptdsl.integrations.pydantic_ai": "pydantic_ai",
+    "yaml": "yaml",
 }
 """What an example may import, and the package without which it is skipped then."""
 
