@@ -50,7 +50,8 @@ ENTRIES = {
     **{f"model {name}": entry for name, entry in TABLES["models"].items()},
 }
 PROVIDERS = tuple(TABLES["providers"])
-FACTS = {field.name for field in attrs.fields(ModelFacts)} - {"model", "known", "role_layers"}
+UNSAID = {"model", "known", "role_layers", "lasting_marks"}
+FACTS = {field.name for field in attrs.fields(ModelFacts)} - UNSAID
 NAMES = [pattern for entry in TABLES["models"].values() for pattern in entry["patterns"]]
 PATTERNS = [
     pytest.param(pattern, entry, id=pattern)
@@ -1245,7 +1246,7 @@ def test_a_registered_model(pattern: str, model: str, known: bool) -> None:
 
 
 def test_all_facts_can_be_registered() -> None:
-    """Whatever is a fact can be said of a model, but who it is and where its roles come from."""
+    """Whatever is a fact can be said of a model, but who it is and what others set."""
     assert FACTS - {"provider"} == set(Facts.__annotations__)
 
 

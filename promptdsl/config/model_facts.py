@@ -118,6 +118,8 @@ class ModelFacts:
     """Whether the answers of the model may carry one."""
     tool_marks: bool = False
     """Whether tools may carry one."""
+    lasting_marks: bool = False
+    """Whether Chat takes marks with a time to live, as :func:`to_litellm` writes them."""
     cache_minimum: int | None = None
     """The tokens a prompt needs to be cached; ``None`` where it is not known."""
     binds_reasoning: bool = False

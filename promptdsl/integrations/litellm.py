@@ -50,11 +50,21 @@ def to_litellm(
     Raises :class:`PendingToolCalls` when the last calls have no result yet, and with
     ``strict=True`` :class:`LossError` when text or media is lost.
     """
-    is_target = rendered.facts.provider == _TARGET
-    target = rendered if is_target else rendered.for_target(_TARGET)
-    # It forwards pictures in results, and has Gemini's signatures in ids (BerriAI/litellm#37849).
-    longest_id = 40 if rendered.facts.provider in ("openai", "openai_responses") else None
-    target = target.with_facts(result_media=("image",), longest_id=longest_id)
+    model = rendered.facts
+    target = rendered if model.provider == _TARGET else rendered.for_target(_TARGET)
+    facts = attrs.evolve(
+        target.facts,
+        # It forwards pictures in results; Gemini's signatures are in ids (BerriAI/litellm#37849).
+        result_media=("image",),
+        longest_id=40 if model.provider in ("openai", "openai_responses") else None,
+        # It passes marks on, those with a time to live to models that take one after a tool. For
+        # Gemini it makes a stored cache of the marked messages alone, which changes their order.
+        cache_marks=model.cache_marks,
+        answer_marks=model.answer_marks,
+        tool_marks=model.tool_marks,
+        lasting_marks=model.tool_marks,
+    )
+    target = target.with_facts(facts)
     # The schema of the answer belongs to the call, which is a hint of its own.
     losses = tuple(loss for loss in target.losses if loss.path != "output")
     payload, crossing = target.payload(), Crossing("LiteLLM", losses)
@@ -95,9 +105,12 @@ def _plain_message(item: object) -> object:
     item = dump(exclude_none=True) if callable(dump) else item
     parts = [entries_of(part) or part for part in items_of(entries_of(item).get("content"))]
     for index, part in enumerate(parts):
-        url = entries_of(part).get("image_url")
+        url, mark = (entries_of(part).get(key) for key in ("image_url", "cache_control"))
         if isinstance(url, str):
             parts[index] = {**entries_of(part), "image_url": {"url": url}}
+        if mark:
+            # The text after a mark of Chat is read without the blank line before it.
+            parts[index] = {**entries_of(parts[index]), "prompt_cache_breakpoint": True}
     return {**entries_of(item), "content": parts} if parts else item
 
 
@@ -136,12 +149,13 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     parts = map(entries_of, items_of(item.get("content")))
     for index, (block, part) in enumerate(zip(marked, parts, strict=False)):
         mark = crossing.read_cache(part.get("cache_control"))
-        if mark and isinstance(block, MarkedBlock):
+        if "cache_control" in part and isinstance(block, MarkedBlock):
             marked[index] = attrs.evolve(block, cache=mark)
         media_type = entries_of(part.get("file")).get("format")
-        if isinstance(block, MediaBlock) and isinstance(media_type, str):
-            source = attrs.evolve(block.source, media_type=block.source.media_type or media_type)
-            marked[index] = attrs.evolve(block, source=source, cache=mark or block.cache)
+        media = marked[index]
+        if isinstance(media, MediaBlock) and isinstance(media_type, str):
+            source = attrs.evolve(media.source, media_type=media.source.media_type or media_type)
+            marked[index] = attrs.evolve(media, source=source)
     if result is not None:
         marked = [attrs.evolve(result, content=tuple(marked))]
     # The mark of a message is after its last block.
@@ -163,9 +177,9 @@ def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> T
     signature = fields.pop(SIGNATURE, None)
     if fields:
         crossing.hint("unsent_key", "provider_specific_fields of a call")
-    if not isinstance(signature, str):
-        return block
-    return attrs.evolve(block, extra={**block.extra, SIGNATURE: signature})
+    extra = {**block.extra, SIGNATURE: signature} if isinstance(signature, str) else block.extra
+    cache = crossing.read_cache(call.get("cache_control")) or block.cache
+    return attrs.evolve(block, extra=extra, cache=cache)
 
 
 def _read_thought(part: JsonValue, origin: str | None) -> Block:

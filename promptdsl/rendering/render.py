@@ -238,6 +238,7 @@ def _for_target(
         media_roots=request.media_roots,
         hints=request.hints,
         is_part=request.is_part,
+        cache=request.cache,
     )
     if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
         fix = "write it another way for this target, or render without strict=True"

@@ -84,6 +84,7 @@ class Rendered:
     """The losses before their lines are looked up."""
     _hints: bool = attrs.field(alias="hints")
     _is_part: bool = attrs.field(alias="is_part")
+    _cache: str | None = attrs.field(alias="cache")
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
@@ -351,12 +352,13 @@ class Rendered:
         """
         return self._again(provider)
 
-    def with_facts(self, *, result_media: tuple[str, ...], longest_id: int | None) -> "Rendered":
+    def with_facts(self, facts: ModelFacts) -> "Rendered":
         """Return the same messages for a target with these other facts, for another library."""
+        from promptdsl.providers.shared.cache_marks import auto_marked
         from promptdsl.providers.written import WrittenPayload
 
-        facts = attrs.evolve(self.facts, result_media=result_media, longest_id=longest_id)
-        new = WrittenPayload(self._marked, facts)
+        marked = self._marked if self._cache is None else auto_marked(self._marked, facts)
+        new = WrittenPayload(marked, facts)
         before = {id(loss) for loss in (self._written.losses if self._written else ())}
         kept = tuple(loss for loss in self._losses if id(loss) not in before)
         return attrs.evolve(self, facts=new.facts, written=new, losses=kept + new.losses)

@@ -29,9 +29,11 @@ from tests.internals import RecordedNode, Written, make, replace
 from tests.providers.conversations import LONG_ID, PNG
 
 
-def rendered(messages: Iterable[Message], provider: str | None = None) -> Rendered:
+def rendered(
+    messages: Iterable[Message], provider: str | None = None, model: str | None = None
+) -> Rendered:
     """Return a render of exactly these messages, also those no pass would let through."""
-    some = render(User("Hi."), provider=provider)
+    some = render(User("Hi."), provider=provider, model=model)
     marked = attrs.evolve(some._marked, messages=tuple(messages))
     written = Written(marked, some.facts) if provider else None
     recorded = make(RecordedNode, items=marked.messages, form="messages", start=0)

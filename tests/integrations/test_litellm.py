@@ -5,9 +5,11 @@ import sys
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from promptdsl import (
     Assistant,
+    CacheBreakpoint,
     DataError,
     Developer,
     Document,
@@ -16,6 +18,7 @@ from promptdsl import (
     Image,
     ImageBlock,
     MediaSource,
+    Message,
     Output,
     PendingToolCalls,
     ReasoningBlock,
@@ -28,10 +31,13 @@ from promptdsl import (
     ToolUse,
     ToolUseBlock,
     User,
+    register_model,
     render,
 )
 from promptdsl.integrations.litellm import from_litellm, to_litellm
+from tests.integrations.crossings import any_messages, rendered
 from tests.renders import named_losses
+from tests.searching import examples
 
 
 class Reply:
@@ -265,3 +271,62 @@ def test_no_messages(given: Any, error: str) -> None:
     """What cannot be read is refused by its number."""
     with pytest.raises(DataError, match=error):
         from_litellm(given)
+
+
+LOOKED_UP = Timeline(
+    Tool(name="f", description="Find."),
+    CacheBreakpoint("1h"),
+    System("Be kind.", CacheBreakpoint(), "Be brief."),
+    User("Where?"),
+    Assistant(ToolUse("f", {}, id="a"), cache=True),
+    ToolMessage("a", "Here.", CacheBreakpoint("5m")),
+    Assistant("There."),
+    User("And?"),
+)
+
+
+@pytest.mark.parametrize("target", ["anthropic", "bedrock"])
+def test_marks(target: Any) -> None:
+    """Marks with a time to live are on texts, calls, whole results and tools."""
+    bridged = to_litellm(render(LOOKED_UP, model="claude-opus-4-5", provider=target))
+    system, _, asked, answered, *_ = bridged.messages
+    assert [
+        {"type": "text", "text": "Be kind.", "cache_control": MARK},
+        {"type": "text", "text": "\n\nBe brief."},
+    ] == system["content"]
+    assert ("Here.", {**MARK, "ttl": "5m"}) == (answered["content"], answered["cache_control"])
+    assert {**MARK, "ttl": "1h"} == bridged.tools[0]["cache_control"]
+    assert (MARK, ()) == (asked["tool_calls"][0]["cache_control"], bridged.losses)
+
+
+def test_marks_of_openai() -> None:
+    """A model of OpenAI's gets the marks that it gets without LiteLLM."""
+    prompt = render(LOOKED_UP, model="gpt-5.6")
+    assert to_litellm(prompt).messages == prompt.to_openai()["messages"]
+
+
+@pytest.mark.parametrize("model", [None, "gpt-5", "gemini-2.5-pro"])
+def test_unsent_marks(model: Any) -> None:
+    """Where no model takes a mark, or none is known, each mark is a hint."""
+    bridged = to_litellm(render(LOOKED_UP, model=model, cache="auto"))
+    assert "cache" not in str((bridged.messages, bridged.tools))
+    assert [("hint", "cache mark")] * 4 == named_losses(bridged.losses)
+
+
+def test_a_mark_before_white_space() -> None:
+    """The mark of a last answer stays on it when the white space at its end is left out."""
+    prompt = render(Timeline(User("Hi."), Assistant("Oh, ", cache=True)), model="claude-opus-4-5")
+    content = to_litellm(prompt).messages[-1]["content"]
+    assert [{"type": "text", "text": "Oh,", "cache_control": MARK}] == content
+
+
+@examples(200)
+@given(messages=any_messages)
+def test_law_with_marks(messages: list[Message]) -> None:
+    """Marks that cross, come back and cross again are the same."""
+    messages = [*messages, Message("user", "And?"), Message("assistant", "Done.")]
+    able = {"cache_marks": True, "answer_marks": True, "tool_marks": True}
+    with register_model("house", provider="openai_compatible", **able):
+        there = to_litellm(rendered(messages, "openai_compatible", "house")).messages
+        back = from_litellm(there).messages
+        assert there == to_litellm(rendered(back, "openai_compatible", "house")).messages

@@ -21,6 +21,7 @@ from promptdsl.providers.shared.blocks import (
     lose_source,
     misplaced,
 )
+from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import (
     arguments_of,
@@ -36,7 +37,6 @@ from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
     Turns,
-    longest_mark,
     message_params,
     stale_before,
     write_marks,

@@ -29,6 +29,7 @@ from promptdsl.providers.shared.blocks import (
     lose_blank,
     lose_source,
 )
+from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
@@ -36,7 +37,6 @@ from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import OPENING, Carrier, Param, Place
 from promptdsl.providers.shared.two_sided import (
     Dialect,
-    longest_mark,
     message_params,
     stale_before,
     write_turns,

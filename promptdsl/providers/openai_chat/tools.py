@@ -24,14 +24,15 @@ from promptdsl.providers.shared.tools import (
 
 
 def tools_of(request: ChatRequest) -> list[Param]:
-    """Return the tools of a request; there are no cache marks after tools here."""
+    """Return the tools of a request."""
     if not request.facts.chat_tools:
         reason = "this model takes tools in Responses only: render for openai_responses"
         for tool in request.prompt.tools:
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(request, request.dialect.form, _tool_param, inside="function", closes=True)
-    lose_tool_marks(request)
+    if not request.facts.lasting_marks:
+        lose_tool_marks(request)
     return tools
 
 

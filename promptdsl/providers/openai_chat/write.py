@@ -23,6 +23,7 @@ from promptdsl.providers.openai_chat.media import (
 from promptdsl.providers.openai_chat.request import ORIGIN, ChatRequest
 from promptdsl.providers.openai_chat.tools import settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
+from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.clean import (
     TEXT_TYPE,
     are_arguments,
@@ -42,6 +43,7 @@ from promptdsl.providers.shared.openai_parts import (
     joined,
     marked,
     open_conversation,
+    parts_at,
     sent_role,
     settle_parts,
     tell_error,
@@ -148,6 +150,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         _lose_type(request, place, block)
         return
     id = _sent_id(request, block.tool_use_id)
+    before = len(request.marks)
     parts = _parts(
         request, place.inside("result", mended(id, request.dialect.longest_name)), block.content
     )
@@ -155,11 +158,17 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         reason = "Chat has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
         tell_error(request, parts, block.error_type or "unknown", kind="text")
-    marked(request, place, block.cache, parts[-1] if parts else None)
+    entry: Param = {"role": "tool", "tool_call_id": id}
+    if request.facts.lasting_marks:
+        marked(request, place, longest_mark(request, before, block.cache), entry)
+        for part in parts:
+            part.pop(MARK, None)
+    else:
+        marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    content = joined(parts, request.notes)
-    request.entries.append({"role": "tool", "tool_call_id": id, "content": content})
-    request.note(place, block, request.entries[-1])
+    entry["content"] = joined(parts, request.notes)
+    request.entries.append(entry)
+    request.note(place, block, entry)
 
 
 def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Param | None:
@@ -261,10 +270,15 @@ def write(
     entries = request.entries
     if request.moved:
         _send_moved(request)
-    trim_answer(request)
     if request.marks:
-        marked_at = (n for n, entry in enumerate(entries) if is_marked(entry["content"]))
-        settle_parts(request, [(index, "content") for index in marked_at])
+        places = [
+            (index, key)
+            for index, entry in enumerate(entries)
+            for key in ("", "content", "tool_calls")
+            if is_marked(parts_at(entry, key))
+        ]
+        settle_parts(request, places, tools)
+    trim_answer(request)
     payload = {"messages": entries, **({"tools": tools} if tools else {})}
     if prompt.tool_choice or prompt.output:
         payload |= settings_of(request)

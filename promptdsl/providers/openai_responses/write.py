@@ -116,7 +116,7 @@ def write(
             key = _MARKED_KEYS.get(item.get("type"))
             if key and is_marked(item.get(key)):
                 places.append((index, key))
-        settle_parts(request, places)
+        settle_parts(request, places, [])
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
     return cast("ResponsesPayload", payload), request.final_losses()
 

@@ -86,6 +86,17 @@ def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | 
     return None
 
 
+def longest_mark(request: Request, before: int, cache: str | None) -> str | None:
+    """Return the longest-lived of a result's mark and the marks in it, which are forgotten.
+
+    ``before`` is the number of marks before the result. A mark inside counts as one of four, and
+    gateways refuse it: it goes after the result.
+    """
+    caches = [cache, *(mark.cache for mark in request.marks[before:])]
+    del request.marks[before:]
+    return "1h" if "1h" in caches else next(filter(None, caches), None)
+
+
 def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
     """Return the marks that are kept, in the order of ``sent``, the params as they go out.
 

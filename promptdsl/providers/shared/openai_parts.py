@@ -1,18 +1,18 @@
 """Parts as OpenAI takes them: neighbouring texts are one, with cache marks on the part before.
 
 The blank line between two texts is the same with and without a mark, so a mark that comes or goes
-changes no token.
+changes no token. Marks with a time to live are those that LiteLLM passes on to other providers: on
+tools, calls and whole results, too.
 """
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages import Block, TextBlock
-from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import file_name
@@ -20,21 +20,26 @@ from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Plac
 from promptdsl.providers.shared.sent_places import PlaceNotes, joined_texts
 
 MARK = WIRE.mark
+LASTING_MARK = "cache_control"
+"""The key of a mark with a time to live, as Anthropic has it."""
 JOINT = "\n\n"
 """The blank line between neighbouring texts."""
 
+_MARKS = frozenset({MARK, LASTING_MARK})
 _TEXTS = ("text", "input_text", "output_text")
 
 
-def marked(request: Request, place: Place, cache: Cache | None, part: Param | None) -> Param | None:
-    """Return the part with its block's cache mark, where one is allowed: never on an answer."""
+def marked(request: Request, place: Place, cache: str | None, part: Param | None) -> Param | None:
+    """Return the part with its block's cache mark, where one is allowed."""
+    facts = request.facts
     if cache is None:
         return part
-    if part is None or place.message.role == "assistant" or not request.facts.cache_marks:
+    is_refused = place.message.role == "assistant" and not facts.answer_marks
+    if part is None or is_refused or not facts.cache_marks:
         why = "the target takes no cache mark at this place"
         request.hint(place, "cache_mark", "cache mark", why)
         return part
-    if cache == "1h":
+    if cache == "1h" and not facts.lasting_marks:
         why = "a mark lives as long as the request says"
         request.hint(place, "cache_mark", "an hour to live", why)
     if MARK not in part:
@@ -60,7 +65,7 @@ def finished(parts: list[Param], notes: PlaceNotes | None) -> str | list[Param]:
             opening: list[Param] = [{"text": ""}] if sent and _is_text(sent[-1]) else []
             part = {**part, "text": joined_texts(JOINT, [*opening, *run], notes)}
         sent.append(part)
-    plain = len(sent) == 1 and _is_text(sent[0]) and MARK not in sent[0]
+    plain = len(sent) == 1 and _is_text(sent[0]) and _MARKS.isdisjoint(sent[0])
     text: str = sent[0]["text"] if plain else ""
     return text if plain else sent or ""
 
@@ -74,7 +79,7 @@ def _runs(parts: list[Param]) -> Iterator[list[Param]]:
     run: list[Param] = []
     for part in parts:
         texts = run and _is_text(part) and _is_text(run[-1])
-        if run and (not texts or MARK in run[-1]):
+        if run and not (texts and _MARKS.isdisjoint(run[-1])):
             yield run
             run = []
         run.append(part)
@@ -114,24 +119,36 @@ def is_marked(parts: object) -> bool:
     return is_list(parts) and any(is_mapping(part) and MARK in part for part in parts)
 
 
-def settle_parts(request: Request, places: list[tuple[int, str]]) -> None:
+def parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
+    """Return the parts of an entry by their key; without a key, the entry itself is the part."""
+    return entry.get(key) if key else [entry]
+
+
+def settle_parts(request: Request, places: list[tuple[int, str]], tools: list[Param]) -> None:
     """Keep the cache marks that a request may carry, and join the texts beside the others.
 
     ``places`` are the indices of the entries with marks, each with the key of its parts.
     """
-    entries = request.entries
-    parts = [part for index, key in places for part in entries[index][key]]
-    kept = {id(mark.param) for mark in settle_marks(request, parts, ordered=False)}
+    entries, lasting = request.entries, request.facts.lasting_marks
+    parts = [*tools, *(part for index, key in places for part in parts_at(entries[index], key))]
+    kept = {id(it.param): it.cache for it in settle_marks(request, parts, ordered=lasting)}
+
+    def settled(part: Param) -> Param:
+        cache = kept.get(id(part))
+        if not lasting if cache else MARK not in part:
+            return part
+        new = {k: v for k, v in part.items() if k != MARK}
+        if cache:
+            ttl = {} if cache == "default" else {"ttl": cache}
+            new[LASTING_MARK] = {"type": "ephemeral", **ttl}
+        request.note_change(part, new)
+        return new
+
+    tools[:] = map(settled, tools)
     for index, key in places:
-        sent: list[Param] = []
-        for part in entries[index][key]:
-            if MARK in part and id(part) not in kept:
-                sent.append({k: v for k, v in part.items() if k != MARK})
-                request.note_change(part, sent[-1])
-            else:
-                sent.append(part)
         # The entry may be shared with another request, so it is replaced.
-        entry = {**entries[index], key: finished(sent, request.notes)}
+        sent = [settled(part) for part in parts_at(entries[index], key)]
+        entry = {**entries[index], key: finished(sent, request.notes)} if key else sent[0]
         request.note_change(entries[index], entry)
         entries[index] = entry
 

@@ -15,7 +15,6 @@ from typing import TypeVar
 import attrs
 
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES
@@ -369,17 +368,6 @@ def _move_marks(request: Turns, first: int, changed: Mapping[int, Param]) -> Non
 
 
 # Cache marks.
-
-
-def longest_mark(request: Turns, before: int, cache: Cache | None) -> str | None:
-    """Return the longest-lived of a result's mark and the marks in it, which are forgotten.
-
-    ``before`` is the number of marks before the result. A mark inside counts as one of four, and
-    gateways refuse it: it goes after the result.
-    """
-    caches = [cache, *(mark.cache for mark in request.marks[before:])]
-    del request.marks[before:]
-    return "1h" if "1h" in caches else next(filter(None, caches), None)
 
 
 def write_marks(

@@ -1,0 +1,152 @@
+"""What LiteLLM sends to Anthropic is what is written for Anthropic, cache marks included.
+
+Four things are equal only as ``body`` reads them. Chat joins neighbouring texts, so they are
+compared joined. LiteLLM writes the text of a result as a string, and gives each tool a type and
+``properties``. For an empty answer it sends a text of its own. An id that comes back in a later
+turn gets a number at its end for Anthropic alone.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    CacheBreakpoint,
+    Document,
+    Grounding,
+    History,
+    Image,
+    Node,
+    Section,
+    System,
+    Timeline,
+    Tool,
+    ToolMessage,
+    ToolUse,
+    User,
+    render,
+)
+from promptdsl.integrations import Bridged
+from promptdsl.integrations.litellm import to_litellm
+from tests.folding import failures, unequal
+from tests.providers.conversations import PNG
+
+pytestmark = pytest.mark.sdk("litellm")
+
+Body: TypeAlias = dict[str, Any]
+Send: TypeAlias = Callable[[Bridged[list[Body]]], Body]
+
+MODEL = "claude-opus-4-5"
+EMPTY = "[System: Empty message content sanitised to satisfy protocol]"
+"""The text that LiteLLM sends for an empty answer."""
+
+
+@pytest.fixture(scope="module")
+def send() -> Send:
+    """Return LiteLLM's own way from its messages and tools to the body of Anthropic's request."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    config = pytest.importorskip("litellm").AnthropicConfig()
+
+    def sent(bridged: Bridged[list[Body]]) -> Body:
+        messages, tools = deepcopy((bridged.messages, [*bridged.tools]))
+        params: Body = {}
+        if tools:
+            config.map_openai_params({"tools": tools}, params, MODEL, drop_params=False)
+        made: Body = config.transform_request(MODEL, messages, params, {}, {})
+        return made
+
+    return sent
+
+
+def joined(content: Any) -> list[Body]:
+    """Return blocks with neighbouring texts as one, up to a mark."""
+    blocks: list[Body] = []
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        before = blocks[-1] if blocks else {}
+        if before.get("type") != block["type"] or block["type"] != "text":
+            blocks.append(dict(block))
+        elif "cache_control" in before:
+            blocks.append({**block, "text": block["text"].removeprefix("\n\n")})
+        else:
+            blocks[-1] = {**block, "text": f"{before['text']}\n\n{block['text']}"}
+        if block["type"] == "tool_result":
+            blocks[-1]["content"] = joined(block.get("content", ""))
+        for key in {"id", "tool_use_id"} & block.keys():
+            blocks[-1][key] = re.sub(r"_\d\Z", "", block[key])
+    return [block for block in blocks if block.get("text") not in ("", EMPTY)]
+
+
+def body(payload: Mapping[str, Any]) -> Body:
+    """Return what is compared of a request: texts joined, tools without what LiteLLM adds."""
+    turns = [(turn["role"], joined(turn["content"])) for turn in payload["messages"]]
+    tools = [
+        {**tool, "type": "custom", "input_schema": {"properties": {}, **tool["input_schema"]}}
+        for tool in payload.get("tools", ())
+    ]
+    return {"system": joined(payload.get("system", ())), "turns": turns, "tools": tools}
+
+
+def marks(data: object) -> Iterator[object]:
+    """Yield all cache marks in a request."""
+    if isinstance(data, dict):
+        yield from [data["cache_control"]] if "cache_control" in data else []
+    if isinstance(data, dict | list | tuple):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from marks(value)
+
+
+def difference(prompt: Node, send: Send, **request: Any) -> str:
+    """Return where LiteLLM's request is another one; both carry marks."""
+    rendered = render(prompt, model=MODEL, **request)
+    ours, theirs = body(rendered.to_anthropic()), body(send(to_litellm(rendered)))
+    return unequal(ours, theirs) or ("" if [*marks(ours)] else "no mark is sent")
+
+
+FIND = Tool(name="find", description="Find a page.", input_schema={"type": "object"})
+KEEP = Tool(name="keep", input_schema={"type": "object", "properties": {"x": {}}})
+HOUR, SHORT = CacheBreakpoint("1h"), CacheBreakpoint("5m")
+MANY: list[Any] = ["x", SHORT] * 5
+IMAGE, PDF = Image.from_base64(PNG, "image/png"), Document.from_bytes(b"%PDF-1.7")
+ASK, USE = User("Where?"), ToolUse("find", {"q": "a"}, id="a")
+CALL, MARKED_CALL = Assistant("I look.", USE), Assistant(USE, cache=True)
+PROMPTS: dict[str, Node] = {
+    "system text": Timeline(System("Be kind.", cache=True), ASK),
+    "sections": Timeline(System(Section("a", "A.", cache=True), Section("b", "B.")), ASK),
+    "lifetimes": Timeline(System("A.", SHORT, "B.", HOUR, "C.", SHORT, "D."), ASK),
+    "too many": Timeline(System("A.", SHORT, "B.", HOUR, "C."), User(*MANY, "y")),
+    "tools": Timeline(FIND, SHORT, KEEP, SHORT, System("Be kind."), ASK),
+    "a tool for an hour": Timeline(FIND, HOUR, System("Be kind.", cache=True), ASK),
+    "user": Timeline(User("A.", SHORT, "B."), Assistant("C."), User("D.", cache=True)),
+    "assistant": Timeline(ASK, Assistant("A.", HOUR, "B.", cache=True), User("C.")),
+    "a last answer": Timeline(ASK, Assistant("A. ", cache=True)),
+    "call": Timeline(FIND, ASK, MARKED_CALL, ToolMessage("a", "Here."), ASK),
+    "result": Timeline(FIND, ASK, CALL, ToolMessage("a", "Here.", cache=True), ASK),
+    "inside a result": Timeline(FIND, ASK, CALL, ToolMessage("a", "A.", HOUR, "B.", SHORT), ASK),
+    "an empty result": Timeline(FIND, ASK, CALL, ToolMessage("a", "", cache=True), ASK),
+    "picture in a result": Timeline(FIND, ASK, CALL, ToolMessage("a", IMAGE, cache=True), ASK),
+    "attachments": Timeline(User("A.", IMAGE, SHORT, PDF, HOUR, "B."), Assistant("C."), ASK),
+    "request-only": Timeline(ASK, Assistant("A.", cache=True), Grounding("plan", "Pro"), ASK),
+}
+
+
+@pytest.mark.parametrize("cache", [None, "auto"])
+def test_written_prompts(send: Send, cache: Any) -> None:
+    """Marks of an author and marks that are placed for one are where they are for Anthropic."""
+    assert [] == failures(PROMPTS, lambda name: difference(PROMPTS[name], send, cache=cache))
+
+
+def test_recorded_conversations_sent(recorded: dict[str, list[Body]], send: Send) -> None:
+    """So are those that are placed in recorded conversations."""
+
+    def wrong(name: str) -> str:
+        messages = recorded[name]
+        last = max(n for n, message in enumerate(messages) if message["role"] != "assistant")
+        history = History.from_openai(messages[: last + 1])
+        return difference(Timeline(FIND, history), send, cache="auto")
+
+    assert [] == failures(recorded, wrong)
