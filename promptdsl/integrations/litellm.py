@@ -47,6 +47,8 @@ def to_litellm(
     >>> to_litellm(render(Timeline(User("Hi.")))).messages
     [{'role': 'user', 'content': 'Hi.'}]
 
+    Cache marks are those that the model of ``rendered`` takes. Send them to no other model.
+
     Raises :class:`PendingToolCalls` when the last calls have no result yet, and with
     ``strict=True`` :class:`LossError` when text or media is lost.
     """
