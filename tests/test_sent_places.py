@@ -171,7 +171,10 @@ def test_every_place_of_any_prompt(
     facts = ALL_FACTS[target]
     options: Any = {"provider": facts.provider, "model": facts.model, "cache": cache}
     rendered = render(tree, transformation=transformation, **options)
-    prompt = Prompt(rendered.messages, rendered.tools, rendered.tool_choice, rendered.output)
+    prompt = Prompt(
+        *(rendered.messages, rendered.tools, rendered.tool_choice, rendered.output),
+        lone_text=rendered.config.lone_text,
+    )
     assert "" == wrong_places(prompt, facts)
 
 

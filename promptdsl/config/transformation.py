@@ -27,6 +27,7 @@ from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author, end_traceback, note_caller
 from promptdsl.messages import Block
 from promptdsl.messages.hint_names import HINTS
+from promptdsl.messages.prompt import LoneText
 
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
@@ -83,6 +84,7 @@ class ConfigOptions(TypedDict, total=False):
     ephemeral_position: EphemeralPosition
     format: Format
     merge_consecutive: bool
+    lone_text: LoneText | None
     tool_pairing: ToolPairing
     guard_conversation: bool
     silent_hints: Iterable[str]
@@ -101,6 +103,7 @@ LIBRARY: Mapping[str, SettingValue] = {
     "ephemeral_position": "flow",
     "format": "markdown",
     "merge_consecutive": True,
+    "lone_text": None,
     "tool_pairing": "error",
     "guard_conversation": False,
     "silent_hints": (),
@@ -125,6 +128,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "encoding.inline": get_args(InlineEncoding),
     "ephemeral_position": get_args(EphemeralPosition),
     "format": FORMATS,
+    "lone_text": get_args(LoneText),
     "tool_pairing": get_args(ToolPairing),
 }
 """The values of the settings that are one of some words."""
@@ -133,7 +137,9 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 def _settings(options: object) -> Settings:
     settings: dict[str, SettingValue] = {}
     for key, value in _flat("a configuration", options):
-        if key in _CHOICES:
+        if value is None and LIBRARY.get(key, key) is None:
+            settings[key] = None
+        elif key in _CHOICES:
             choices = _CHOICES[key]
             if not is_one_of(value, choices):
                 raise ConfigError(f"unknown {key} {shown(value)}", fix=nearest(value, choices))
@@ -144,7 +150,7 @@ def _settings(options: object) -> Settings:
         elif key.startswith("delimiters."):
             settings[key] = _delimiter(key, value)
         elif key == "format_block":
-            if value is not None and not callable(value):
+            if not callable(value):
                 problem = f"{key} is a function of a block or None, not {shown(value)}"
                 raise ConfigError(problem, fix="write lambda block: ...")
             settings[key] = value
@@ -226,6 +232,8 @@ class MessageTransformationConfig:
       ``"before_user"`` or ``"end"``.
     - ``format``: ``"markdown"`` (default) or ``"xml"``.
     - ``merge_consecutive``: whether neighbours of one role become one message; true by default.
+    - ``lone_text``: the form in which a content that is one text is sent: ``"string"`` (for
+      Anthropic), ``"list"`` (for Chat) or ``None`` (default), the own form of each target.
     - ``tool_pairing``: what happens to calls without results: ``"error"`` (default), ``"fill"`` or
       ``"prune"``.
     - ``guard_conversation``: whether the conversation is guarded too; false by default.
@@ -269,6 +277,7 @@ class Resolved:
     ephemeral_position: EphemeralPosition
     format: Format
     merge_consecutive: bool
+    lone_text: LoneText | None
     tool_pairing: ToolPairing
     guard_conversation: bool
     silent_hints: tuple[str, ...]

@@ -76,6 +76,9 @@ ToolChoice: TypeAlias = _Choice | str
 CHOICES: tuple[_Choice, ...] = get_args(_Choice)
 """The choices that name no tool."""
 
+LoneText: TypeAlias = Literal["string", "list"]
+"""The form in which a content that is one text is sent."""
+
 
 @attrs.frozen
 class Prompt:
@@ -94,3 +97,5 @@ class Prompt:
     output: OutputSchema | None = None
     trimmed: bool = False
     """Whether a budget removed parts, so that the beginning of the payload may have changed."""
+    lone_text: LoneText | None = None
+    """The form of a content that is one text; ``None`` for the own form of each target."""

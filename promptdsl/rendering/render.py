@@ -278,7 +278,10 @@ def _prepared(
     messages, losses = lower(tree, config=config, media_roots=request.media_roots)
     if tree.equipment:
         losses += tuple(lost_marks(tree))
-    prompt = marked = _prompt(messages, tree, request, trimmed=trimmed)
+    prompt = _prompt(messages, tree, request, trimmed=trimmed)
+    if config.lone_text is not None:
+        prompt = attrs.evolve(prompt, lone_text=config.lone_text)
+    marked = prompt
     written = None
     if facts.provider is not None:
         from promptdsl.providers.written import WrittenPayload

@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+
 from promptdsl import (
     DataError,
     Message,
@@ -45,8 +47,10 @@ def unlawful(
     """Return where what is written, read and written again is not the same bytes."""
 
     def wrong(name: str) -> str:
-        payload, _ = write(prompts[name], facts)
-        return unequal(dumps(payload), dumps(write(read(payload, facts), facts)[0]))
+        prompt = prompts[name]
+        payload, _ = write(prompt, facts)
+        again = attrs.evolve(read(payload, facts), lone_text=prompt.lone_text)
+        return unequal(dumps(payload), dumps(write(again, facts)[0]))
 
     return failures(prompts, wrong)
 
@@ -54,6 +58,7 @@ def unlawful(
 def unlawful_rendered(rendered: Rendered, facts: ModelFacts) -> list[str]:
     """Return where a prompt that is read again is not sent as the same bytes by ``render``."""
     target: Any = {"provider": facts.provider, "model": facts.model}
+    target["transformation"] = {"lone_text": rendered.config.lone_text}
 
     def wrong(_: str) -> str:
         payload = rendered.payload()

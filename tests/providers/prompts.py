@@ -298,5 +298,7 @@ TRANSFORMATIONS = st.sampled_from(
         {"merge_consecutive": False},
         {"guard_conversation": True, "format": "xml", "ephemeral_position": "end"},
         {"delimiters": {"event": None, "ephemeral": None}},
+        {"lone_text": "string"},
+        {"lone_text": "list"},
     ]
 )

@@ -239,6 +239,29 @@ def anthropic_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     _check_claude_marks(payload)
 
 
+def check_anthropic_strings(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check a payload in which a content may be a string, by the types and then as blocks."""
+    _claude_types().check(payload)
+    check_anthropic(_in_blocks(payload), facts)
+
+
+def anthropic_string_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
+    """Check such a payload by the rules alone."""
+    anthropic_rules(_in_blocks(payload), facts)
+
+
+def _in_blocks(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a payload in which a content that is a string is a list of one block."""
+
+    def listed(item: dict[str, Any]) -> dict[str, Any]:
+        content = item.get("content", [])
+        if isinstance(content, str):
+            return {**item, "content": [{"type": "text", "text": content}]}
+        return {**item, "content": [*map(listed, content)]} if content else item
+
+    return {**payload, "messages": [*map(listed, payload["messages"])]}
+
+
 def _claude_blocks(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield every block, what results hold among them; each is one that its place takes."""
     yield from _blocks_in("system", payload.get("system", []))

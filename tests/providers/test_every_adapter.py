@@ -84,7 +84,10 @@ def test_law_for_any_prompt(target: str, tree: Timeline, transformation: Any, ca
     facts = FACTS[target]
     options: Any = {"provider": facts.provider, "model": facts.model, "cache": cache}
     rendered = render(tree, transformation=transformation, **options)
-    prompt = Prompt(rendered.messages, rendered.tools, rendered.tool_choice, rendered.output)
+    prompt = Prompt(
+        *(rendered.messages, rendered.tools, rendered.tool_choice, rendered.output),
+        lone_text=rendered.config.lone_text,
+    )
     assert ([], []) == (unlawful({"it": prompt}, facts), unlawful_rendered(rendered, facts))
 
 

@@ -33,6 +33,7 @@ from promptdsl.providers.shared.clean import (
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import Carrier, Param, Place
+from promptdsl.providers.shared.sent_places import joined_texts
 from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
@@ -131,13 +132,14 @@ def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
 def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param:
     id, content = result_id(request, block.tool_use_id), block.content
     # Most results are one text, which is written here, without a call.
+    string = request.prompt.lone_text == "string"
     is_short = len(content) == 1 and not block.is_error and request.notes is None
     inner = content[0] if is_short else None
     if type(inner) is TextBlock and inner.cache is block.cache is None:
         text, plain = inner.text, inner.extra is block.extra is EMPTY
         if plain and text and not text.isspace():
-            texts = [{"type": "text", "text": text}]
-            return {"type": "tool_result", "tool_use_id": id, "content": texts}
+            sent = text if string else [{"type": "text", "text": text}]
+            return {"type": "tool_result", "tool_use_id": id, "content": sent}
     param: Param = {"type": "tool_result", "tool_use_id": id}
     before = len(request.marks)
     # An error contains texts only, and at least one.
@@ -146,7 +148,8 @@ def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
-    param |= {"content": params} if params else {}
+    if params:
+        param["content"] = _lone_text(request, params) if string else params
     param |= {"is_error": True} if block.is_error else {}
     cache = longest_mark(request, before, block.cache)
     return _with_extra(request, place, param, block, cache=cache)
@@ -213,6 +216,27 @@ class AnthropicPayload(TypedDict):
 _DIALECT = Dialect("tool_result")
 
 
+def _lone_text(request: Turns, content: list[Param]) -> str | list[Param]:
+    """Return a content as a string if it is one text without a cache mark and other keys."""
+    is_lone = len(content) == 1 and content[0].keys() == {"type", "text"}
+    if is_lone and content[0]["type"] == "text":
+        return joined_texts("", content, request.notes)
+    return content
+
+
+def _shorten(request: Turns, stop: int) -> None:
+    """Send the turns before an index that are one text as strings; a marked one is sent later."""
+    marked = {id(mark.param) for mark in request.marks}
+    for index in range(request.settled, stop):
+        turn = request.entries[index]
+        content: str | list[Param] = turn["content"]
+        if isinstance(content, list) and marked.isdisjoint(map(id, content)):
+            content = _lone_text(request, content)
+            if isinstance(content, str):
+                request.entries[index] = {**turn, "content": content}
+    request.settled = stop
+
+
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
@@ -224,13 +248,17 @@ def write(
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
-    write_turns(request, recall, partial(message_params, rules=_RULES))
+    settle = _shorten if prompt.lone_text == "string" else None
+    write_turns(request, recall, partial(message_params, rules=_RULES), settle)
     if request.called and not tools:
         reason = "calls in the conversation need tools beside them: write them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
     settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
+        if settle:  # marks that are not sent
+            request.marks, request.settled = [], 0
+            settle(request, len(request.entries))
     system = {"system": request.system} if request.system else {}
     offered = {"tools": tools} if tools else {}
     payload = {**system, "messages": request.entries, **offered, **settings}

@@ -17,6 +17,11 @@ class ChatRequest(Request):
     spoken: int = -1
 
     @property
+    def lists_texts(self) -> bool:
+        """Whether a content that is one text is sent as a list of one part."""
+        return self.prompt.lone_text == "list"
+
+    @property
     def dialect(self) -> Wire:
         """The record of the provider: its words for choices, its ids, its own parts."""
         return wire_of(self.facts.provider or ORIGIN)

@@ -166,7 +166,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     else:
         marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    entry["content"] = joined(parts, request.notes)
+    entry["content"] = joined(parts, request)
     request.entries.append(entry)
     request.note(place, block, entry)
 
@@ -291,12 +291,12 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
     # Ids of an exact length are mended elsewhere.
     longest = 0 if request.dialect.exact_id else request.facts.longest_id or maxsize
-    has_notes = request.notes is not None
+    has_notes, lists = request.notes is not None, request.lists_texts
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":
             _send_moved(request)
-        bare = message.details is NO_DETAILS
+        bare = message.details is NO_DETAILS and not lists
         if text and bare and role in roles and not text.isspace():
             entries.append({"role": role, "content": text})
             if has_notes:
@@ -328,7 +328,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
 def _send_moved(request: ChatRequest) -> None:
     """Send the files of results in a message of the user after these."""
     parts = request.take_moved({"type": "text"})
-    request.entries.append({"role": "user", "content": joined(parts, request.notes)})
+    request.entries.append({"role": "user", "content": joined(parts, request)})
 
 
 def _write_message(request: ChatRequest, place: Place) -> None:
@@ -340,7 +340,7 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         return
     role = "assistant" if message.role == "assistant" else sent_role(request, place)
     texts = [part for part in parts if part["type"] not in _BESIDE]
-    entry: Param = {"role": role, "content": joined(texts, request.notes) if texts else None}
+    entry: Param = {"role": role, "content": joined(texts, request) if texts else None}
     if calls := [part for part in parts if part["type"] in _CALLS]:
         entry["tool_calls"] = calls
     for part in parts:

@@ -181,10 +181,10 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         for part in parts:
             if part.get("annotations"):
                 part["annotations"] = []
-        content = joined(parts, request.notes)
+        content = joined(parts, request)
         request.entries.append({"role": "assistant", "content": content, **own})
         return
-    content = joined(parts, request.notes)
+    content = joined(parts, request)
     request.entries.append({"role": sent_role(request, place), "content": content})
 
 
@@ -310,7 +310,7 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
             tell_error(request, parts, block.error_type or "unknown", kind="input_text")
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
-        output = joined(parts, request.notes)
+        output = joined(parts, request)
     id = result_id(request, block.tool_use_id)
     item = {"type": kind, "call_id": id, "output": output, **own}
     request.entries.append(item)

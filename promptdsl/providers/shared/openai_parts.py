@@ -17,7 +17,7 @@ from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
-from promptdsl.providers.shared.sent_places import PlaceNotes, joined_texts
+from promptdsl.providers.shared.sent_places import joined_texts
 
 MARK = WIRE.mark
 LASTING_MARK = "cache_control"
@@ -48,13 +48,13 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
     return part
 
 
-def joined(parts: list[Param], notes: PlaceNotes | None) -> str | list[Param]:
+def joined(parts: list[Param], request: Request) -> str | list[Param]:
     """Return parts as they are sent; parts with marks wait until it is known which marks stay."""
-    return parts if is_marked(parts) else finished(parts, notes)
+    return parts if is_marked(parts) else finished(parts, request)
 
 
-def finished(parts: list[Param], notes: PlaceNotes | None) -> str | list[Param]:
-    """Return parts with neighbouring texts as one; when that is all, a string.
+def finished(parts: list[Param], request: Request) -> str | list[Param]:
+    """Return parts with neighbouring texts as one; when that is all, mostly a string.
 
     The text after a marked text begins with the blank line.
     """
@@ -63,11 +63,13 @@ def finished(parts: list[Param], notes: PlaceNotes | None) -> str | list[Param]:
         part = run[-1]
         if _is_text(part):
             opening: list[Param] = [{"text": ""}] if sent and _is_text(sent[-1]) else []
-            part = {**part, "text": joined_texts(JOINT, [*opening, *run], notes)}
+            part = {**part, "text": joined_texts(JOINT, [*opening, *run], request.notes)}
         sent.append(part)
-    plain = len(sent) == 1 and _is_text(sent[0]) and _MARKS.isdisjoint(sent[0])
-    text: str = sent[0]["text"] if plain else ""
-    return text if plain else sent or ""
+    lone = len(sent) == 1 and _is_text(sent[0]) and _MARKS.isdisjoint(sent[0])
+    if not lone or request.lists_texts:
+        return sent or ""
+    text: str = sent[0]["text"]
+    return text
 
 
 def _is_text(part: Param) -> bool:
@@ -148,7 +150,7 @@ def settle_parts(request: Request, places: list[tuple[int, str]], tools: list[Pa
     for index, key in places:
         # The entry may be shared with another request, so it is replaced.
         sent = [settled(part) for part in parts_at(entries[index], key)]
-        entry = {**entries[index], key: finished(sent, request.notes)} if key else sent[0]
+        entry = {**entries[index], key: finished(sent, request)} if key else sent[0]
         request.note_change(entries[index], entry)
         entries[index] = entry
 
@@ -169,7 +171,8 @@ def open_conversation(request: Request, losses: int) -> None:
         return
     role, kind = (str(entries[first].get(key)) for key in ("role", "type"))
     if role == "assistant" or _OF_MODEL.fullmatch(kind):
-        entries.insert(first, {"role": "user", "content": OPENING})
+        content = finished([{"type": "text", "text": OPENING}], request)
+        entries.insert(first, {"role": "user", "content": content})
         request.losses.insert(losses, MODEL_FIRST)
 
 

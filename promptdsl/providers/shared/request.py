@@ -125,7 +125,7 @@ class Request:
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the entries of the first ``stop`` messages depend on, beside these."""
-        return (type(self), self.facts, self.prompt.trimmed)
+        return (type(self), self.facts, self.prompt.trimmed, self.prompt.lone_text)
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without entries, losses and marks."""
@@ -142,6 +142,11 @@ class Request:
 
     def part(self, lasting: int) -> None:
         """Copy the lists of all entries after the first ``lasting``, which may be shared."""
+
+    @property
+    def lists_texts(self) -> bool:
+        """Whether a content that is one text is sent as a list, where it usually is a string."""
+        return False
 
     @property
     def at(self) -> tuple[int, ...]:

@@ -378,7 +378,8 @@ def write_marks(
     ``with_mark`` returns the params that are sent for a marked one; it also gets the time to live,
     as a key and a value or nothing.
     """
-    sent = chain(tools, request.system, *(turn["content"] for turn in request.entries))
+    turns = [it for it in enumerate(request.entries) if isinstance(it[1]["content"], list)]
+    sent = chain(tools, request.system, *(turn["content"] for _, turn in turns))
     marked: dict[int, list[Param]] = {}
     for mark in settle_marks(request, sent, ordered=True):
         ttl: Param = {} if mark.cache == "default" else {"ttl": mark.cache}
@@ -390,7 +391,7 @@ def write_marks(
 
     tools[:] = with_marks(tools)
     request.system = with_marks(request.system)
-    for index, turn in enumerate(request.entries):
+    for index, turn in turns:
         # A turn may be shared with another request, so it is replaced.
         if not marked.keys().isdisjoint(map(id, turn["content"])):
             request.entries[index] = {**turn, "content": with_marks(turn["content"])}
