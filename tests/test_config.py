@@ -115,6 +115,8 @@ VALUES: list[tuple[str, dict[str, Any], Any]] = [
     ("format", {"format": "xml"}, "xml"),
     ("merge_consecutive", {"merge_consecutive": True}, True),
     ("merge_consecutive", {"merge_consecutive": False}, False),
+    ("merge_separator", {"merge_separator": ""}, ""),
+    ("merge_separator", {"merge_separator": "\n\t "}, "\n\t "),
     ("lone_text", {"lone_text": "string"}, "string"),
     ("lone_text", {"lone_text": "list"}, "list"),
     ("lone_text", {"lone_text": None}, None),
@@ -156,6 +158,7 @@ PAIRS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("ephemeral_position", {"ephemeral_position": "end"}, {"ephemeral_position": "flow"}),
     ("format", {"format": "xml"}, {"format": "markdown"}),
     ("merge_consecutive", {"merge_consecutive": False}, {"merge_consecutive": True}),
+    ("merge_separator", {"merge_separator": " "}, {"merge_separator": "\n\n"}),
     ("lone_text", {"lone_text": "string"}, {"lone_text": None}),
     ("tool_pairing", {"tool_pairing": "fill"}, {"tool_pairing": "prune"}),
     ("guard_conversation", {"guard_conversation": True}, {"guard_conversation": False}),
@@ -179,6 +182,7 @@ def test_library_defaults() -> None:
         ephemeral_position="flow",
         format="markdown",
         merge_consecutive=True,
+        merge_separator="\n\n",
         lone_text=None,
         tool_pairing="error",
         guard_conversation=False,
@@ -266,6 +270,7 @@ def test_the_passes_read_flat_values() -> None:
             "ephemeral_position": "end",
             "format": "xml",
             "merge_consecutive": False,
+            "merge_separator": "\n",
             "lone_text": "list",
             "tool_pairing": "fill",
             "guard_conversation": True,
@@ -282,6 +287,7 @@ def test_the_passes_read_flat_values() -> None:
         ephemeral_position="end",
         format="xml",
         merge_consecutive=False,
+        merge_separator="\n",
         lone_text="list",
         tool_pairing="fill",
         guard_conversation=True,
@@ -530,6 +536,7 @@ def test_a_transformation_that_sets_nothing(given: Any) -> None:
 
 
 NONE_OF_THEM = "a transformation is a configuration, a mapping or a function, not "
+WHITE = "\n  " + r'write "\n\n" for a blank line, "" for nothing'
 FLAG = "\n  write True or False"
 NEAR = "\n  did you mean 'white_space'?"
 NAMED = '\n  write ["empty_conversation"]'
@@ -754,6 +761,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"format": "md"}, "unknown format 'md'\n  known: markdown, xml"),
     ({"format": ["xml"]}, "unknown format ['xml']\n  did you mean 'xml'?"),
+    ({"merge_separator": " - "}, "merge_separator is white space, not ' - '" + WHITE),
+    ({"merge_separator": None}, "merge_separator is white space, not None" + WHITE),
+    ({"merge_separator": 2}, "merge_separator is white space, not 2" + WHITE),
     ({"lone_text": "sting"}, "unknown lone_text 'sting'\n  did you mean 'string'?"),
     ({"lone_text": False}, "unknown lone_text False\n  known: list, string"),
     ({"tool_pairing": "fil"}, "unknown tool_pairing 'fil'\n  did you mean 'fill'?"),

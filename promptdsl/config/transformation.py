@@ -84,6 +84,7 @@ class ConfigOptions(TypedDict, total=False):
     ephemeral_position: EphemeralPosition
     format: Format
     merge_consecutive: bool
+    merge_separator: str
     lone_text: LoneText | None
     tool_pairing: ToolPairing
     guard_conversation: bool
@@ -103,6 +104,7 @@ LIBRARY: Mapping[str, SettingValue] = {
     "ephemeral_position": "flow",
     "format": "markdown",
     "merge_consecutive": True,
+    "merge_separator": "\n\n",
     "lone_text": None,
     "tool_pairing": "error",
     "guard_conversation": False,
@@ -153,6 +155,11 @@ def _settings(options: object) -> Settings:
             if not callable(value):
                 problem = f"{key} is a function of a block or None, not {shown(value)}"
                 raise ConfigError(problem, fix="write lambda block: ...")
+            settings[key] = value
+        elif key == "merge_separator":
+            if not isinstance(value, str) or value.strip():
+                problem = f"{key} is white space, not {shown(value)}"
+                raise ConfigError(problem, fix=r'write "\n\n" for a blank line, "" for nothing')
             settings[key] = value
         elif key == "silent_hints":
             settings[key] = _names_of_hints(value)
@@ -232,6 +239,8 @@ class MessageTransformationConfig:
       ``"before_user"`` or ``"end"``.
     - ``format``: ``"markdown"`` (default) or ``"xml"``.
     - ``merge_consecutive``: whether neighbours of one role become one message; true by default.
+    - ``merge_separator``: the white space between the texts of merged turns where a target wants
+      one string; a blank line by default.
     - ``lone_text``: the form in which a content that is one text is sent: ``"string"`` (for
       Anthropic), ``"list"`` (for Chat) or ``None`` (default), the own form of each target.
     - ``tool_pairing``: what happens to calls without results: ``"error"`` (default), ``"fill"`` or
@@ -277,6 +286,7 @@ class Resolved:
     ephemeral_position: EphemeralPosition
     format: Format
     merge_consecutive: bool
+    merge_separator: str
     lone_text: LoneText | None
     tool_pairing: ToolPairing
     guard_conversation: bool

@@ -78,6 +78,7 @@ CHOICES: tuple[_Choice, ...] = get_args(_Choice)
 
 LoneText: TypeAlias = Literal["string", "list"]
 """The form in which a content that is one text is sent."""
+Joints: TypeAlias = dict[tuple[int, ...], str]
 
 
 @attrs.frozen
@@ -99,3 +100,5 @@ class Prompt:
     """Whether a budget removed parts, so that the beginning of the payload may have changed."""
     lone_text: LoneText | None = None
     """The form of a content that is one text; ``None`` for the own form of each target."""
+    joints: Joints = attrs.field(factory=Joints, hash=False)
+    """The white space before each merged turn where it is no blank line: by message and block."""

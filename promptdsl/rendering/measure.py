@@ -137,7 +137,8 @@ class Measuring:
         All system content is one message, in which the parts have a blank line between them.
         """
         if isinstance(turn, RecordedNode):
-            key = ("seams", self.tokens, self.facts, self.config.merge_consecutive)
+            merging = (self.config.merge_consecutive, self.config.merge_separator)
+            key = ("seams", self.tokens, self.facts, *merging)
             return _run_counts(turn, key, self._recorded_seam)
         role: Role
         kind: Kind = "written"
@@ -183,7 +184,7 @@ class Measuring:
         elif role == "tool" or not merges:
             return UNMERGED
         else:
-            joined = self.gap if wire.joins else 0
+            joined = self.tokens.of(self.config.merge_separator) if wire.joins else 0
             seam = Seam(merge_key(role, kind, name), frame - joined)
         self.known_seams[known] = seam
         return seam

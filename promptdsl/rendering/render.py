@@ -13,7 +13,7 @@ from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Prompt
+from promptdsl.messages.prompt import CHOICES, Joints, Prompt
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -275,12 +275,13 @@ def _prepared(
         if tree.mask & mask or mask == ANY:
             tree = run(tree)
         stages.append((name, tree))
-    messages, losses = lower(tree, config=config, media_roots=request.media_roots)
+    joints: Joints = {}
+    messages, losses = lower(tree, config=config, media_roots=request.media_roots, joints=joints)
     if tree.equipment:
         losses += tuple(lost_marks(tree))
     prompt = _prompt(messages, tree, request, trimmed=trimmed)
-    if config.lone_text is not None:
-        prompt = attrs.evolve(prompt, lone_text=config.lone_text)
+    if config.lone_text or joints:
+        prompt = attrs.evolve(prompt, lone_text=config.lone_text, joints=joints)
     marked = prompt
     written = None
     if facts.provider is not None:

@@ -58,7 +58,9 @@ def unlawful(
 def unlawful_rendered(rendered: Rendered, facts: ModelFacts) -> list[str]:
     """Return where a prompt that is read again is not sent as the same bytes by ``render``."""
     target: Any = {"provider": facts.provider, "model": facts.model}
-    target["transformation"] = {"lone_text": rendered.config.lone_text}
+    config = rendered.config
+    own = {"lone_text": config.lone_text, "merge_separator": config.merge_separator}
+    target["transformation"] = own
 
     def wrong(_: str) -> str:
         payload = rendered.payload()

@@ -299,6 +299,7 @@ TRANSFORMATIONS = st.sampled_from(
         {"guard_conversation": True, "format": "xml", "ephemeral_position": "end"},
         {"delimiters": {"event": None, "ephemeral": None}},
         {"lone_text": "string"},
-        {"lone_text": "list"},
+        {"lone_text": "list", "merge_separator": " "},
+        {"merge_separator": ""},
     ]
 )

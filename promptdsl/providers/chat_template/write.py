@@ -22,6 +22,7 @@ from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys
 from promptdsl.providers.shared.clean import arguments_of, fenced, has_arguments, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.openai_parts import begin_turn
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.sent_places import joined_texts
@@ -88,7 +89,9 @@ def write(
 def _message_params(request: Templated, place: Place) -> list[Param]:
     message = place.message
     params: list[Param] = []
+    joints, joint = request.prompt.joints, None
     for request.block, block in enumerate(message.content):
+        joint = joints.get((place.number, request.block), joint)
         match block:
             case b.TextBlock():
                 _lose_hints(request, place, block)
@@ -121,6 +124,8 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                 _lose_block(request, place, block)
         if param is not None:
             params.append(param)
+            begin_turn(params, joint)
+            joint = None
             request.note(place, block, param)
     request.block = None
     name = message.details.name

@@ -14,12 +14,8 @@ ORIGIN = "openai"
 class ChatRequest(Request):
     """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
 
+    takes_lists = True
     spoken: int = -1
-
-    @property
-    def lists_texts(self) -> bool:
-        """Whether a content that is one text is sent as a list of one part."""
-        return self.prompt.lone_text == "list"
 
     @property
     def dialect(self) -> Wire:

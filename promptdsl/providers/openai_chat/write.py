@@ -39,6 +39,7 @@ from promptdsl.providers.shared.ids import exact_id, fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
+    begin_turn,
     is_marked,
     joined,
     marked,
@@ -70,11 +71,15 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
     parts, has_notes = list[Param](), request.notes is not None
+    joints, joint = request.prompt.joints, None
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
+        joint = joints.get((place.number, *request.at), joint)
         part = _WRITERS.get(block.type, _lose_type)(request, place, block)
         if part is not None:
             parts.append(part)
+            begin_turn(parts, joint)
+            joint = None
             if has_notes:
                 request.note(place, block, part)
     request.block, request.result = outer, None
@@ -291,7 +296,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     roles = _ROLES if request.facts.system else _ROLES - {"system"}
     # Ids of an exact length are mended elsewhere.
     longest = 0 if request.dialect.exact_id else request.facts.longest_id or maxsize
-    has_notes, lists = request.notes is not None, request.lists_texts
+    has_notes, lists = request.notes is not None, request.prompt.lone_text == "list"
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":

@@ -39,6 +39,7 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
+    begin_turn,
     is_marked,
     joined,
     marked,
@@ -147,12 +148,17 @@ def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
     place, has_notes = draft.place, request.notes is not None
+    joints, joint = request.prompt.joints, None
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
+        joint = joints.get((place.number, *request.at), joint)
         if block.type not in _TYPES[place.role]:
             lose_block(request, place, block, misplaced(place))
             continue
         param = _WRITERS[block.type](request, draft, block)
+        if param is not None:
+            begin_turn(draft.parts, None if draft.origin else joint)
+            joint = None
         if has_notes and param is not None:
             request.note(place, block, param)
     request.block, request.result = outer, None

@@ -17,7 +17,7 @@ from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
-from promptdsl.providers.shared.sent_places import joined_texts
+from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
 
 MARK = WIRE.mark
 LASTING_MARK = "cache_control"
@@ -48,6 +48,15 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
     return part
 
 
+def begin_turn(parts: list[Param], joint: str | None) -> None:
+    """Note the white space before the last part, where this is a text that begins a merged turn.
+
+    Texts with a cache mark between them are no string: they keep the blank line.
+    """
+    if joint is not None and len(parts) > 1 and _is_text(parts[-1]) and MARK not in parts[-2]:
+        parts[-1][OWN_JOINT] = joint
+
+
 def joined(parts: list[Param], request: Request) -> str | list[Param]:
     """Return parts as they are sent; parts with marks wait until it is known which marks stay."""
     return parts if is_marked(parts) else finished(parts, request)
@@ -63,13 +72,13 @@ def finished(parts: list[Param], request: Request) -> str | list[Param]:
         part = run[-1]
         if _is_text(part):
             opening: list[Param] = [{"text": ""}] if sent and _is_text(sent[-1]) else []
-            part = {**part, "text": joined_texts(JOINT, [*opening, *run], request.notes)}
+            part = {key: value for key, value in part.items() if key != OWN_JOINT}
+            part |= {"text": joined_texts(JOINT, [*opening, *run], request.notes)}
         sent.append(part)
-    lone = len(sent) == 1 and _is_text(sent[0]) and _MARKS.isdisjoint(sent[0])
-    if not lone or request.lists_texts:
-        return sent or ""
-    text: str = sent[0]["text"]
-    return text
+    lists = request.takes_lists and request.prompt.lone_text == "list"
+    plain = len(sent) == 1 and _is_text(sent[0]) and _MARKS.isdisjoint(sent[0]) and not lists
+    text: str = sent[0]["text"] if plain else ""
+    return text if plain else sent or ""
 
 
 def _is_text(part: Param) -> bool:

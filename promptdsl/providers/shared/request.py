@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import attrs
 
@@ -93,6 +93,8 @@ class Request:
     a default; a request that continues an earlier one takes these over.
     """
 
+    takes_lists: ClassVar[bool] = False
+    """Whether a content that is one text may be a list, too (``lone_text``)."""
     prompt: Prompt
     facts: ModelFacts
     messages: Sequence[Message] = attrs.field(init=False)
@@ -125,7 +127,9 @@ class Request:
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the entries of the first ``stop`` messages depend on, beside these."""
-        return (type(self), self.facts, self.prompt.trimmed, self.prompt.lone_text)
+        prompt = self.prompt
+        joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
+        return (type(self), self.facts, prompt.trimmed, prompt.lone_text, joints)
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without entries, losses and marks."""
@@ -142,11 +146,6 @@ class Request:
 
     def part(self, lasting: int) -> None:
         """Copy the lists of all entries after the first ``lasting``, which may be shared."""
-
-    @property
-    def lists_texts(self) -> bool:
-        """Whether a content that is one text is sent as a list, where it usually is a string."""
-        return False
 
     @property
     def at(self) -> tuple[int, ...]:

@@ -112,23 +112,28 @@ class JoinedText(str):
         return self.of(text, moved)
 
 
+OWN_JOINT = "joint"
+"""The key of a text param, never sent, with the white space before it where it is not the usual."""
+
+
 def joined_texts(
     joint: str, params: Sequence[Param], notes: "PlaceNotes | None", key: str = "text"
 ) -> str:
     """Return the texts of params as one; with notes, with its pieces."""
-    text = joint.join([param[key] for param in params])
+    joints = [param.get(OWN_JOINT, joint) if index else "" for index, param in enumerate(params)]
+    text = "".join([f"{before}{param[key]}" for before, param in zip(joints, params, strict=True)])
     if notes is None:
         return text
     pieces: list[JoinedPiece] = []
-    start = 0
-    for param in params:
+    end = 0
+    for before, param in zip(joints, params, strict=True):
+        start = end + len(before)
         note, end = notes.blocks.get(id(param)), start + len(param[key])
         if note is None and pieces and pieces[-1].note is None:
             pieces[-1] = pieces[-1]._replace(end=end)
         else:
             own = start + note.lead if note else start
             pieces += (JoinedPiece(start, own, None), JoinedPiece(own, end, note))
-        start = end + len(joint)
     return JoinedText.of(text, pieces)
 
 

@@ -3,6 +3,7 @@
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias, cast
 
 import attrs
@@ -15,11 +16,12 @@ from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, message
+from promptdsl.messages.prompt import Joints
 from promptdsl.messages.roles import Role
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
 from promptdsl.rendering.text.containers import ONLY_TITLED, close_part, open_item, open_part
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
-from promptdsl.rendering.text.format import FORMATS
+from promptdsl.rendering.text.format import BETWEEN, FORMATS
 from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import (
     MARKABLE,
@@ -57,14 +59,14 @@ class LoweredTurn(NamedTuple):
 
 
 def lower(
-    root: Node, *, config: Resolved, media_roots: MediaRoots = ()
+    root: Node, *, config: Resolved, media_roots: MediaRoots = (), joints: Joints | None = None
 ) -> tuple[tuple[Message, ...], tuple[Loss, ...]]:
     """Return the messages of a finished tree, and the losses: its parts that could not be sent.
 
-    A turn without content makes no message. Raises :class:`MediaError` for an attachment that
-    cannot be read.
+    ``joints`` gets those of the prompt (``Prompt.joints``). A turn without content makes no
+    message. Raises :class:`MediaError` for an attachment that cannot be read.
     """
-    lowering = Lowering(config, media_roots)
+    lowering = Lowering(config, media_roots, joints)
     messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
     turns, index = cast("Turns", root.content), 0
     # The text of a conversation is sent unchanged, unless it is guarded.
@@ -137,11 +139,14 @@ class Lowering:
     ``titled`` are the lines of containers that have a title but no content.
     """
 
-    def __init__(self, config: Resolved, media_roots: MediaRoots | None) -> None:
+    def __init__(
+        self, config: Resolved, media_roots: MediaRoots | None, joints: Joints | None = None
+    ) -> None:
         form = FORMATS[config.format]
         self.setting = Setting(form, media_roots, config.format_block)
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
+        self.joints = joints
         self.titled: set[Source | None] = set()
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
@@ -184,6 +189,9 @@ class Lowering:
             blocks = tuple(block for part in parts for block in part.blocks)
             origins = tuple(origin for part in parts for origin in part.origins)
             details = Details(name=details.name) if details.name is not None else NO_DETAILS
+            if self.joints is not None and self.config.merge_separator != BETWEEN:
+                for start in accumulate(len(part.blocks) for part in parts[:-1]):
+                    self.joints[len(self.messages), start] = self.config.merge_separator
         self.messages.append(message(turn.role, blocks, origins, kind=turn.kind, details=details))
 
     def _without_results(self, part: LoweredTurn, role: Role) -> LoweredTurn:
