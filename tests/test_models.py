@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from promptdsl import (
     Assistant,
     ChatTemplate,
+    ConfigError,
     ContentError,
+    MessageTransformationConfig,
     ModelFacts,
     OptionError,
     TargetError,
@@ -1333,6 +1335,84 @@ def test_registered_roles_are_a_layer() -> None:
         ("model gpt-3.5-turbo", {"role_mapping": {"event": "system"}}),
     )
     assert expected == layers
+
+
+XML: dict[str, Any] = {"format": "xml", "role_mapping": {"event": "system"}}
+
+
+@pytest.mark.parametrize(
+    ("target", "layer"),
+    [
+        ({}, "model house"),
+        ({"provider": "openai"}, "model house"),
+        ({"provider": "openai_responses"}, "model house"),
+        ({"provider": "openai_compatible"}, "model house"),
+        ({"provider": "chat_template"}, "model house"),
+        ({"provider": "anthropic"}, "library"),
+    ],
+)
+def test_a_registered_transformation(target: Any, layer: str) -> None:
+    """Settings of a model are a layer above its provider, and below those of an author."""
+    for said in (XML, MessageTransformationConfig(**XML)):
+        with register_model("house", provider="openai", transformation=said, event_role="user"):
+            config = render(User("a"), model="house-2026-01-01", **target).explain()
+            assert (
+                layer
+                == config["format"][1]
+                == config["role_mapping.event"][1].replace("provider anthropic", "library")
+            )
+            above = {"transformation": {"format": "markdown"}}
+            tree = Timeline(User("a"), **above)
+            assert ("markdown", "Timeline") == render(tree, model="house").explain()["format"]
+            assert ("markdown", "render") == render(User("a"), model="house", **above).explain()[
+                "format"
+            ]
+    assert ("markdown", "library") == render(User("a"), model="house").explain()["format"]
+
+
+def test_every_setting_of_a_registered_transformation() -> None:
+    """A registered transformation takes every setting."""
+    said: dict[str, Any] = {
+        "delimiters": {"event": None},
+        "encoding": {"body": "full"},
+        "format_block": str,
+        "ephemeral_position": "end",
+        "merge_consecutive": False,
+        "merge_separator": " ",
+        "lone_text": "list",
+        "tool_pairing": "fill",
+        "guard_conversation": True,
+        "silent_hints": ["white_space"],
+        **XML,
+    }
+    with register_model("house", provider="openai", transformation=said):
+        found = render(User("a"), model="house")
+    assert [{"role": "user", "content": [{"type": "text", "text": "a"}]}] == found.to_openai()[
+        "messages"
+    ]
+    settings = dict(MessageTransformationConfig(**said).settings)
+    assert settings == {key: it for key, (it, name) in found.explain().items() if "model" in name}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            str,
+            f"the transformation of a model is no function: {str}\n  pass the function to "
+            "render(transformation=...)",
+        ),
+        ({"fromat": "xml"}, "unknown key 'fromat' in a configuration\n  did you mean 'format'?"),
+        ({"format": "xm"}, "unknown format 'xm'\n  did you mean 'xml'?"),
+    ],
+)
+def test_a_transformation_that_is_wrong(given: Any, message: str) -> None:
+    """A wrong transformation of a model is an error at the author's line, and registers nothing."""
+    with pytest.raises(ConfigError) as caught:
+        register_model("x", provider="openai", transformation=given)
+    line = currentframe().f_lineno - 1
+    assert f"{__file__}:{line}: {message}" == str(caught.value)
+    assert not facts_for("x", None).known
 
 
 def test_registered_media() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from math import inf
 from sys import maxsize
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 import attrs
 
@@ -80,6 +80,7 @@ class Facts(TypedDict, total=False):
     window: int | None
     output: int | None
     template: object
+    transformation: object
 
 
 @attrs.frozen(cache_hash=True)
@@ -166,6 +167,9 @@ class ModelFacts:
     """The tokens of the longest answer; ``None`` where it is not known."""
     template: "ChatTemplate | None" = attrs.field(default=None, hash=False)
     """The chat template of an open model; ``None`` where it is not known."""
+    # Any: a configuration, of a module above
+    transformation: tuple[str, Any] | None = attrs.field(default=None, hash=False)
+    """The layer of the settings that were registered for the model, with its name."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
     """The roles that each layer sets: the provider's defaults, then the model's own."""
 
@@ -196,14 +200,15 @@ class ModelFacts:
         rule = OPENAI_MARKS if self.cache_marks and not rule.needs_marks else rule
         return rule._replace(minimum=self.cache_minimum or rule.minimum)
 
-    def layers(self) -> tuple[tuple[str, Mapping[str, Mapping[str, MappedRole]]], ...]:
+    def layers(self) -> tuple[tuple[str, Any], ...]:  # Any: as above
         """Return the configuration layers of this target, the provider's before the model's.
 
         Each is a name and a plain configuration, such as ``("provider anthropic",
         {"role_mapping": {"event": "developer", "ephemeral": "developer"}})``. A layer that sets
         nothing is left out, so without a provider there are no layers.
         """
-        return tuple((name, {"role_mapping": dict(roles)}) for name, roles in self.role_layers)
+        roles = ((name, {"role_mapping": dict(roles)}) for name, roles in self.role_layers)
+        return (*roles, *([self.transformation] if self.transformation else ()))
 
 
 FACT_NAMES = tuple(Facts.__annotations__)
@@ -255,8 +260,8 @@ def checked_facts(facts: Facts) -> Facts:
 
 def _fix(name: str, value: object) -> str | None:
     """Return the advice for a wrong value, ``None`` for a right one."""
-    if name == "template" or (value is None and name in _OPTIONAL):
-        return None  # ChatTemplate checks a template when it reads it
+    if name in ("template", "transformation") or (value is None and name in _OPTIONAL):
+        return None  # these are checked when they are read
     if name in _FLAGS:
         is_right, fix = isinstance(value, bool), "write True or False"
     elif name in _COUNTS:

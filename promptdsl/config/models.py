@@ -20,8 +20,16 @@ from promptdsl.config.model_facts import (
     TokenFactors,
     checked_facts,
 )
+from promptdsl.config.transformation import as_layer
 from promptdsl.config.wires import wires
-from promptdsl.foundation.errors import OptionError, PromptError, TargetError, nearest, shown
+from promptdsl.foundation.errors import (
+    ConfigError,
+    OptionError,
+    PromptError,
+    TargetError,
+    nearest,
+    shown,
+)
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, door
 
@@ -71,6 +79,8 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
     stated, role_layers = Facts(), list[tuple[str, Roles]]()
     for layer, facts in [(f"provider {target}", provider_facts), *models]:
         stated.update(facts)
+        if settings := facts.get("transformation"):
+            stated["transformation"] = (layer, settings)
         roles: list[tuple[str, MappedRole]] = []
         if "event_role" in facts:
             roles.append(("event", facts["event_role"]))
@@ -277,8 +287,9 @@ def register_model(
     such a name where no provider is given. Facts that are left out keep the values that come with
     promptdsl for the same pattern; registering a pattern again replaces the earlier registration.
     ``window``, ``output`` and ``cache_minimum`` are tokens, ``template`` is the text of a chat
-    template or a Hugging Face tokenizer. The result is a context manager, which removes the
-    registration at its end.
+    template or a Hugging Face tokenizer. ``transformation`` has settings, as a configuration or a
+    mapping: a layer above that of the provider. The result is a context manager, which removes
+    the registration at its end.
 
     >>> from promptdsl import Timeline, User, register_model, render
     >>> with register_model("my-model", provider="anthropic", window=32_000):
@@ -286,7 +297,8 @@ def register_model(
     32000
 
     Raises :class:`TargetError` for an unknown provider, :class:`OptionError` for a fact that is
-    unknown or has a wrong value, :class:`ContentError` for a wrong template.
+    unknown or has a wrong value, :class:`ContentError` for a wrong template, :class:`ConfigError`
+    for a wrong transformation or a function.
     """
     try:
         if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -296,6 +308,11 @@ def register_model(
             )
         _check_provider(provider)
         entry = ModelEntry(pattern, provider, checked_facts(facts))
+        if callable(given := facts.get("transformation")):
+            problem = f"the transformation of a model is no function: {shown(given)}"
+            raise ConfigError(problem, fix="pass the function to render(transformation=...)")
+        if given is not None:
+            entry.facts["transformation"] = as_layer(given, at=author())
     except PromptError as error:
         raise error.located(author()) from None
     _change_entries(pattern, add=entry)

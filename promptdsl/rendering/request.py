@@ -298,7 +298,7 @@ class Settings(NamedTuple):
 def settings_of(request: RenderRequest, root: RootNode) -> Settings:
     """Return the facts of the target, and the configuration of a tree for it."""
     facts = facts_of(request)
-    if root.transformation is None and request.layer is None:
+    if root.transformation is None is request.layer and facts.transformation is None:
         return Settings(facts, _default_config(facts.role_layers))
     layers = (*facts.layers(), ("Timeline", root.transformation), ("render", request.layer))
     try:
