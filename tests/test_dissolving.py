@@ -74,14 +74,14 @@ def test_what_is_remembered_is_not_what_it_says() -> None:
 
 
 def test_a_format_is_remembered() -> None:
-    """A section that stood in a format stands in it still, a turn holds it, a recording neither."""
+    """A section that stood in a format stands in it still, a turn holds it, messages neither."""
     recorded = History([Message("user", "r")])
     content = Timeline(Format("xml", Section("s", "x"), User("a", "b"), recorded)).content
     section, user, history = dissolved(content)
     assert (Format("xml", Section("s", "x")), User(Format("xml", "a", "b")), True) == (
         section,
         user,
-        history is recorded,
+        (history,) == recorded.content,
     )
 
 

@@ -381,10 +381,10 @@ def test_the_error_names_both_lines() -> None:
         (Limit(5, "a"), "Limit(max_tokens=5, 'a')"),
         (Limit(5, "a", keep="ends"), "Limit(max_tokens=5, keep='ends', 'a')"),
         (Reserve(0), "Reserve(tokens=0)"),
-        (History([]), "History(items=(), form='messages', start=0)"),
+        (History([]), "History(History(items=(), form='messages', start=0))"),
         (
             History.from_gemini([], keep=1, step=0, priority=2),
-            "History(items=(), form='gemini', start=0, keep=1, step=0, priority=2)",
+            "History(keep=1, step=0, priority=2, History(items=(), form='gemini', start=0))",
         ),
         (Fragment(Fragment(None), "'"), 'Fragment(Fragment(), "\'")'),
     ],

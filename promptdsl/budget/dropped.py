@@ -19,7 +19,7 @@ from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import SectionNode
-from promptdsl.tree.turn_nodes import RequestOnlyNode, ToolNode, TurnNode
+from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, ToolNode, TurnNode
 
 EMPTY = "nothing is left in it"
 """Why a holder is dropped: all of its parts are."""
@@ -175,11 +175,11 @@ def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
     counts: dict[str, int] = {}
     addresses: dict[Slot, str] = {}
     for entry in entries:
-        names: list[str] = []
-        for node in turns_in(entry.slot.node, whole=(ConversationNode,)):
+        names = ["history"] if isinstance(entry.slot.node, ConversationNode) else []
+        for node in turns_in(entry.slot.node):
             if isinstance(node, SectionNode):
                 names.append(str(node.options.id))
-            elif isinstance(node, ConversationNode):
+            elif isinstance(node, RecordedNode):
                 names.append("history")
             else:
                 role = node.role if isinstance(node, TurnNode) else ""

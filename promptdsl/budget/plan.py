@@ -3,14 +3,16 @@
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
-from promptdsl.budget.line import Seam
+from promptdsl.budget.line import UNMERGED, Seam
 from promptdsl.budget.measure_protocol import Measure, tools_frame_of
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
 from promptdsl.budget.sending import line_of
 from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit
-from promptdsl.messages.message import Message, spoken
+from promptdsl.messages import ToolResultBlock, ToolUseBlock
+from promptdsl.messages.message import Message
+from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
@@ -87,17 +89,20 @@ def _set_cut_points(
         tokens, seams = list[int](), list[Seam]()
         messages: list[Message] = []
         for member in members:
-            seams += measure.seams(member)
             if isinstance(member, RecordedNode):
+                seams += measure.seams(member)
                 tokens += measure.messages(member)
                 messages += member.items
             else:
+                seams += measure.seams(member) or (UNMERGED,)
                 tokens.append(measure.turn(member)[0])
-                is_event = isinstance(member, TurnNode) and member.role == "event"
-                messages.append(_EVENT if is_event else _NOBODY)
+                messages.append(_stand_in(member))
         known = exchanges_of(messages)
     unit.cuts = cut_points(unit.node, tokens, seams, known, required=required, answers=answers)
 
 
-_EVENT, _NOBODY = spoken("event", ""), spoken("ephemeral", "")
-"""The messages in the place of an event and of a request-only turn."""
+def _stand_in(turn: Node) -> Message:
+    """Return a message with the role, the calls and the results of a turn, and nothing else."""
+    role = turn.role if isinstance(turn, TurnNode) else "ephemeral"
+    calls = (ToolUseBlock(id, "tool", "{}") for id in calls_of(turn))
+    return Message(role, (*calls, *(ToolResultBlock(id, ()) for id in answers_of(turn))))

@@ -111,7 +111,7 @@ class Scan:
                 unit = Unit(slot, priority, self._next_order(node), tokens=tokens)
         if unit is not None:
             self.units.append(unit)
-        if not isinstance(node, ConversationNode) and _is_marked(node):
+        if _is_marked(node):
             parts = (child for child in node.content if not isinstance(child, str))
             self._note_mark(next(parts, node))
         return Entry(slot, tokens, unit)

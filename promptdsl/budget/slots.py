@@ -101,7 +101,7 @@ def first_alternatives(root: N) -> N:
 
 
 def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | None]]:
-    """Return a tree without a ``FirstFit`` inside of a ``Group`` or another ``FirstFit``.
+    """Return a tree without a ``FirstFit`` in a ``Group``, a history or another ``FirstFit``.
 
     These are kept or dropped whole, so nothing in them is chosen separately. The second result has
     the priorities of the changed groups by id, found before their alternatives were left out.
@@ -110,7 +110,7 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
     waiting: list[Node] = [root]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, GroupNode | FirstFitNode):
+        if not isinstance(node, GroupNode | FirstFitNode | ConversationNode):
             waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
         elif any(isinstance(part, FirstFitNode) and part is not node for part, _ in walk(node)):
             outermost.add(id(node))

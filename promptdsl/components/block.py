@@ -40,7 +40,7 @@ from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Position, Source, end_traceback
 from promptdsl.tree import masks
-from promptdsl.tree.group_nodes import FragmentNode, LimitNode
+from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
 from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
 from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
@@ -265,9 +265,10 @@ def _check_child(component: Container, child: Child) -> None:
 
 def culprit(node: Node, forbidden: int) -> Node:
     """Return the node that brings in the forbidden bits: the node itself, or one inside it."""
+    whole = LimitNode | ConversationNode
     while True:
-        # A fragment has the bits of its children, a limit those of a text.
-        passes = isinstance(node, FragmentNode) and not isinstance(node, LimitNode)
+        # A fragment has the bits of its children, a limit those of a text; a history is one thing.
+        passes = isinstance(node, FragmentNode) and not isinstance(node, whole)
         if node.mask & SURFACE & forbidden and not passes:
             return node
         bits = forbidden if passes else forbidden & DEEP

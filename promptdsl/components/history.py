@@ -6,6 +6,7 @@ from inspect import isgenerator
 from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import named_type
+from promptdsl.components.block import Container
 from promptdsl.components.options import (
     bad_option,
     check_count,
@@ -13,17 +14,19 @@ from promptdsl.components.options import (
     too_many,
     unknown_option,
 )
-from promptdsl.components.scope import Component, place, retract, start
+from promptdsl.components.scope import misplaced, place, retract, start
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError
 from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.json import ABSENT, Absent
 from promptdsl.foundation.source import door
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
-from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import Node, found_in, label, named_label
-from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree import masks
+from promptdsl.tree.group_nodes import ConversationNode
+from promptdsl.tree.node import Child, Node, found_in, label, make, named_label
+from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 from promptdsl.tree.unknown_names import UnknownName
 
 
@@ -35,17 +38,20 @@ class HistoryOptions(TypedDict, total=False):
     priority: float
 
 
-class History(Component, RecordedNode):
+class History(Container, ConversationNode):
     """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
 
-    It is sent unchanged, byte for byte. A budget that is too small drops its oldest exchanges: an
-    exchange is a user turn, the events directly before it, and all that follows up to the next
-    exchange. Options:
+    Messages are sent unchanged, byte for byte. As a block, it holds turns that you write: ``User``,
+    ``Assistant``, ``ToolMessage``, ``Event`` and ``Developer``, which follow its messages, if any.
+
+    A budget that is too small drops its oldest exchanges: an exchange is a user turn, the events
+    directly before it, and all that follows up to the next exchange. Options:
 
     - ``keep``: the number of last exchanges that always stay, 0 by default;
     - ``step``: the size of a cut in tokens; the cut moves in whole steps, so that a prompt cache
       stays warm; by default an eighth of the budget, 0 for an exact fit;
     - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
+      Those of turns and parts in it do not count.
 
     A conversation in the form of a provider is given to ``from_openai`` and its siblings.
 
@@ -54,23 +60,29 @@ class History(Component, RecordedNode):
     a dictionary is sent.
 
     Raises :class:`ContentError` for an argument that is no list of messages, or has a component in
-    it, and :class:`OptionError` for options that are no numbers.
+    it, :class:`OptionError` for options that are no numbers, and :class:`PlacementError` for
+    anything but such a turn in its block.
 
-    >>> from promptdsl import History, Timeline, User, render
+    >>> from promptdsl import History, Timeline, Turn, User, render
     >>> log = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
     >>> prompt = Timeline(History(log, keep=1), User("Bye."))
     >>> [message.text for message in render(prompt).messages]
     ['Hi.', 'Hello.', 'Bye.']
+    >>> with History(keep=1) as history:
+    ...     turns = [Turn(entry["role"], entry["content"]) for entry in log]
+    >>> [message.text for message in render(Timeline(history, User("Bye."))).messages]
+    ['Hi.', 'Hello.', 'Bye.']
     """
 
     __slots__ = ()
-    _own = RECORDED
+    _own = masks.RECORDED | masks.HOLLOW
+    _inspects = masks.SURFACE | masks.DEEP
     options_type = HistoryOptions
-    option_defaults = RecordedNode._defaults
+    option_defaults = ConversationNode._defaults
 
     def __init__(
         self,
-        messages: Iterable[Message | Mapping[str, object]],
+        messages: Iterable[Message | Mapping[str, object]] | Absent = ABSENT,
         /,
         *extra: Never,
         **options: Unpack[HistoryOptions],
@@ -78,6 +90,25 @@ class History(Component, RecordedNode):
         if extra:
             raise too_many(self, messages, *extra)
         _begin_history(self, messages, "messages", options)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        super().__exit__(kind, error, trace)
+        self.mask &= ~masks.BARE  # an empty block is an empty conversation
+
+    def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
+        for child in content:
+            is_turn = isinstance(child, TurnNode | RecordedNode) and not child.mask & masks.SYSTEM
+            if isinstance(child, Node) and not is_turn:
+                raise misplaced(child, self)
+        return content
+
+    @classmethod
+    def _advice(cls, node: Node) -> str:
+        if node.mask & _IN_A_TURN:
+            return f"put it in a turn: User({label(node)}(...))"
+        if node.mask & masks.TURN and not node.mask & masks.SYSTEM:
+            return "write its turns themselves there, in a loop or in a plain function"
+        return f"write it beside the {cls.__name__}, directly in the Timeline"
 
     @classmethod
     def from_openai(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
@@ -146,20 +177,23 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     except PromptError:
         retract(found_in(messages, *options.values()))
         raise
-    component.form = form
-    component.start = 0
-    component.known = None
+    if messages is ABSENT:
+        component.mask |= masks.BARE
+        place(component)
+        return component
+    items: object
+    known: conversation_cache.Recording | None = None
     # A copy of the list: a message that is appended to it later is not sent.
     if is_mapping(messages) and form != "messages":
-        component.items = {
-            key: _entries(component, value)
+        items = {
+            key: _entries(component, value, form)[0]
             if is_list(value) and not isinstance(value, tuple)
             else value
             for key, value in messages.items()
         }
     elif _is_series(messages) and not (isgenerator(messages) and messages.gi_frame is None):
         # A generator without a frame was read to its end before.
-        component.items = _entries(component, messages)
+        items, known = _entries(component, messages, form)
     else:
         way = "" if form == "messages" else f".from_{form}"
         raise ContentError(
@@ -167,8 +201,14 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             fix=_list_of(messages).replace("History(", f"History{way}("),
             at=(component.source,),
         )
+    run = make(RecordedNode, mask=masks.RECORDED, at=component, items=items, form=form, start=0)
+    object.__setattr__(run, "known", known)
+    component.content = (run,)
     place(component)
     return component
+
+
+_IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
 
 
 def _list_of(value: object) -> str:
@@ -194,34 +234,36 @@ def _is_series(value: object) -> TypeGuard[Iterable[object]]:
 _PLAIN = {Message, dict}
 
 
-def _entries(component: History, messages: Iterable[object]) -> tuple[object, ...]:
-    """Return the entries of a list of messages, or raise :class:`ContentError` for a component."""
+def _entries(
+    component: History, messages: Iterable[object], form: str
+) -> tuple[tuple[object, ...], conversation_cache.Recording | None]:
+    """Return the entries of a list of messages, and the recording that they continue, if any.
+
+    Raises :class:`ContentError` for a component.
+    """
     entries = tuple(messages)
     known = None
-    if component.form == "messages" and len(entries) >= conversation_cache.SHORTEST:
+    if form == "messages" and len(entries) >= conversation_cache.SHORTEST:
         known = recorded_before(entries)
-    component.known = known
     # A recording may be long, but has few types; the part that is known has one.
     new = entries if known is None else entries[len(known.given) :]
     kinds = set(map(type, new))
     if kinds <= _PLAIN:
-        return entries
+        return entries, known
     if any(issubclass(kind, Node) for kind in kinds):
         parts = [entry for entry in entries if isinstance(entry, Node)]
         retract(parts)
-        fix = "write it after the History, directly in the Timeline"
-        if label(parts[0]) == "Event":
-            fix = 'record it as Message("event", [UserActionBlock(...)])'
+        fix = f"write it in a block: with History(...): {label(parts[0])}(...)"
         raise ContentError(
             f"{named_label(parts[0])} cannot be in the list of a History",
             fix=fix,
             at=(component.source, parts[0].source),
         )
-    if component.form == "messages" and not all(issubclass(x, Message | Mapping) for x in kinds):
+    if form == "messages" and not all(issubclass(x, Message | Mapping) for x in kinds):
         from promptdsl.foundation.remedies import message_remedy
 
         wrong = ((n, x) for n, x in enumerate(entries) if not isinstance(x, Message | Mapping))
         number, entry = next(wrong)
         problem = f"messages[{number}] of this History is {named_type(entry)}, no message"
         raise ContentError(problem, fix=message_remedy(entry), at=(component.source,))
-    return entries
+    return entries, known

@@ -53,7 +53,7 @@ def _turns(tree: RootNode) -> Iterator[Node]:
     waiting: list[Child] = [*reversed(tree.content)]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, ConversationNode | RecordedNode):
+        if isinstance(part, ConversationNode):
             yield part
         elif isinstance(part, FragmentNode):
             waiting += reversed(part.content)
@@ -72,7 +72,7 @@ def recording_hints(stages: Mapping[str, RootNode], messages: Sequence[Message])
     """Yield the hints about recordings: a message in them that is empty, or comes twice."""
     if not stages["fill"].mask & RECORDED:
         return
-    for part in _turns(stages["fill"]):
+    for part, _ in walk(stages["fill"]):
         if isinstance(part, RecordedNode):
             yield from _repeated(part)
     turns = [*_turns(stages["read"])]

@@ -122,8 +122,9 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
     with detached():
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
         content = (*equipment, History(_sent_apart(prompt.messages)))
-        for component in content:
-            component.code, component.offset = author(), -1
+        for part in (*content, *content[-1].content):
+            object.__setattr__(part, "code", author())
+            object.__setattr__(part, "offset", -1)
         timeline = write_timeline(content, author())
         # Neighbours of one role were sent apart.
         timeline.transformation = {"merge_consecutive": False}

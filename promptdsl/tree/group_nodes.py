@@ -64,7 +64,9 @@ class ReserveNode(Node):
 
 @node_class
 class ConversationNode(FragmentNode):
-    """A history after the pass ``read``: runs of messages, events and request-only turns.
+    """A history: recorded messages, and the turns that were written in its block.
+
+    After the pass ``read`` the messages are runs, events and request-only turns.
 
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
     ``keep`` exchanges always stay.
@@ -79,7 +81,9 @@ class ConversationNode(FragmentNode):
         return "History"
 
     def _summary(self) -> str:
-        return f"history{kept(self.keep, self.step, self.priority)}"
+        forms = [getattr(part, "form", "messages") for part in self.content[:1]]
+        form = "".join(f" ({form})" for form in forms if form != "messages")
+        return f"history{form}{kept(self.keep, self.step, self.priority)}"
 
 
 @node_class

@@ -11,7 +11,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.roles import ROLES
 from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.node import Child, Node, mark_of
-from promptdsl.tree.words import cached, kept, size
+from promptdsl.tree.words import cached, size
 
 WIDTH = 60
 DEEPEST = 40
@@ -38,13 +38,7 @@ def outline(root: Node) -> str:
         if isinstance(node, str):
             add(depth, size(node), None)
         elif isinstance(node, turn_nodes.RecordedNode):
-            # A recording that is not read yet, or has options, has a line of its own.
-            form = "" if node.form == "messages" else f" ({node.form})"
-            history = f"history{form}{kept(node.keep, node.step, node.priority)}"
             source, components = node.source, _components(node)
-            if history != "history":
-                add(depth, history + components, source)
-                depth += 1
             for item in node.items if node.form == "messages" else ():
                 role = item.get("role") if is_mapping(item) else None
                 name = f"{role if is_one_of(role, ROLES) else 'message'} (recorded)"

@@ -105,9 +105,8 @@ class RecordedNode(Node):
     """Recorded messages: a whole history as its author passed it, or a run of its messages.
 
     The ``items`` of a whole history are in the wire form ``form``. The pass ``read`` replaces it by
-    a :class:`ConversationNode` with runs, which are also nodes of this class: their ``items`` are
-    messages, and their ``form`` is ``"messages"``. ``keep``, ``step`` and ``priority`` are the
-    limits for a budget, as in :class:`ConversationNode`.
+    its runs, which are also nodes of this class: their ``items`` are messages, and their ``form``
+    is ``"messages"``.
     """
 
     _beside = ("known",)
@@ -122,9 +121,6 @@ class RecordedNode(Node):
     The component sets it when its messages continue a known conversation; ``read`` and
     ``tree/recorded.py`` set it for a run.
     """
-    keep: int = 0
-    step: int | None = None
-    priority: float = 0
 
     def _name(self) -> str:
         return "History"

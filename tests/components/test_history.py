@@ -1,5 +1,6 @@
 """Recorded conversations as parts of a prompt."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -8,15 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import (
+    Assistant,
+    CacheBreakpoint,
     ContentError,
     DataError,
+    Event,
+    Fragment,
+    Grounding,
     History,
+    Lazy,
     Message,
+    Note,
     OptionError,
+    PlacementError,
+    Section,
     System,
+    Template,
+    Text,
     TextBlock,
     Timeline,
     ToolMessage,
+    ToolUse,
     User,
     detached,
     include,
@@ -209,7 +222,7 @@ def test_a_component_is_refused_where_it_is_written(read: Any) -> None:
 
     error = raised(ContentError, write)
     assert "a ToolMessage cannot be in the list of a History" == error.what
-    assert "write it after the History, directly in the Timeline" == error.fix
+    assert "write it in a block: with History(...): ToolMessage(...)" == error.fix
     assert lines_of(write, 4) == error.at[1:]
 
 
@@ -330,3 +343,74 @@ def test_options_are_keywords() -> None:
     """Content is positional, options are not."""
     with pytest.raises(TypeError):
         History([], 3)  # type: ignore[misc]
+
+
+def test_turns_are_written_in_the_block_of_a_history() -> None:
+    """They are what they are outside of it: values are values, the last question is one."""
+    with detached():
+        turns = [
+            User("a"),
+            Assistant(ToolUse("t", {}, id="1")),
+            ToolMessage("1", "b"),
+            User(Template.from_string("<x>{{ x }}</x>", x="</x>"), id="q"),
+            Event("c"),
+        ]
+    plan = Grounding("plan", "Pro")
+    with History() as history:
+        include(*turns)
+    with History([{"role": "user", "content": "a"}]) as joined:
+        include(*turns[1:])
+    rendered = render(Timeline(plan, history))
+    assert rendered.messages == render(Timeline(plan, *turns)).messages
+    assert rendered.messages == render(Timeline(plan, joined)).messages
+    assert rendered.spans() == render(Timeline(plan, *turns)).spans()
+    assert pickle.loads(pickle.dumps(history)) == history == rendered.stages()[0].tree.content[1]
+    assert not rendered.losses
+
+
+def test_an_empty_block_is_an_empty_history() -> None:
+    """A loop over nothing is no mistake; a history without messages and block is one."""
+    with Timeline() as prompt:
+        with History():
+            pass
+        User("q")
+    assert [("user", ["q"])] == said(prompt)
+    assert not render(prompt, provider="openai").losses
+    error = raised(ContentError, lambda: Timeline(History()))
+    assert "this History was written with no content and no block" == error.what
+
+
+WRONG: list[Callable[[], object]] = [
+    lambda: System("a"),
+    lambda: Grounding("a", "b"),
+    lambda: Section("a", "b"),
+    lambda: Text("a"),
+    lambda: Fragment(User("a")),
+    lambda: History([]),
+    CacheBreakpoint,
+    lambda: Lazy(lambda _: "a"),
+    lambda: include(Note("a")),
+]
+
+
+@pytest.mark.parametrize("write", WRONG, ids=range(len(WRONG)))
+def test_a_history_holds_turns_alone(write: Callable[[], object]) -> None:
+    """Anything else in its block is an error with both lines, and leaves nothing behind."""
+    with Timeline() as prompt:
+        error = raised(PlacementError, lambda: _within(write))
+        User("q")
+    assert 2 == len(error.at)
+    assert [("user", ["q"])] == said(prompt)
+
+
+def _within(write: Callable[[], object]) -> None:
+    with History():
+        User("a")
+        write()
+
+
+def test_a_written_history_is_no_part_of_a_turn() -> None:
+    """It is named as such where it is refused."""
+    with History() as history:
+        User("a")
+    assert "a History cannot be in a User" == raised(PlacementError, lambda: User(history)).what

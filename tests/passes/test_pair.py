@@ -56,9 +56,14 @@ def calls(*ids: str, words: tuple[str, ...] = ()) -> Assistant:
 
 def recorded_calls(*ids: str, words: tuple[str, ...] = ()) -> History:
     """Return the same as a recording."""
+    return History(calls_made(*ids, words=words))
+
+
+def calls_made(*ids: str, words: tuple[str, ...] = ()) -> list[Message]:
+    """Return the message of these calls."""
     texts = [TextBlock(word) for word in words]
     made = [ToolUseBlock(id, "look_up", "{}") for id in ids]
-    return History([Message("assistant", [*texts, *made])])
+    return [Message("assistant", [*texts, *made])]
 
 
 def result(id: str) -> ToolMessage:
@@ -610,7 +615,10 @@ BEFORE = [Message("system", "s"), Message("user", "u")]
     [
         (lambda: [User("u"), calls("a", "b"), result("b")], ["assistant[0]"]),
         (lambda: [User("u"), recorded_calls("b", "a", words=("hm",)), result("b")], ["history[0]"]),
-        (lambda: [History([*BEFORE, *recorded_calls("a").items]), User("v")], ["history[2]"]),
+        (
+            lambda: [History([*BEFORE, *calls_made("a")]), User("v")],
+            ["history[2]"],
+        ),
     ],
 )
 def test_removed_calls_are_told(content: Any, expected: list[str]) -> None:

@@ -36,7 +36,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.tokens import Count
-from tests.internals import RecordedNode, entry_tokens, tokens_for
+from tests.internals import ConversationNode, entry_tokens, tokens_for
 from tests.reports.prompts import (
     PROVIDERS,
     everything,
@@ -355,7 +355,7 @@ def test_what_a_history_lost_stands_in_it() -> None:
     )
     parts = render(prompt, provider="openai", budget=150, counter=words).tokens.parts
     held = [part for part in parts if part.what == "history"]
-    first, second = (node.source for node in prompt.content if isinstance(node, RecordedNode))
+    first, second = (node.source for node in prompt.content if isinstance(node, ConversationNode))
     assert [
         (0, second, False),
         (1, second, True),

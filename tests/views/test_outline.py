@@ -237,7 +237,7 @@ def test_the_outline_of_a_tree_as_written() -> None:
         (Limit(500, "a"), ["limit 500 tokens", "  1 character"]),
         (Limit(5000, "a", keep="ends"), ["limit 5,000 tokens keep=ends", "  1 character"]),
         (Reserve(1000), ["reserve 1,000 tokens"]),
-        (History([]), []),
+        (History([]), ["history"]),
         (History([], keep=2), ["history keep=2"]),
         (
             History([Message("user", "ab"), {"role": "user"}], step=2000, priority=3),
@@ -247,7 +247,7 @@ def test_the_outline_of_a_tree_as_written() -> None:
                 "  user (recorded)",
             ],
         ),
-        (History([Message("user", "ab")]), ["user (recorded): 2 characters"]),
+        (History([Message("user", "ab")]), ["history", "  user (recorded): 2 characters"]),
         (History.from_gemini([{"role": "user"}], step=0), ["history (gemini) step=0"]),
         (
             make(ConversationNode, Fragment(User("a")).content, keep=1, priority=2),

@@ -61,7 +61,7 @@ def read(
     """
 
     def change(node: Node) -> Node | None:
-        if isinstance(node, RecordedNode):
+        if isinstance(node, ConversationNode):
             return _conversation(node, readers, settle)
         if not isinstance(node, TemplateNode):
             return node
@@ -87,44 +87,33 @@ def read(
         options = Options(libraries=sections, tags_of_source=tags) if sections or tags else DEFAULTS
         return make(TextNode, tuple(parts), mask=masks.TEXT, at=node, options=options)
 
-    content: list[Child] = []
-    for child in root.content:
-        # Nearly all recordings are directly in the timeline.
-        if isinstance(child, RecordedNode):
-            content.append(_conversation(child, readers, settle))
-        elif child.mask & WITHIN:
-            content.append(rewrite(child, change, within=WITHIN))
-        else:
-            content.append(child)
+    done = rewrite(root, change, within=WITHIN)
     # Lazies and recordings may bring ids that are taken.
-    return with_content(root, numbered(tuple(content)))
+    return with_content(done, numbered(done.content))
 
 
 def _conversation(
-    node: RecordedNode, readers: Mapping[str, Reader], settle: Settle
+    history: ConversationNode, readers: Mapping[str, Reader], settle: Settle
 ) -> ConversationNode:
-    """Return a History as runs of messages, its events and request-only turns as nodes."""
-    try:
-        if node.form != "messages":
-            parts = _parts(node, readers[node.form](node.items), settle, fresh=True)
-        else:
-            is_long = len(node.items) >= conversation_cache.SHORTEST
-            known = recording_of(node.items) if is_long else None
-            if known is not None:
-                parts = _whole_run(node, known)
-            else:
-                parts = _parts(node, node.items, settle, known=getattr(node, "known", None))
-    except PromptError as error:
-        raise error.located(node.source) from None
-    conversation = make(
-        ConversationNode,
-        mask=masks.HOLLOW,
-        at=node,
-        keep=node.keep,
-        step=node.step,
-        priority=node.priority,
-    )
-    return with_content(conversation, tuple(parts))
+    """Return a history with its messages as runs, events and request-only turns."""
+    parts: list[Node] = []
+    for node in history.content:
+        try:
+            parts += _read(node, readers, settle) if isinstance(node, RecordedNode) else [node]
+        except PromptError as error:
+            raise error.located(node.source) from None
+    return with_content(history, tuple(parts))
+
+
+def _read(node: RecordedNode, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
+    """Return the parts of recorded messages."""
+    if node.form != "messages":
+        return _parts(node, readers[node.form](node.items), settle, fresh=True)
+    is_long = len(node.items) >= conversation_cache.SHORTEST
+    known = recording_of(node.items) if is_long else None
+    if known is not None:
+        return _whole_run(node, known)
+    return _parts(node, node.items, settle, known=getattr(node, "known", None))
 
 
 def _parts(
