@@ -9,8 +9,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.config.transformation import Resolved, SettingValue
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.errors import ContentError, UnknownNameError, nearest
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import door
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
@@ -258,6 +257,18 @@ class Rendered:
         return self._sendable().payload()
 
     @door
+    def prefix(self) -> dict[str, Any]:
+        """Return the payload up to its last cache mark, as a request that warms the cache.
+
+        Calls that are open there are kept with their results. If no turn of the user would be the
+        last one, such a turn with the text ``.`` is added. Raises :class:`TargetError` for a target
+        without marks and for a payload without any, and what :meth:`payload` raises.
+        """
+        from promptdsl.rendering.cached_prefix import cached_prefix
+
+        return cached_prefix(self._sendable())
+
+    @door
     def places(self) -> "tuple[SentPlace, ...]":
         """Return where each block is in the payload, and what was added there, in its order.
 
@@ -405,14 +416,9 @@ class Rendered:
             if name.startswith("_") or hasattr(type(self), name):
                 # Python's own error: of this name, or of the property with this name.
                 return object.__getattribute__(self, name)
-            names = [known for known in dir(self) if not known.startswith("_")]
-            fix = nearest(name, names)
-            if name.startswith("to_"):
-                targets = ", ".join(known for known in names if known.startswith("to_"))
-                fix = f"it has {targets}; many other servers take to_openai()"
-            elif name in ("text", "content"):
-                fix = "str(rendered) is all of it, rendered.messages[-1].text the last message"
-            raise UnknownNameError(f"a Rendered has no {name!r}", fix=fix, at=(author(),))
+            from promptdsl.rendering.target_errors import unknown_name
+
+            raise unknown_name(name, [known for known in dir(self) if not known.startswith("_")])
 
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
@@ -438,11 +444,8 @@ class Rendered:
         return rich_view(self._readable)
 
     def __format__(self, spec: object) -> Never:
-        raise ContentError(
-            "a Rendered is messages, not a text to put into another text",
-            fix="print(rendered) and str(rendered) show it; in another prompt, write its messages "
-            "with History(rendered.messages), or the part itself",
-            at=(author(),),
-        )
+        from promptdsl.rendering.target_errors import no_text
+
+        raise no_text()
 
     __add__ = __radd__ = __format__

@@ -1,4 +1,4 @@
-"""The errors of a result that has no payload, or none for the target that is asked for."""
+"""The errors of a result that has no payload, none for a target, or not what is asked for."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,13 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.config.near_names import near_name
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.errors import PendingToolCalls, TargetError
+from promptdsl.foundation.errors import (
+    ContentError,
+    PendingToolCalls,
+    TargetError,
+    UnknownNameError,
+    nearest,
+)
 from promptdsl.foundation.source import author
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.message import Message
@@ -44,4 +50,25 @@ def unanswered(waiting: Sequence[tuple[Message, ToolUseBlock]]) -> PendingToolCa
         f"the last calls are not answered yet: {names}",
         fix=f"answer them: ToolMessage({call.id!r}, ...)",
         at=(message.sources[0].source if message.origins else None,),
+    )
+
+
+def unknown_name(name: str, names: Sequence[str]) -> UnknownNameError:
+    """Return the error for a public name that a result does not have; it has ``names``."""
+    fix = nearest(name, names)
+    if name.startswith("to_"):
+        targets = ", ".join(known for known in names if known.startswith("to_"))
+        fix = f"it has {targets}; many other servers take to_openai()"
+    elif name in ("text", "content"):
+        fix = "str(rendered) is all of it, rendered.messages[-1].text the last message"
+    return UnknownNameError(f"a Rendered has no {name!r}", fix=fix, at=(author(),))
+
+
+def no_text() -> ContentError:
+    """Return the error for a result that is put into a text."""
+    return ContentError(
+        "a Rendered is messages, not a text to put into another text",
+        fix="print(rendered) and str(rendered) show it; in another prompt, write its messages "
+        "with History(rendered.messages), or the part itself",
+        at=(author(),),
     )

@@ -62,8 +62,8 @@ ROOMS: Mapping[str, Room] = {
     "rendering": Room(
         "rendering/*.py",
         "tests/test_rendering.py tests/test_hints.py tests/test_losses.py tests/test_spans.py"
-        " tests/test_targets.py tests/test_caching.py tests/test_growth.py tests/media"
-        " tests/reports tests/budget tests/mistakes",
+        " tests/test_targets.py tests/test_caching.py tests/test_prefix.py tests/test_growth.py"
+        " tests/media tests/reports tests/budget tests/mistakes",
     ),
     "text": Room(
         "rendering/text/*.py",

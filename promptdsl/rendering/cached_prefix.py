@@ -1,0 +1,107 @@
+"""The beginning of a request up to its last cache mark, as a request that warms the cache."""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from promptdsl.config.wire import Path
+from promptdsl.config.wires import wire_of
+from promptdsl.foundation.errors import TargetError
+from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.source import author
+from promptdsl.messages.message import spoken
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.shared.request import OPENING
+from promptdsl.providers.shared.sent_places import Address, SentPlace
+from promptdsl.providers.shared.two_sided import SIDES
+from promptdsl.providers.written import WrittenPayload
+
+Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider
+
+
+def cached_prefix(written: WrittenPayload) -> Param:
+    """Return the payload up to its last cache mark, and what makes it a request.
+
+    Calls that are open at the mark are kept with their results. Raises :class:`TargetError` for a
+    target without marks, or a payload without any.
+    """
+    payload, wire = written.payload(), wire_of(written.facts.provider)
+    question = WrittenPayload(Prompt((spoken("user", OPENING),)), written.facts).payload()
+    entries: list[Param] = payload[wire.entries]
+    fields = [(n, key, value) for n, entry in enumerate(entries) for key, value in entry.items()]
+    marks = [(n, key, part) for n, key, value in fields for part in _marked(value, wire.mark)]
+    if not marks:
+        entries[:] = question[wire.entries]
+        if not _cut(payload, wire.system, wire.mark):
+            # The choice may name a tool that is cut, and a cache of tools does not depend on it.
+            _cut(payload, wire.choice, wire.mark)
+            if not _cut(payload, wire.tools, wire.mark):
+                raise _without_marks(written)
+        return payload
+    end: Address = (wire.entries, *marks[-1])
+    places = [place for place in written.places() if place.entry is not None]
+    later = (it.address for it in places if it.id and _position(it.address) > _position(end))
+    for address in later:
+        if not _open_calls(places, end):
+            break
+        end = address
+    _end_entries(entries, end, question[wire.entries])
+    sent = [place.role for place in places if _position(place.address) <= _position(end)]
+    if next(filter(SIDES.get, reversed(sent)), "assistant") == "assistant":
+        entries += question[wire.entries]
+    return payload
+
+
+def _end_entries(entries: list[Param], end: Address, question: list[Param]) -> None:
+    """Leave out the entries after an end, and the parts after it in its entry."""
+    number, part = _position(end)
+    del entries[number + 1 :]
+    if len(end) > 3:
+        key = str(end[2])
+        parts = entries[number][key][: part + 1]
+        if any("document" in it for it in parts) and not any("text" in it for it in parts):
+            # A provider whose parts are told by their keys wants a text beside a document.
+            parts += question[0][key]
+        entries[number] = {**entries[number], key: parts}
+
+
+def _marked(params: object, mark: str) -> list[int]:
+    """Return the indices of the parts with a cache mark, where these are a list."""
+    parts = enumerate(params) if is_list(params) else ()
+    return [index for index, part in parts if is_mapping(part) and mark in part]
+
+
+def _cut(payload: Param, path: Path, mark: str) -> bool:
+    """Cut a list after its last mark; without one, take out what is there, and return ``False``."""
+    for key in path[:-1]:
+        payload = payload.get(key, {})
+    marked = _marked(payload.get(path[-1]), mark) if path else []
+    if marked:
+        del payload[path[-1]][marked[-1] + 1 :]
+    elif path:
+        payload.pop(path[-1], None)
+    return bool(marked)
+
+
+def _position(address: Address) -> tuple[int, int]:
+    """Return the number of an entry, and of the part in it, 0 where there are no parts."""
+    return int(address[1]), int(address[3]) if len(address) > 3 else 0
+
+
+def _open_calls(places: Iterable[SentPlace], end: Address) -> set[str]:
+    """Return the ids of the calls up to an end that have no result there."""
+    ids: set[str] = set()
+    for place in places:
+        if place.id and _position(place.address) <= _position(end):
+            ids ^= {place.id}
+    return ids
+
+
+def _without_marks(written: WrittenPayload) -> TargetError:
+    """Return the error for a payload without cache marks."""
+    facts = written.facts
+    problem = "no cache mark is sent, so there is no prefix to cache"
+    fix = 'write CacheBreakpoint() or cache=True at the end of it, or render(..., cache="auto")'
+    if not facts.cache_marks:
+        problem = f"{facts.model or facts.provider} takes no cache marks, so it has no prefix()"
+        fix = "send payload(): its provider caches by itself, if at all"
+    return TargetError(problem, fix=fix, at=(author(),))
