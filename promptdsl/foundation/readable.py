@@ -24,18 +24,19 @@ _MARKS = r"[#=\-*_~`+]"
 # The HTML blocks of CommonMark by their beginnings.
 _KINDS_1_TO_5 = rf"<(?i:\?|!--|![\[a-z]*|(?:script|pre|style|textarea)(?={_BLANK}|>|\Z))"
 _KIND_6 = (
-    "address article aside base basefont blockquote body caption center col colgroup dd details "
-    "dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 "
-    "head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param "
-    "search section summary table tbody td tfoot th thead title tr track ul"
-).split()
+    "address|article|aside|base|basefont|blockquote|body|caption|center|col|"
+    "colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|"
+    "form|frame|frameset|h1|h2|h3|h4|h5|h6|head|header|hr|html|iframe|legend|"
+    "li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|"
+    "section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul"
+)
 
 # Of a line: what begins it, and then a code fence, a heading or an HTML block.
 _SIGNS = pattern(rf"{_BLANK}*+(?:{_SIGN}{_BLANK}*+)*+")
 _FENCE = pattern(r"`{3}|~{3}")
 _HEADING_OR_HTML = pattern(rf"#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}")
 _KIND_7 = rf"</?(?=[A-Za-z](?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
-_HTML = pattern(rf"</?(?i:{'|'.join(_KIND_6)})(?={_BLANK}|[/>]|\Z)|{_KIND_7}")
+_HTML = pattern(rf"</?(?i:{_KIND_6})(?={_BLANK}|[/>]|\Z)|{_KIND_7}")
 # A line of nothing else is a rule, or underlines a heading; a shorter end of a line is none.
 _RULE = pattern(rf"(?<![-=*_])(?<!{_BLANK})(?:[-=*_]|{_BLANK})*+\Z")
 _RULE_MARK = pattern(r"[-=*_]")
@@ -173,7 +174,7 @@ def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | N
     if start >= len(before):
         return start - len(before) if _TAG.match(line, start - len(before)) else None
     named = _TAG_NAME.match(whole, start)
-    names = (*_KIND_6, "script", "pre", "style", "textarea")
+    names = f"{_KIND_6}|script|pre|style|textarea".split("|")
     is_block = named and any(name.startswith(named[1].lower()) for name in names)
     return -1 if is_block else None
 
