@@ -10,6 +10,7 @@ The marks are those of CommonMark 0.31: thematic breaks (4.1), headings (4.2, 4.
 markers of lists and quotes, because readers differ. See ``docs/safety.md`` for the promise.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -71,6 +72,19 @@ class Beside(NamedTuple):
     is_first: bool = True
     in_code: bool = False
     in_comment: bool = False
+
+
+def within_line(value: str, before: str) -> bool:
+    """Return whether a value is on one line, and cannot begin it.
+
+    It begins with a letter, or ``before`` has one, the author's text before it without a ``<``.
+    """
+    if "`" in value or not value.isprintable() or value.isspace():
+        return False
+    return value[:1].isalpha() or bool(_LETTER_ON_LINE.search(before))
+
+
+_LETTER_ON_LINE = re.compile(r"[^\W\d_][^\n\r]*\Z")
 
 
 def readable(

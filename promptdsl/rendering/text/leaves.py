@@ -199,7 +199,7 @@ def _write_framed(
         note,
         encode=encode,
         one_line=one_line,
-        opening=state.page.opening,
+        opening=state.page.opening if state.page.openings else "",
         runs=state.page.runs,
     )
     fences.close(frame.tags)

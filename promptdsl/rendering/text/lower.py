@@ -151,10 +151,13 @@ class Lowering:
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
         self.mapped = {"event": config.event_role, "request": config.ephemeral_role}
+        self.fenced, self.instruction, self.said = FENCED, INSTRUCTION, SPEECH
         full, full_inline = config.body_encoding == "full", config.inline_encoding == "full"
-        self.fenced = attrs.evolve(FENCED, full=full, full_inline=full_inline)
-        self.instruction = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
-        self.said = self.heard = attrs.evolve(SPEECH, full=full)
+        if full or full_inline:
+            self.fenced = attrs.evolve(FENCED, full=full, full_inline=full_inline)
+            self.instruction = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
+            self.said = attrs.evolve(SPEECH, full=full)
+        self.heard = self.said
         if config.guard_conversation:
             self.heard = attrs.evolve(self.said, guards=config.tags, literals=config.literals)
 
@@ -255,6 +258,10 @@ class Lowering:
 
     def fences(self, turn: TurnNode) -> Fences:
         """Return the fences and tags that no text of a turn may forge."""
+        return Fences(partial(self._tags, turn), self.config.literals)
+
+    def _tags(self, turn: TurnNode) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the tags that no value of a turn may forge, in a fence and in a conversation."""
         names, closed = turn.options.vocabulary or self.config.tags, turn.options.closed
         if not turn.options.vocabulary and turn.kind not in LABEL_OF:
             # In a tree without fences they are not noted: a turn has its own alone.
@@ -263,7 +270,7 @@ class Lowering:
             tags = tags_of(turn, self.setting.form)
             names, closed = names | tags.names, frozenset(tags.closed)
         is_spoken = turn.kind == "written" and turn.role in ("user", "assistant")
-        return Fences(names, self.config.literals, closed if is_spoken else frozenset())
+        return names, closed if is_spoken else frozenset()
 
     def rules(self, turn: TurnNode) -> StringRules:
         """Return how the strings of a turn become text."""

@@ -14,14 +14,20 @@ import attrs
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.escaping import body, field, inline, inline_line, title
-from promptdsl.foundation.guards import guard, guard_end, guard_start, left_open, minimal_body
+from promptdsl.foundation.guards import (
+    guard,
+    guard_end,
+    guard_start,
+    minimal_body,
+    readable_tags,
+)
 from promptdsl.foundation.labelled import Labelled
-from promptdsl.foundation.readable import Beside, among_lines, readable
+from promptdsl.foundation.readable import among_lines, readable, within_line
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import Loss, hint
-from promptdsl.rendering.text.beside import AuthorText
+from promptdsl.rendering.text.beside import AuthorText, text_of
 from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode, VolatileNode
+from promptdsl.tree.part_nodes import ValueNode, VolatileNode
 
 NoteLoss = Callable[[Loss], None]
 """Called for a loss, which has no place yet."""
@@ -86,27 +92,11 @@ SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
 _MARKUP = frozenset("&<>")
-_OPEN_TAG = re.compile(
-    r"""<[A-Za-z_](?:[^<>"'=]|"[^"]*"|'[^']*'|=(?!\s*+(?:"[^"]*+|'[^']*+)\Z))*+"""
-    r"""(?:=\s*+(["']).*)?\Z""",
-    re.DOTALL,
-)
-"""A tag that is open at the end of a text; group 1 is an attribute's open quotation mark."""
 
 
 def _inline_attribute(value: str) -> str:
     """Return a value for a quoted attribute that stands in Markdown: it begins no line there."""
     return inline_line(value).replace('"', "&quot;").replace("'", "&#39;")
-
-
-def _left_open(text: str) -> str:
-    """Return the tag that a text leaves open, in short: ``<a``, ``<a=``, ``<a="``, or nothing."""
-    opened = _OPEN_TAG.search(text)
-    if opened is None:
-        return ""
-    if opened[1]:
-        return f"<a={opened[1]}"
-    return "<a=" if text.rstrip().endswith("=") else "<a"
 
 
 @attrs.define(eq=False)
@@ -117,19 +107,34 @@ class Fences:
     the tags of the whole turn and of all fences, ``literals`` the delimiters of the configuration
     that are no tags. No value in a fence, a tag or instructions forges any of these. ``closed`` are
     the tags that the author's text of a turn of the conversation closes: no value there forges one.
+    Both are found when the first value needs them, which most do not.
     """
 
-    vocabulary: frozenset[str]
+    find: Callable[[], tuple[frozenset[str], frozenset[str]]]
     literals: frozenset[str]
-    closed: frozenset[str] = frozenset()
     tags: dict[str, int] = attrs.field(factory=dict[str, int])
+    _found: tuple[frozenset[str], frozenset[str]] | None = None
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The tags that no value in a fence, a tag or instructions forges."""
+        if self._found is None:
+            self._found = self.find()
+        return self._found[0]
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """The tags that no value in a conversation forges."""
+        if self._found is None:
+            self._found = self.find()
+        return self._found[1]
 
     def open(self, names: Iterable[str]) -> None:
         """Count tags that are opened."""
         for name in names:
             self.tags[name] = self.tags.get(name, 0) + 1
             if name not in self.vocabulary:
-                self.vocabulary |= {name}
+                self._found = (self.vocabulary | {name}, self.closed)
 
     def close(self, names: Iterable[str]) -> None:
         """Count tags that are closed."""
@@ -160,13 +165,26 @@ class Fences:
             return minimal_body(value, self.vocabulary, literals)
         return guard((encode or body)(value), self.vocabulary, literals)
 
-    def in_instructions(self, value: str, rules: StringRules, beside: Beside) -> str:
-        """Return a value for instructions without a fence or tag."""
+    def in_instructions(
+        self, value: str, rules: StringRules, author: AuthorText, index: int
+    ) -> str:
+        """Return a value for instructions without a fence or tag; ``index`` is its own."""
         literals = self.literals | rules.literals
-        if not rules.full_inline:
-            return readable(value, beside, self.vocabulary, literals)
-        encoded = guard(inline(value), self.vocabulary, rules.literals)
-        return among_lines(encoded, beside, only_edges=True)
+        if not author.has_bracket and not literals and _HARMLESS.match(value):
+            return value
+        if rules.full_inline:
+            encoded = guard(inline(value), self.vocabulary, rules.literals)
+            return among_lines(encoded, author.beside(index), only_edges=True)
+        if author.has_bracket or not within_line(value, author.before):
+            return readable(value, author.beside(index), self.vocabulary, literals)
+        if not literals and value.isascii() and _MARKUP.isdisjoint(value):
+            return value
+        before_value = author.is_value(index + 1)
+        return readable_tags(value, self.vocabulary, literals, before_value=before_value)
+
+
+# As most values are: one line that begins with a letter, without a sign of a tag, code or fence.
+_HARMLESS = re.compile(r"""[^\W\d_][\w !"#$%'()*+,\-./:;=?@\[\\\]^{|}~]*\Z""")
 
 
 def text_in(
@@ -191,58 +209,44 @@ def text_in(
     elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
         parts = dedent_parts(parts)
     is_spoken, in_body = rules.encoding == "plain", fences.in_body(rules)
-    has_literals = bool(fences.literals or rules.literals)
-    around: AuthorText | None = None
+    author = AuthorText(parts, rules.values, opening)
     texts: list[str] = []
-    tag = begun = ""  # a tag that the author's text left open, the beginning of one at its end
-    has_bracket = False  # whether a ``<`` of the author's is on the line
     authored = 0  # the number of texts before the author's last ones
     for index, part in enumerate(parts):
-        text = _text_of(part)
-        if not _is_value(part, rules):
+        if isinstance(part, str):
+            text, is_value = part, rules.values
+        else:
+            text, is_value = text_of(part), isinstance(part, ValueNode)
+        if not is_value:
             text = written(text, note)
-            if tag or begun or "<" in text or not text.isascii():
-                tag = "" if is_spoken else _left_open(tag + text)
-                begun = left_open(begun + text)
-            has_bracket = "<" in text[text.rfind("\n") + 1 :] or (has_bracket and "\n" not in text)
+            author.read(text)
             texts.append(fences.authored(title(text) if one_line else text, rules))
             continue
         if is_spoken:
-            text = fences.authored(guard(written(text, note), fences.closed), rules)
+            text = written(text, note)
+            if author.begun or "<" in text or not text.isascii():
+                text = guard_start(guard(text, fences.closed), author.begun, fences.closed)
+            texts.append(fences.authored(text, rules))
+            continue
+        notice((text,), note)
+        if authored < index and in_body:
+            before = guard_end("".join(texts[authored:]), fences.vocabulary)
+            texts[authored:] = [*[""] * (index - authored - 1), before]
+        own = encode
+        if encode is None and author.in_quotes:
+            own = field if in_body else _inline_attribute
+        if own is not None or in_body:
+            text = fences.encoded(text, rules, own)
         else:
-            notice((text,), note)
-            if authored < index and in_body:
-                before = guard_end("".join(texts[authored:]), fences.vocabulary)
-                texts[authored:] = [*[""] * (index - authored - 1), before]
-            own = encode
-            if encode is None and tag.endswith(('"', "'")):
-                own = field if in_body else _inline_attribute
-            if own is not None or in_body:
-                text = fences.encoded(text, rules, own)
-            elif has_bracket or has_literals or not _HARMLESS.match(text):
-                if around is None:
-                    values = [_is_value(it, rules) for it in parts]
-                    around = AuthorText([*map(_text_of, parts)], values, opening)
-                text = fences.in_instructions(text, rules, around.beside(index))
-            authored = index + 1
-            tag = "<a" if tag == "<a=" else tag
-        if begun and not in_body:
-            text = guard_start(text, begun, fences.closed if is_spoken else fences.vocabulary)
+            text = fences.in_instructions(text, rules, author, index)
+        if author.begun and not in_body:
+            text = guard_start(text, author.begun, fences.vocabulary)
         texts.append(text)
+        authored = index + 1
+        author.pass_value()
     if runs is not None:
         runs += map(partial(_run, rules), parts, texts)
     return "".join(texts)
-
-
-# As most values are: one line that begins with a letter, without a sign of a tag, code or fence.
-_HARMLESS = re.compile(r"""[^\W\d_][\w !"#$%'()*+,\-./:;=?@\[\\\]^{|}~]*\Z""")
-
-
-def _text_of(part: Child) -> str:
-    """Return the text of a string or a value; other parts write none."""
-    if isinstance(part, str):
-        return part
-    return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
 
 
 def _is_value(part: Child, rules: StringRules) -> bool:

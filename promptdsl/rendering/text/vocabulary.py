@@ -57,7 +57,7 @@ class TurnTags:
             for child in node.content:
                 if not isinstance(child, str):
                     waiting.append((child, form))
-                elif not are_values:
+                elif not are_values and ("<" in child or not child.isascii()):
                     texts.append(child)
             for tags in (*map(written_tags, texts), *node.options.tags_of_source):
                 self.opened |= tags.opened
