@@ -75,7 +75,7 @@ class History(Container, ConversationNode):
     """
 
     __slots__ = ()
-    _own = masks.RECORDED | masks.HOLLOW
+    _own = masks.RECORDED  # without written turns, no pass before ``read`` looks into it
     _inspects = masks.SURFACE | masks.DEEP
     options_type = HistoryOptions
     option_defaults = ConversationNode._defaults
@@ -93,7 +93,7 @@ class History(Container, ConversationNode):
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
-        self.mask &= ~masks.BARE  # an empty block is an empty conversation
+        self.mask = self.mask & ~masks.BARE | masks.HOLLOW  # an empty block is an empty history
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         for child in content:

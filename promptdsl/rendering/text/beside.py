@@ -3,10 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from promptdsl.foundation.guards import left_open
 from promptdsl.foundation.readable import Beside
-from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 
 FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
@@ -15,87 +12,19 @@ _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
 _UNSURE = re.compile(r"<|[\s>*+\-.)\d]++(?:```|~~~)")
 
 
-def text_of(part: Child) -> str:
-    """Return the text of a string or a value; other parts write none."""
-    if isinstance(part, str):
-        return part
-    return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
+class PartLines:
+    """The author's texts of a part, with ``None`` for each value; ``opening`` is before them."""
 
-
-_OPEN_TAG = re.compile(
-    r"""<[A-Za-z_](?:[^<>"'=]|"[^"]*"|'[^']*'|=(?!\s*+(?:"[^"]*+|'[^']*+)\Z))*+"""
-    r"""(?:=\s*+(["']).*)?\Z""",
-    re.DOTALL,
-)
-"""A tag that is open at the end of a text; group 1 is an attribute's open quotation mark."""
-
-
-def _left_open(text: str) -> str:
-    """Return the tag that a text leaves open, in short: ``<a``, ``<a=``, ``<a="``, or nothing."""
-    opened = _OPEN_TAG.search(text)
-    if opened is None:
-        return ""
-    if opened[1]:
-        return f"<a={opened[1]}"
-    return "<a=" if text.rstrip().endswith("=") else "<a"
-
-
-class AuthorText:
-    """The author's texts in a part, read one after another; ``opening`` is before them on the line.
-
-    With ``are_values`` its strings are values, too. ``tag`` is the tag that is open at the end of
-    what was read, in short, and ``begun`` the beginning of one; ``before`` is the text directly
-    before the next value; ``has_bracket`` is whether there was a ``<``.
-    """
-
-    __slots__ = (
-        *("_codes", "_texts", "are_values", "before", "begun", "has_bracket"),
-        *("in_comment", "opening", "parts", "tag"),
-    )
-
-    def __init__(self, parts: Sequence[Child], are_values: bool, opening: str) -> None:
-        self.parts, self.are_values, self.opening = parts, are_values, opening
-        self.tag = self.begun = self.before = ""
-        self.has_bracket = self.in_comment = False
-        self._texts: list[str | None] = []
-
-    def read(self, text: str) -> None:
-        """Read the next text of the author's."""
-        self.before = text
-        if self.has_bracket or self.begun or "<" in text or not text.isascii():
-            self.has_bracket = self.has_bracket or "<" in text
-            self.tag = _left_open(self.tag + text)
-            self.begun = left_open(self.begun + text)
-
-    def pass_value(self) -> None:
-        """Pass over the next value."""
-        self.before = ""
-        if self.tag == "<a=":
-            self.tag = "<a"
-
-    @property
-    def in_quotes(self) -> bool:
-        """Whether the next value is in the quotation marks of a tag."""
-        return self.tag.endswith(('"', "'"))
-
-    def is_value(self, index: int) -> bool:
-        """Return whether the part with an index is a value; there may be none."""
-        if index >= len(self.parts):
-            return False
-        part = self.parts[index]
-        return self.are_values if isinstance(part, str) else isinstance(part, ValueNode)
+    def __init__(self, texts: Sequence[str | None], opening: str) -> None:
+        self.texts = texts
+        self.opening = opening
+        authored = [text for text in texts if text]
+        self.in_comment = any("<!" in text or "<?" in text for text in authored)
+        has_fence = any("```" in text or "~~~" in text for text in authored)
+        self.in_code = frozenset(_in_code(texts)) if has_fence else frozenset[int]()
 
     def beside(self, index: int) -> Beside:
         """Return what is beside the value with an index."""
-        if not self._texts:
-            self._texts = [
-                None if self.is_value(number) else text_of(part)
-                for number, part in enumerate(self.parts)
-            ]
-            authored = [text for text in self._texts if text]
-            self.in_comment = any("<!" in text or "<?" in text for text in authored)
-            has_fence = any("```" in text or "~~~" in text for text in authored)
-            self._codes = frozenset(_in_code(self._texts)) if has_fence else frozenset[int]()
         before, nearest, is_first = self._before(index)
         after, until = self._after(index)
         return Beside(
@@ -104,13 +33,13 @@ class AuthorText:
             nearest,
             until,
             is_first=is_first,
-            in_code=index in self._codes,
+            in_code=index in self.in_code,
             in_comment=self.in_comment,
         )
 
     def _before(self, index: int) -> tuple[str, str | None, bool]:
         line, nearest = "", None
-        for text in reversed(self._texts[max(index - FARTHEST, 0) : index]):
+        for text in reversed(self.texts[max(index - FARTHEST, 0) : index]):
             if text is None:
                 nearest = line if nearest is None else nearest
                 continue
@@ -123,7 +52,7 @@ class AuthorText:
 
     def _after(self, index: int) -> tuple[str, str | None]:
         line, until = "", None
-        for text in self._texts[index + 1 : index + 1 + FARTHEST]:
+        for text in self.texts[index + 1 : index + 1 + FARTHEST]:
             if text is None:
                 until = line if until is None else until
                 continue

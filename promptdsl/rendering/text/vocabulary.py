@@ -57,9 +57,10 @@ class TurnTags:
             for child in node.content:
                 if not isinstance(child, str):
                     waiting.append((child, form))
-                elif not are_values and ("<" in child or not child.isascii()):
+                elif not are_values:
                     texts.append(child)
-            for tags in (*map(written_tags, texts), *node.options.tags_of_source):
+            found = [written_tags(text) for text in texts if "<" in text or not text.isascii()]
+            for tags in (*found, *node.options.tags_of_source):
                 self.opened |= tags.opened
                 self.closed |= tags.closed
 
