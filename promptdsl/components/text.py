@@ -231,15 +231,15 @@ def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline
 class Value(Component, ValueNode):
     """Text from elsewhere, such as from a user; encoded, so it cannot close a tag or a fence.
 
-    ``value`` is a string or a number. In the conversation it is sent as it is, in instructions and
-    fences ``<``, ``>`` and ``&`` become references (:func:`decode` reverts this).
+    ``value`` is a string or a number. In the conversation it is sent as it is. In instructions and
+    fences only what could change the structure becomes a reference (:func:`decode` reverts this).
 
     Raises :class:`ContentError` for a value without a text, such as a list or ``None``.
 
     >>> from promptdsl import Section, System, Value, render
-    >>> system = System(Section("name", "The user is ", Value("<b>Ann")))
+    >>> system = System(Section("name", "The user is ", Value("<b>Ann</context>")))
     >>> render(system).messages[0].text
-    'The user is &lt;b&gt;Ann'
+    'The user is <b>Ann&lt;/context>'
     """
 
     __slots__ = ()

@@ -62,8 +62,8 @@ class Span:
     ...     print(span.start, span.kind, span.address, repr(span.text))
     0 section role '## Role\n'
     8 author role 'You help '
-    17 value role '&lt;Ann&gt;'
-    28 author role '.'
+    17 value role '<Ann>'
+    22 author role '.'
     """
 
     message: int

@@ -58,10 +58,13 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def cut(max_tokens: int, *parts: Any, count: Any = words, **options: Any) -> str:
+def cut(
+    max_tokens: int, *parts: Any, count: Any = words, transformation: Any = None, **options: Any
+) -> str:
     """Return what a limit in a developer turn comes to."""
-    messages = render(timeline_of(Developer(Limit(max_tokens, *parts, **options))), counter=count)
-    return "".join(message.content[0].text for message in messages.messages)  # type: ignore[union-attr]
+    tree = timeline_of(Developer(Limit(max_tokens, *parts, **options)))
+    rendered = render(tree, counter=count, transformation=transformation)
+    return "".join(message.content[0].text for message in rendered.messages)  # type: ignore[union-attr]
 
 
 # Where it cuts.
@@ -585,7 +588,8 @@ def test_a_stranger() -> None:
 @pytest.mark.parametrize("most", range(1, 40))
 def test_an_escape(most: int) -> None:
     """No reference is cut in two: what is read back is what was given, up to the mark."""
-    text = cut(most, Value("<&>" * 20), count=len)
+    full = {"encoding": {"inline": "full"}}
+    text = cut(most, Value("<&>" * 20), count=len, transformation=full)
     assert decode(text).removesuffix(MARK).strip() in "<&>" * 20
     assert "&" not in re.sub(r"&(lt|gt|amp);", "", text)
 
@@ -742,7 +746,7 @@ def test_a_limit_after_another_kind_of_part(holder: Callable[..., Node], before:
 
 def test_limits_of_one_line_in_turns_of_two_roles() -> None:
     """Limits written by one line in one fragment are each measured in their own turn."""
-    turns = [turn(Limit(20, Value("<a> <a> <a> <a>"))) for turn in (System, User)]
+    turns = [turn(Limit(20, Value("</event> </event>"))) for turn in (System, User)]
     expected = [render(Timeline(turn), counter=len).messages[0].text for turn in turns]
     messages = render(Timeline(Fragment(*turns)), counter=len).messages
     assert expected == [message.text for message in messages]

@@ -411,7 +411,8 @@ def test_what_is_cut_of_a_lazy_is_told() -> None:
 def test_what_a_lazy_writes_counts_as_encoded() -> None:
     """A character that is sent as a reference counts as that."""
     tree = timeline_of(System("s", Lazy(lambda _: "<" * 1_000)))
-    rendered = render(tree, budget=640, counter=len)
+    full = {"encoding": {"inline": "full"}}
+    rendered = render(tree, budget=640, counter=len, transformation=full)
     assert rendered.tokens.total <= 640
     assert 100 <= rendered.messages[0].content[0].text.count("&lt;") <= 160  # type: ignore[union-attr]
 

@@ -300,8 +300,8 @@ def test_an_empty_t_string_is_an_empty_string(write: Callable[[Any], Any], empty
 
 def test_interpolations_are_values() -> None:
     """In system content strings of a t-string are as written, interpolations encoded."""
-    given = template("<b> ", Interpolation("<b>"), "")
-    assert [("system", ["<b> &lt;b&gt;"])] == said(System(given))
+    given = template("</event> ", Interpolation("</event> <b>"), "")
+    assert [("system", ["</event> &lt;/event> <b>"])] == said(System(given))
 
 
 @given(st.text(min_size=1))

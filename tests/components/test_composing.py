@@ -97,9 +97,9 @@ def text_of(part: Node) -> str:
 def test_a_component_writes_into_the_open_block() -> None:
     """What the function writes stands where the component was called."""
     with System("a") as block:
-        persona("<b>")
+        persona("<event>")
         Text("z")
-    assert [("system", ["a\n\n## Persona\nI am &lt;b&gt;\n\nz"])] == said(block)
+    assert [("system", ["a\n\n## Persona\nI am &lt;event>\n\nz"])] == said(block)
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_a_component_writes_into_the_open_block() -> None:
     [
         (lambda: Section("s", "x", title="T"), "## T\nx"),
         (lambda: Text("x"), "x"),
-        (lambda: Value("<b>"), "&lt;b&gt;"),
+        (lambda: Value("<b>"), "&lt;b>"),
         (lambda: "<b>", "<b>"),
         (lambda: 3, "3"),
         (lambda: trusted("<b>"), "<b>"),
-        (lambda: tstring("<b>"), "From &lt;b&gt; on."),
+        (lambda: tstring("<event>"), "From &lt;event> on."),
         (lambda: Fragment("a", Text("b")), "a\n\nb"),
         (lambda: persona("x"), "## Persona\nI am x"),
-        (lambda: Lazy(lambda _: "<b>"), "&lt;b&gt;"),
+        (lambda: Lazy(lambda _: "<b>"), "&lt;b>"),
     ],
 )
 def test_what_a_component_returns_stands_there(make: Callable[[], Any], expected: str) -> None:

@@ -81,20 +81,20 @@ def late(returned: Any) -> Lazy:
 @pytest.mark.parametrize(
     ("returned", "expected"),
     [
-        ("# <b>", "&#35; &lt;b&gt;"),
+        ("# <b>", "&#35; <b>"),
         (trusted("# <b>"), "# <b>"),
         (3, "3"),
         (2.5, "2.5"),
         (Decimal("1.10"), "1.10"),
         (Fraction(1, 3), "1/3"),
-        (tstring("<b>"), "From &lt;b&gt; on."),
+        (tstring("<event>"), "From &lt;event> on."),
         (Text("<b>"), "<b>"),
-        (Value("<b>"), "&lt;b&gt;"),
+        (Value("<b>"), "&lt;b>"),
         (Section("s", "x", title="S"), "## S\nx"),
-        (List("a", Value("<b>")), "- a\n- &lt;b&gt;"),
+        (List("a", Value("<b>")), "- a\n- &lt;b>"),
         (Fragment("a", Text("b")), "a\n\nb"),
         (group("a", Text("b")), "a\n\nb"),
-        (late("<b>"), "&lt;b&gt;"),
+        (late("<b>"), "&lt;b>"),
     ],
 )
 def test_what_a_lazy_returns(returned: Any, expected: str) -> None:
@@ -485,7 +485,7 @@ def test_render_does_not_wait(function: Any) -> None:
 def test_arender_waits(function: Any) -> None:
     """``arender`` awaits coroutines and whatever else can be awaited; their text is a value."""
     [message] = asyncio.run(arender(System(Lazy(function)))).messages
-    assert "&lt;slow&gt;" == message.plain
+    assert "&lt;slow>" == message.plain
 
 
 # How a lazy is written.
@@ -581,8 +581,8 @@ def test_lazies_that_never_end() -> None:
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        ({"x": "# <b>"}, "Hi &#35; &lt;b&gt;!"),
-        ({"x": trusted("# <b>")}, "Hi # <b>!"),
+        ({"x": "# </event>"}, "Hi # &lt;/event>!"),
+        ({"x": trusted("# </event>")}, "Hi # </event>!"),
         ({"x": 3}, "Hi 3!"),
     ],
 )
@@ -609,7 +609,7 @@ def test_a_template_takes_its_variables_both_ways() -> None:
     [
         (User, "<i> &lt; # <b>&lt;\n- x"),
         (Assistant, "<i> &lt; # <b>&lt;\n- x"),
-        (Developer, "<i> &lt; # &lt;b&gt;&amp;lt;\n- x"),
+        (Developer, "<i> &lt; # <b>&amp;lt;\n- x"),
         (Ephemeral, "<context>\n<i> &lt; # <b>&amp;lt;\n- x\n</context>"),
         (
             lambda part: Grounding("g", part),

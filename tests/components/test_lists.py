@@ -386,9 +386,9 @@ LISTED = "1. a\n2. b <b>\n\n   > c\n\n   {}"
 @pytest.mark.parametrize(
     ("place", "role", "expected"),
     [
-        (System, "system", LISTED.format("&lt;v&gt;")),
-        (Developer, "developer", LISTED.format("&lt;v&gt;")),
-        (lambda p: Section("s", p), "system", LISTED.format("&lt;v&gt;")),
+        (System, "system", LISTED.format("&lt;v>")),
+        (Developer, "developer", LISTED.format("&lt;v>")),
+        (lambda p: Section("s", p), "system", LISTED.format("&lt;v>")),
         (User, "user", LISTED.format("<v>")),
         (Assistant, "assistant", LISTED.format("<v>")),
         (lambda p: User(Section("s", p)), "user", LISTED.format("<v>")),

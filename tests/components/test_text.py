@@ -69,11 +69,11 @@ def test_author_text_is_as_written() -> None:
 
 
 def test_a_value_in_instructions_is_encoded() -> None:
-    """A value in instructions heads nothing and opens nothing."""
-    tree = System("Name: ", Value("# <b>"))
+    """A value in instructions heads nothing and closes nothing, and stays readable."""
+    tree = System("Name: ", Value("# <b> & </event>\n# c"))
     (text,) = said(tree)[0][1]
-    assert "<" not in text
-    assert "Name: # <b>" == decode(text)
+    assert "Name: # <b> & &lt;/event>\n&#35; c" == text
+    assert "Name: # <b> & </event>\n# c" == decode(text)
 
 
 def test_a_value_in_a_conversation_is_to_the_byte() -> None:
@@ -184,12 +184,12 @@ def test_a_lone_surrogate_is_replaced_and_told() -> None:
         ),
         (
             Paragraph("a ", Value("<b>"), 1),
-            "a &lt;b&gt;1",
+            "a <b>1",
             "<paragraph>\na <b>1\n</paragraph>",
         ),
         (
             Paragraph(Value("</paragraph>")),
-            "&lt;/paragraph&gt;",
+            "&lt;/paragraph>",
             "<paragraph>\n&lt;/paragraph>\n</paragraph>",
         ),
         (Paragraph("\n    a\n    b"), "a\nb", "<paragraph>\na\nb\n</paragraph>"),
@@ -200,12 +200,8 @@ def test_a_lone_surrogate_is_replaced_and_told() -> None:
         (Code("`````"), "``````\n`````\n``````", "<code>\n`````\n</code>"),
         (Code("\n    a\n      b\n"), "```\na\n  b\n```", "<code>\na\n  b\n</code>"),
         (Code("  a\n    b\n"), "```\n  a\n    b\n\n```", "<code>\n  a\n    b\n\n</code>"),
-        (Code(Value("a < b")), "```\na &lt; b\n```", "<code>\na < b\n</code>"),
-        (
-            Code(Value("a</code>")),
-            "```\na&lt;/code&gt;\n```",
-            "<code>\na&lt;/code>\n</code>",
-        ),
+        (Code(Value("a < b")), "```\na < b\n```", "<code>\na < b\n</code>"),
+        (Code(Value("a</code>")), "```\na</code>\n```", "<code>\na&lt;/code>\n</code>"),
         (Code(3), "```\n3\n```", "<code>\n3\n</code>"),
         (Json({"a": [1, None]}), '{"a": [1, null]}', '<json>\n{"a": [1, null]}\n</json>'),
         (Json("<b>"), '"\\u003cb\\u003e"', '<json>\n"<b>"\n</json>'),
@@ -363,9 +359,9 @@ def test_what_a_reader_does_not_see_is_a_hint(part: Node) -> None:
 
 def test_volatile() -> None:
     """A volatile value is one text with its neighbours, encoded as a value is."""
-    part = Text("It is ", Volatile("<b>", "clock"), ".")
-    assert "It is &lt;b&gt;." == only_text(System(part))
-    assert "It is &lt;b&gt;." == only_text(System("It is ", Volatile("<b>", label="clock"), "."))
+    part = Text("It is ", Volatile("<event>", "clock"), ".")
+    same = System("It is ", Volatile("<event>", label="clock"), ".")
+    assert "It is &lt;event>." == only_text(System(part)) == only_text(same)
 
 
 def test_the_label_of_a_volatile_value() -> None:

@@ -81,8 +81,8 @@ def test_in_every_turn(turn: User, expected: str) -> None:
 
 def test_values_in_code() -> None:
     """A value in code is no Markdown: only what could be a tag or a reference is encoded."""
-    code = Code(Value("# f\n_e_ <b> & *c*"))
-    assert "```\n# f\n_e_ &lt;b&gt; &amp; *c*\n```" == only_text(System(code))
+    code = Code(Value("# f\n_e_ <b> & *c* </event> &lt;"))
+    assert "```\n# f\n_e_ <b> & *c* &lt;/event> &amp;lt;\n```" == only_text(System(code))
 
 
 def test_code_in_a_task() -> None:

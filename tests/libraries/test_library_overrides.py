@@ -254,9 +254,9 @@ def politely(region: str) -> None:
 PLACED: dict[str, tuple[Any, str]] = {
     "a function": (lambda region: f"none in {region}.", "none in EU."),
     "a part": (Text("never."), "never."),
-    "a template": (Template.from_string("never {{ n }}.", n="<b>"), "never &lt;b&gt;."),
+    "a template": (Template.from_string("never {{ n }}.", n="<event>"), "never &lt;event>."),
     "an indented one": (lambda region: Template.from_string("\n  never.\n  "), "never."),
-    "a value": (lambda region: Text(Value("<b>"), trusted("<i>")), "&lt;b&gt;<i>"),
+    "a value": (lambda region: Text(Value("<event>"), trusted("<event>")), "&lt;event><event>"),
     "a fragment": (Fragment(Value("a"), Paragraph("b")), "a\n\nb"),
     "two texts": (twice, "one.\n\ntwo."),
     "the original": (politely, "please.\n\nRefunds in EU within 30 days."),

@@ -29,22 +29,22 @@ from tests.searching import examples
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Use {shell}.", "Use &lt;zsh&gt;."),
-        ("{shell}{shell}", "&lt;zsh&gt;&lt;zsh&gt;"),
-        ("{{shell}} {{{shell}}} }}{{", "{shell} {&lt;zsh&gt;} }{"),
-        ("{self}, {class}, {range}, {loop}: {shell}", "1, 2, 3, 4: &lt;zsh&gt;"),
+        ("Use {shell}.", "Use &lt;event>."),
+        ("{shell}{shell}", "&lt;event>&lt;event>"),
+        ("{{shell}} {{{shell}}} }}{{", "{shell} {&lt;event>} }{"),
+        ("{self}, {class}, {range}, {loop}: {shell}", "1, 2, 3, 4: &lt;event>"),
         (
             "{{% if shell %}}{{# {shell} #}}",
-            "{% if shell %}{# &lt;zsh&gt; #}",
+            "{% if shell %}{# &lt;event> #}",
         ),
-        ("---\ntitle: a\n---\n{shell}", "---\ntitle: a\n---\n&lt;zsh&gt;"),
-        ("\n    Use\n      {shell}.\n", "Use\n  &lt;zsh&gt;."),
+        ("---\ntitle: a\n---\n{shell}", "---\ntitle: a\n---\n&lt;event>"),
+        ("\n    Use\n      {shell}.\n", "Use\n  &lt;event>."),
     ],
 )
 def test_what_a_text_comes_to(text: str, expected: str) -> None:
     """Fields are values, two braces are one, and Jinja's tags and front matter are text."""
     given = {"self": 1, "class": 2, "range": 3, "loop": 4}
-    assert expected == only_text(System(Template.from_format(text, given, shell="<zsh>")))
+    assert expected == only_text(System(Template.from_format(text, given, shell="<event>")))
 
 
 NAME = "name it: {name}, with name=... beside the text"

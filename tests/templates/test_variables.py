@@ -271,9 +271,9 @@ def test_what_is_no_data_of_an_instance(make: Callable[[], object], what: str) -
 
 def test_an_instance_keeps_the_marks_of_its_values() -> None:
     """A volatile or trusted field is inserted as such a variable is."""
-    customer = Customer(trusted("# <b>"), Volatile("<i>", "plan"))
+    customer = Customer(trusted("# <event>"), Volatile("<event>", "plan"))
     rendered = render(System(Template.from_string("{{ c.name }} {{ c._plan }}", c=customer)))
-    assert "# <b> &lt;i&gt;" == rendered.messages[0].text
+    assert "# <event> &lt;event>" == rendered.messages[0].text
     assert ["plan"] == [span.label for span in rendered.spans() if span.kind == "volatile"]
 
 
