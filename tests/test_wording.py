@@ -220,6 +220,7 @@ CASES = [
     )
     for name, place in places.items()
 ]
+FULL: Any = {"encoding": {"inline": "full"}}
 every_place = pytest.mark.parametrize(("place", "encode"), CASES)
 VALUES = [value for value in HOSTILE if value]
 every_value = pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_no_hostile_value_leaves_its_place(
     """No value changes a byte outside its place, where it is encoded once."""
     start, end = only_text(place("WORD")).split("WORD")
     expected = [start + encode(value) + end for value in values]
-    assert expected == [only_text(place(value)) for value in values]
+    assert expected == [only_text(place(value), transformation=FULL) for value in values]
 
 
 @every_place
@@ -245,7 +246,8 @@ def test_any_value_can_be_read_back(
 ) -> None:
     """Any value is found in its place again."""
     start, end = only_text(place("WORD")).split("WORD")
-    inner = only_text(place(value)).removeprefix(start).removesuffix(end)
+    written = only_text(place(value), transformation=FULL)
+    inner = written.removeprefix(start).removesuffix(end)
     assert (encode(value), value) == (inner, decode(inner))
 
 
@@ -295,7 +297,8 @@ def test_invisible_characters_are_listed(place: Turned) -> None:
 @given(st.text(), st.text())
 def test_two_values_beside_each_other(one: str, two: str) -> None:
     """Two values beside each other are encoded each for itself, with nothing between them."""
-    assert f"x{inline(one)}{inline(two)}" == only_text(System("x", Value(one), Value(two)))
+    turn = System("x", Value(one), Value(two))
+    assert f"x{inline(one)}{inline(two)}" == only_text(turn, transformation=FULL)
 
 
 # Author text.

@@ -275,7 +275,7 @@ class ValuePlace:
 
     def in_full(self) -> "ValuePlace":
         """Return the place where the full encoding is chosen for all of a prompt."""
-        chosen = {**self.transformation, "encoding": {"body": "full"}}
+        chosen = {**self.transformation, "encoding": {"body": "full", "inline": "full"}}
         return attrs.evolve(self, name=f"{self.name}, full", transformation=chosen, strict=True)
 
     def __str__(self) -> str:
@@ -406,7 +406,7 @@ def place_of(form: str, holder: str, format: str, delimiters: str | None = None)
         open=not (fenced or tagged or component.fenced or around.spoken) and format == "markdown",
         literals=_literals(delimiters) if around.fenced else (),
         fenced=fenced or inside or (not component.strict and (tagged or component.fenced)),
-        strict=component.strict or not (fenced or tagged or component.fenced),
+        strict=component.strict,
     )
 
 
@@ -435,7 +435,7 @@ def recorded_of(name: str, delimiters: str | None = None) -> ValuePlace:
         open=delimiters in ("prefix", "none"),
         literals=_literals(delimiters),
         fenced=delimiters not in ("prefix", "none"),
-        strict=delimiters in ("prefix", "none"),
+        strict=False,
     )
 
 

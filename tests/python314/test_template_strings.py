@@ -99,7 +99,7 @@ def test_a_t_string_is_one_text(written: Any, expected: str) -> None:
 
 def test_neighbours_of_a_t_string() -> None:
     """Beside strings, numbers and values a t-string is one text with them, nothing between."""
-    assert "a bob3&lt;b&gt; c" == only_text(System("a ", t"{USER.name}", 3, Value("<b>"), t" c"))
+    assert "a bob3<b> c" == only_text(System("a ", t"{USER.name}", 3, Value("<b>"), t" c"))
 
 
 def test_an_empty_t_string_is_no_content() -> None:
@@ -113,14 +113,14 @@ def test_an_empty_t_string_is_no_content() -> None:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (t"<b> {USER.tag}", "<b> &lt;b&gt;"),
+        (t"<b> {USER.tag}", "<b> <b>"),
         (t"# a\n{'# b'}", "# a\n&#35; b"),
-        (t"<b> {t'<i> {USER.tag}'}", "<b> <i> &lt;b&gt;"),
-        (t"{USER.tag!r}", "'&lt;b&gt;'"),
-        (t"{USER.tag:>5}", "&#32; &lt;b&gt;"),
-        (t"{t'<i>'!s}", "Template(strings=('&lt;i&gt;',), interpolations=())"),
+        (t"<b> {t'<i> {USER.tag}'}", "<b> <i> <b>"),
+        (t"{USER.tag!r}", "'<b>'"),
+        (t"{USER.tag:>5}", "&#32; <b>"),
+        (t"{t'<i>'!s}", "Template(strings=('<i>',), interpolations=())"),
         (t"{trusted('<b>')}", "<b>"),
-        (t"{trusted('<b>')!s}", "&lt;b&gt;"),
+        (t"{trusted('<b>')!s}", "&lt;b>"),
     ],
 )
 def test_static_parts_are_author_text_and_interpolations_values(
@@ -133,14 +133,14 @@ def test_static_parts_are_author_text_and_interpolations_values(
 @pytest.mark.parametrize(
     ("turn", "expected"),
     [
-        (System, "<b> &lt;b&gt;"),
-        (Developer, "<b> &lt;b&gt;"),
+        (System, "<b> <b>"),
+        (Developer, "<b> <b>"),
         (User, "<b> <b>"),
-        (Event, "<event>\n<b> &lt;b>\n</event>"),
-        (Ephemeral, "<context>\n<b> &lt;b>\n</context>"),
+        (Event, "<event>\n<b> <b>\n</event>"),
+        (Ephemeral, "<context>\n<b> <b>\n</context>"),
         (lambda t: Grounding("g", t), "<context>\n<b> <b>\n</context>"),
         (lambda t: Grounding("g", Text(t)), "<context>\n<b> <b>\n</context>"),
-        (lambda t: Section("s", t, title="S"), "## S\n<b> &lt;b&gt;"),
+        (lambda t: Section("s", t, title="S"), "## S\n<b> <b>"),
     ],
 )
 def test_turns(turn: Any, expected: str) -> None:
@@ -151,18 +151,18 @@ def test_turns(turn: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        (Text, "<b> &lt;b&gt;"),
-        (Paragraph, "<b> &lt;b&gt;"),
+        (Text, "<b> <b>"),
+        (Paragraph, "<b> <b>"),
         (Heading, "# <b> &lt;b&gt;"),
-        (List, "- <b> &lt;b&gt;"),
-        (lambda t: List(Item(t), ordered=True), "1. <b> &lt;b&gt;"),
-        (Checklist, "- [ ] <b> &lt;b&gt;"),
-        (Quote, "> <b> &lt;b&gt;"),
-        (lambda t: Example(t, t"{t}"), "Input: <b> &lt;b&gt;\nOutput: <b> &lt;b&gt;"),
-        (lambda t: Format("xml", List(t)), "<list>\n<item><b> &lt;b></item>\n</list>"),
-        (lambda t: Lazy(lambda _: t), "<b> &lt;b&gt;"),
-        (given_back, "<b> &lt;b&gt;"),
-        (Code, "```\n<b> &lt;b&gt;\n```"),
+        (List, "- <b> <b>"),
+        (lambda t: List(Item(t), ordered=True), "1. <b> <b>"),
+        (Checklist, "- [ ] <b> <b>"),
+        (Quote, "> <b> <b>"),
+        (lambda t: Example(t, t"{t}"), "Input: <b> <b>\nOutput: <b> <b>"),
+        (lambda t: Format("xml", List(t)), "<list>\n<item><b> <b></item>\n</list>"),
+        (lambda t: Lazy(lambda _: t), "<b> <b>"),
+        (given_back, "<b> <b>"),
+        (Code, "```\n<b> <b>\n```"),
     ],
 )
 def test_parts(part: Any, expected: str) -> None:
@@ -274,7 +274,7 @@ def test_a_payload() -> None:
     tree = Timeline(System(t"<b> {USER.tag}"), User(t"I am {USER.name}"))
     assert {
         "messages": [
-            {"role": "system", "content": "<b> &lt;b&gt;"},
+            {"role": "system", "content": "<b> <b>"},
             {"role": "user", "content": "I am bob"},
         ]
     } == render(tree, provider="openai").payload()

@@ -34,6 +34,7 @@ from promptdsl.rendering.text.page import (
     marked,
 )
 from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, Fences, StringRules
+from promptdsl.rendering.text.vocabulary import tags_of
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import Child, Node, Options, mark_of
@@ -265,8 +266,6 @@ class Lowering:
         names, closed = turn.options.vocabulary or self.config.tags, turn.options.closed
         if not turn.options.vocabulary and turn.kind not in LABEL_OF:
             # In a tree without fences they are not noted: a turn has its own alone.
-            from promptdsl.rendering.text.vocabulary import tags_of
-
             tags = tags_of(turn, self.setting.form)
             names, closed = names | tags.names, frozenset(tags.closed)
         is_spoken = turn.kind == "written" and turn.role in ("user", "assistant")
