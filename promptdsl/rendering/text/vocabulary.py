@@ -1,7 +1,6 @@
 """The vocabulary of a turn: the tags that are written in it, which no value in it may forge."""
 
 from collections.abc import Iterator
-from operator import or_
 from typing import cast
 
 import attrs
@@ -95,7 +94,8 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     noted: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
     for turn, tags in turns:
         # A part that is placed twice has the tags of both places.
-        names, closed = map(or_, noted.get(id(turn), (_NONE, _NONE)), found[id(tags)])
+        before = noted.get(id(turn), (_NONE, _NONE))
+        names, closed = before[0] | found[id(tags)][0], before[1] | found[id(tags)][1]
         if names not in shared:
             shared[names] = everywhere | names
         noted[id(turn)] = (shared[names], closed)
