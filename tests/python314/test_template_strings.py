@@ -47,6 +47,7 @@ from promptdsl import (
 from tests.components.failing import Write, failed, refusal
 from tests.errors import lines_of, raised
 from tests.renders import comes_to, losses_of, only_text
+from tests.tolerant_reader import OWN, tags_in
 
 USER = SimpleNamespace(name="bob", tag="<b>")
 LINES = "one\n      # two"
@@ -182,7 +183,7 @@ def test_any_value_can_be_read_back(value: str) -> None:
     """Whatever stands in the braces, it opens nothing and decodes to what it was."""
     sent = only_text(System(t"x {value} y"))
     assert f"x {value} y" == decode(sent)
-    assert "<" not in sent
+    assert [] == tags_in(sent, OWN)
 
 
 # Instruction text.
