@@ -102,6 +102,11 @@ def text_of(part: Child) -> str:
     return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
 
 
+def _is_value(part: Child, *, are_values: bool) -> bool:
+    """Return whether a part is a value; with ``are_values`` strings are."""
+    return are_values if isinstance(part, str) else isinstance(part, ValueNode)
+
+
 _OPEN_TAG = re.compile(
     r"""<[A-Za-z_](?:[^<>"'=]|"[^"]*"|'[^']*'|=(?!\s*+(?:"[^"]*+|'[^']*+)\Z))*+"""
     r"""(?:=\s*+(["']).*)?\Z""",
@@ -166,10 +171,7 @@ class AuthorText:
 
     def is_value(self, index: int) -> bool:
         """Return whether the part with an index is a value; there may be none."""
-        if index >= len(self.parts):
-            return False
-        part = self.parts[index]
-        return self.are_values if isinstance(part, str) else isinstance(part, ValueNode)
+        return index < len(self.parts) and _is_value(self.parts[index], are_values=self.are_values)
 
     def beside(self, index: int) -> Beside:
         """Return what is beside the value with an index."""
@@ -206,16 +208,17 @@ class Fences:
     @property
     def vocabulary(self) -> frozenset[str]:
         """The tags that no value in a fence, a tag or instructions forges."""
-        if self._found is None:
-            self._found = self.find()
-        return self._found[0]
+        return self._tags()[0]
 
     @property
     def closed(self) -> frozenset[str]:
         """The tags that no value in a conversation forges."""
+        return self._tags()[1]
+
+    def _tags(self) -> tuple[frozenset[str], frozenset[str]]:
         if self._found is None:
             self._found = self.find()
-        return self._found[1]
+        return self._found
 
     def open(self, names: Iterable[str]) -> None:
         """Count tags that are opened."""
@@ -337,13 +340,13 @@ def text_in(
     return "".join(texts)
 
 
-def _is_value(part: Child, rules: StringRules) -> bool:
-    return rules.values if isinstance(part, str) else isinstance(part, ValueNode)
-
-
 def _run(rules: StringRules, part: Child, text: str) -> TextRun:
     """Return the run of a string or value; in a conversation it is that, unless volatile."""
-    run = value_run(text, part) if _is_value(part, rules) else TextRun(len(text), "author")
+    run = (
+        value_run(text, part)
+        if _is_value(part, are_values=rules.values)
+        else TextRun(len(text), "author")
+    )
     is_spoken = rules.encoding == "plain" and run.kind != "volatile"
     return run._replace(kind="conversation") if is_spoken else run
 
