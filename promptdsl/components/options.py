@@ -60,6 +60,7 @@ class TurnOptions(SharedOptions, total=False):
 
     id: str | None
     cache: bool
+    separator: str | None
 
 
 class EventOptions(TurnOptions, FencedOptions, total=False):
@@ -85,6 +86,7 @@ class SectionOptions(TypedDict, total=False):
     cache: bool
     audience: Audience
     encoding: BodyEncoding | None
+    separator: str | None
 
 
 def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
@@ -217,8 +219,17 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
     if value is None:
         return None, ""
     if name == "id":
-        return exact(value), id_problem(component, value)
-    return exact(value), "" if isinstance(value, str) else "write a string"
+        problem = id_problem(component, value)
+    elif name == "separator":
+        is_space = isinstance(value, str) and _SEPARATOR.match(value)
+        problem = "" if is_space else _SEPARATOR_RULE
+    else:
+        problem = "" if isinstance(value, str) else "write a string"
+    return exact(value), problem
+
+
+_SEPARATOR = re.compile(r"(?:[ \t]*|\n+)\Z")
+_SEPARATOR_RULE = r'a separator is white space: "", " ", "\n" or "\n\n"; write other text as a part'
 
 
 def _is_collection(value: object) -> TypeGuard[Collection[object]]:

@@ -41,7 +41,9 @@ class Section(Container, SectionNode):
     - ``cache``: ``True`` marks the end of a part that the provider may cache;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
     - ``encoding``: ``"minimal"`` or ``"full"``, how values in its tag are encoded in XML, by
-      default as around it.
+      default as around it;
+    - ``separator``: the white space between its parts, spaces or line ends, by default a blank
+      line.
 
     Raises :class:`OptionError` for a bad id or option, :class:`PlacementError` for a child that may
     not be here, such as a turn.

@@ -87,7 +87,9 @@ class System(TurnComponent):
     - ``tags``: strings to select or filter by, ``()`` by default;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
-    - ``cache``: ``True`` marks the end of a part that the provider may cache.
+    - ``cache``: ``True`` marks the end of a part that the provider may cache;
+    - ``separator``: the white space between its parts, spaces or line ends; ``None`` (default) is a
+      blank line, and in the turns of a conversation a block for each part.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
     child that may not be here, such as another turn or an attachment.

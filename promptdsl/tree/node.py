@@ -52,6 +52,8 @@ class Options:
     """A budget drops the lowest priority first, and never ``None``."""
     encoding: Literal["minimal", "full"] | None = None
     """How values in its fence or tag are encoded, ``None`` as around it."""
+    separator: str | None = None
+    """The white space between its parts, ``None`` for that of its kind."""
     within: tuple[str, ...] = ()
     """The names of the components that wrote it, the outermost first."""
     libraries: "tuple[LibrarySection | None, ...]" = attrs.field(default=(), eq=False)

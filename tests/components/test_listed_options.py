@@ -33,11 +33,13 @@ TURN: dict[str, Any] = {
     "priority": None,
     "id": None,
     "cache": False,
+    "separator": None,
 }
 SPEECH: dict[str, Any] = {**TURN, "name": None, "merge": True}
 REQUEST: dict[str, Any] = {
     name: TURN[name] for name in ("metadata", "tags", "audience", "priority")
 }
+OF_PARTS = ("priority", "cache", "audience", "separator")
 FENCED: dict[str, Any] = {"encoding": None}
 PLACE: dict[str, Any] = {"title": None, "position": None, "order": 0}
 
@@ -48,7 +50,7 @@ PLACE: dict[str, Any] = {"title": None, "position": None, "order": 0}
         *((turn, TURN) for turn in (System, Developer)),
         (Event, {**TURN, **FENCED}),
         *((turn, SPEECH) for turn in (User, Assistant)),
-        (Section, {"title": None, "priority": None, "cache": False, "audience": "all", **FENCED}),
+        (Section, {"title": None, **{name: TURN[name] for name in OF_PARTS}, **FENCED}),
         (Grounding, {**PLACE, **REQUEST, **FENCED}),
         (Ephemeral, {"type": None, **PLACE, **REQUEST, **FENCED, "id": None}),
         (Untrusted, FENCED),
@@ -76,7 +78,8 @@ def test_help_lists_the_options() -> None:
     first = pydoc.plain(pydoc.render_doc(Section)).splitlines()[3]
     assert first.endswith(
         "audience: Literal['all', 'model', 'people'] = 'all', "
-        "encoding: Optional[Literal['minimal', 'full']] = None) -> None"
+        "encoding: Optional[Literal['minimal', 'full']] = None, "
+        "separator: str | None = None) -> None"
     )
 
 

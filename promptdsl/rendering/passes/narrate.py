@@ -20,7 +20,7 @@ from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
 from promptdsl.tree.node import Child, Node, Options, make
 from promptdsl.tree.part_nodes import EventBlockNode, FenceNode, VerbatimNode
-from promptdsl.tree.rewrite import make_turn, mapped_role, with_content
+from promptdsl.tree.rewrite import make_turn, mapped_role, replace, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 Narrator = Callable[[str, Mapping[str, object]], tuple[str, ...]]
@@ -48,7 +48,13 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
             texts.append(child)
             continue
         if texts:
-            content.append(fence(config.delimiters.text, tuple(texts), at=turn))
+            inside = fence(config.delimiters.text, tuple(texts), at=turn)
+            separator = turn.options.separator
+            content.append(
+                inside
+                if separator is None
+                else replace(inside, options=Options(separator=separator))
+            )
             texts = []
         if isinstance(child, EventBlockNode):
             content.append(_event_fence(child, turn.options, config, event_pieces))

@@ -77,6 +77,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         part.in_item = isinstance(node, _ITEMS)
         if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
             part.margin = deeper(outer, frame.prefix, frame.between)
+        part.separate(outer, frame.prefix)
         page.open(frame.open, outer, frame.runs)
         if frame.tags:
             part.tags = tuple(map(fold, frame.tags))
@@ -85,7 +86,11 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
             part.rules = part.rules.encoded_by(node.options.encoding)
     elif isinstance(node, FormatNode):
         part.form = FORMATS[node.format]
-    elif not isinstance(node, _HOLDERS):
+        part.joined = around.joined
+    elif isinstance(node, _HOLDERS):
+        part.joined = around.joined
+        part.separate(part.margin)
+    else:
         name = type(node).__name__
         raise TypeError(f"no text for a node of type {name}: add it to LEAVES or CONTAINERS")
     state.open.append(part)
@@ -126,6 +131,8 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         if listing is not None:
             listing.items += 1
             listing.margin = part.margin
+    elif page.gap:
+        page.gap = outside.gap
     mark = mark_of(node.options) if node.options.cache else None
     is_system = isinstance(node, TurnNode) and node.role == "system"
     if mark and (is_system or isinstance(node, SectionNode)):

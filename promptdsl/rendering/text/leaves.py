@@ -16,7 +16,7 @@ from promptdsl.messages import TextBlock
 from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import Form, TextFrame
-from promptdsl.rendering.text.page import PROSE, Framed, OpenPart, TextState
+from promptdsl.rendering.text.page import PROSE, Framed, OpenPart, TextState, margin
 from promptdsl.rendering.text.strings import (
     TextRun,
     guarded,
@@ -53,7 +53,15 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
     """Write strings and values as one text; a loss in it is reported for ``node``."""
     page, note = state.page, partial(state.note, node)
     opening = page.opening if page.openings else ""
-    text = text_in(parts, around.rules, state.fences, note, opening=opening, runs=page.runs)
+    if around.joined is None:
+        text = text_in(parts, around.rules, state.fences, note, opening=opening, runs=page.runs)
+    else:
+        encode = partial(text_in, fences=state.fences, note=note, opening=opening)
+        text, runs, gap = around.joined.take(around.rules, encode)
+        if page.runs is not None:
+            page.runs += runs
+        if gap is not None and page.gap:
+            page.gap = margin(around.margin.prefix, gap).gap
     if text:
         page.put(text, around.margin)
         page.tail = PROSE

@@ -115,7 +115,7 @@ class TextWriter(TextState):
             write(self, node, around)
         elif isinstance(node, ToolResultNode):
             setting = self.setting._replace(form=around.form)
-            content = self.inside(setting, node, around.rules).write()
+            content = self.inside(setting, node, self.rules).write()
             name, mark = node.options.name, mark_of(node.options)
             error = (node.is_error, node.error_type)
             self.page.block(ToolResultBlock(node.tool_use_id, content, name, *error, mark))
@@ -126,7 +126,8 @@ class TextWriter(TextState):
 
     def close(self, part: OpenPart, outside: Margin) -> None:
         """Write the closing of a part whose children are written."""
-        if part.frame is not None or part.node.options.cache:
+        options = part.node.options
+        if part.frame is not None or options.cache or options.separator is not None:
             close_part(self, part, outside)
 
     def inside(self, setting: Setting, node: Node, rules: StringRules) -> "TextWriter":
@@ -251,7 +252,7 @@ class Lowering:
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn become."""
         rules = self.rules(turn)
-        if rules.instruction:
+        if rules.instruction and turn.options.separator is None:
             text = plain_instructions(turn.content, self.setting.form)
             if text:
                 return (text_block(text, mark_of(turn.options)),)

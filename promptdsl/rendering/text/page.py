@@ -14,6 +14,7 @@ from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import BETWEEN, Form, TextFrame
+from promptdsl.rendering.text.joined import JoinedTexts
 from promptdsl.rendering.text.strings import Fences, StringRules, TextRun
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
@@ -33,6 +34,8 @@ class Margin(NamedTuple):
 def margin(prefix: str, between: str) -> Margin:
     """Return the margin of lines that start with ``prefix``, and ``between`` between two parts."""
     lines = between.count("\n")
+    if not lines:
+        return Margin(prefix, between)
     return Margin(prefix, ("\n" + prefix.rstrip()) * (lines - 1) + "\n" + prefix)
 
 
@@ -215,6 +218,19 @@ class OpenPart:
     """The texts and blocks on the page before it."""
     tags: tuple[str, ...] = ()
     """The folded names of the tags of the frame."""
+    joined: "JoinedTexts | None" = None
+    """The texts in it, where the author chose the white space between them."""
+
+    def separate(self, outer: Margin, prefix: str = "") -> None:
+        """Put the separator of the author's between the children, if there is one.
+
+        One without a line end stands between texts only.
+        """
+        separator = self.node.options.separator
+        if separator is not None:
+            self.joined = JoinedTexts(self.node.content, separator)
+            if separator.endswith("\n"):
+                self.margin = deeper(outer, prefix, separator)
 
 
 T = TypeVar("T")
@@ -247,7 +263,12 @@ class TextState:
         self.report = report
         self.page = Page()
         self.fences = fences
-        self.open = [OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)]
+        self.rules = rules
+        whole = OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)
+        if node.options.separator is not None:
+            whole.rules = rules.in_text(tagged=False)
+            whole.separate(PLAIN)
+        self.open = [whole]
 
     def tighten(self, around: OpenPart) -> None:
         """Let a list or code follow the plain text of an item without a blank line."""

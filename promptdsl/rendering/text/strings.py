@@ -7,6 +7,7 @@ joined to others: what one becomes does not depend on the next.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
@@ -297,8 +298,8 @@ def text_in(
     """
     if one_line:
         encode = field
-    elif rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r"):
-        parts = dedent_parts(parts)
+    else:
+        parts = dedented(parts, rules)
     is_spoken, in_body = rules.encoding == "plain", fences.in_body(rules)
     author = AuthorText(parts, rules.values, opening)
     texts: list[str] = []
@@ -321,8 +322,7 @@ def text_in(
             continue
         notice((text,), note)
         if authored < index and in_body:
-            before = guard_end("".join(texts[authored:]), fences.vocabulary)
-            texts[authored:] = [*[""] * (index - authored - 1), before]
+            texts[authored:] = _with_guarded_end(texts[authored:], fences.vocabulary)
         own = encode
         if encode is None and author.in_quotes:
             own = field if in_body else _inline_attribute
@@ -338,6 +338,23 @@ def text_in(
     if runs is not None:
         runs += map(partial(_run, rules), parts, texts)
     return "".join(texts)
+
+
+def dedented(parts: tuple[Child, ...], rules: StringRules) -> tuple[Child, ...]:
+    """Return the parts of a text, of instructions that start with a line end dedented."""
+    is_indented = rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r")
+    return dedent_parts(parts) if is_indented else parts
+
+
+def _with_guarded_end(texts: list[str], names: frozenset[str]) -> list[str]:
+    """Return the author's texts before a value, whose end begins none of these tags."""
+    before = "".join(texts)
+    after = guard_end(before, names)
+    if after == before:
+        return texts
+    runs = guarded([TextRun(len(text), "author") for text in texts], before, after)
+    ends = accumulate(run.length for run in runs)
+    return [after[end - run.length : end] for run, end in zip(runs, ends, strict=True)]
 
 
 def _run(rules: StringRules, part: Child, text: str) -> TextRun:

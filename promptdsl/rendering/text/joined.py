@@ -1,0 +1,88 @@
+"""Texts side by side in a part whose author chose the white space between them."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import accumulate
+from typing import TypeAlias
+
+from promptdsl.rendering.text.strings import StringRules, TextRun, dedented, text_of
+from promptdsl.tree.group_nodes import FragmentNode, NoteNode
+from promptdsl.tree.node import Child, make, mark_of
+from promptdsl.tree.part_nodes import TextNode, TrustedTextNode, ValueNode
+
+Parts: TypeAlias = "tuple[Child, ...]"
+"""The strings and values of one text."""
+
+
+class JoinedTexts:
+    """The texts in a part, in order. Those side by side are encoded together.
+
+    They may share a line, where a value at the end of one stands beside the text of the next.
+    """
+
+    def __init__(self, content: Parts, separator: str) -> None:
+        self._separator = separator
+        self._rows = _rows(content)
+        self._encoded: deque[tuple[str, list[TextRun]]] = deque()
+        self._follows = False
+
+    def take(
+        self, rules: StringRules, encode: Callable[..., str]
+    ) -> tuple[str, list[TextRun], str | None]:
+        """Return the next text, its runs, and the white space between it and the text before.
+
+        That is ``None`` for the first of those side by side. ``encode`` is ``text_in`` without its
+        parts, ``rules`` and ``runs``.
+        """
+        if not self._encoded:
+            self._follows = False
+            row = [dedented(parts, rules) for parts in next(self._rows)]
+            self._encoded += self._as_one(row, partial(encode, rules=rules))
+        text, runs = self._encoded.popleft()
+        gap = self._separator if self._follows else None
+        self._follows = self._follows or bool(text)
+        return text, runs, gap
+
+    def _as_one(
+        self, row: list[Parts], encode: Callable[..., str]
+    ) -> Iterator[tuple[str, list[TextRun]]]:
+        """Yield each text of a row and its runs, encoded as one text with separators in it."""
+        separator = make(TrustedTextNode, text=self._separator)
+        parts: list[Child] = []
+        places: list[tuple[int, int]] = []
+        follows = False
+        for text in row:
+            if any(map(text_of, text)):  # an empty text has no separator
+                parts += (separator,) if follows else ()
+                follows = True
+            places.append((len(parts), len(parts) + len(text)))
+            parts += text
+        runs: list[TextRun] = []
+        whole = encode(tuple(parts), runs=runs)
+        starts = [0, *accumulate(run.length for run in runs)]
+        for first, end in places:
+            yield whole[starts[first] : starts[end]], runs[first:end]
+
+
+def _rows(content: Parts) -> Iterator[list[Parts]]:
+    """Yield the texts that stand side by side, in the order in which they are written."""
+    row: list[Parts] = []
+    waiting = [*reversed(content)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FragmentNode | NoteNode):
+            waiting += reversed(part.content)
+            continue
+        if isinstance(part, str):
+            row.append((part,))
+            continue
+        is_text = isinstance(part, TextNode | ValueNode | TrustedTextNode)
+        if is_text:
+            row.append(part.content if isinstance(part, TextNode) else (part,))
+        # Another part ends the line; a cache mark ends the block.
+        if row and (not is_text or mark_of(part.options)):
+            yield row
+            row = []
+    if row:
+        yield row

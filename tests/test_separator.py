@@ -1,0 +1,226 @@
+"""The white space between the parts of a turn or a section."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    Assistant,
+    BudgetError,
+    CacheBreakpoint,
+    Code,
+    Developer,
+    Event,
+    Fragment,
+    Group,
+    Image,
+    List,
+    OptionError,
+    Quote,
+    Section,
+    System,
+    SystemEvent,
+    Template,
+    Text,
+    Timeline,
+    ToolMessage,
+    ToolResult,
+    ToolUse,
+    User,
+    Value,
+    render,
+)
+from tests.providers.conversations import PNG
+from tests.renders import comes_to, only_text
+from tests.searching import examples
+
+SEPARATORS = ("", " ", "\t", "\n", "\n\n", "\n\n\n")
+
+
+def both() -> list[Any]:
+    """Return two texts."""
+    return [Text("Use ", "this."), Text("Not that.")]
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_texts_of_a_turn(separator: str) -> None:
+    """It stands between the texts of every turn, which are one block then."""
+    text = f"Use this.{separator}Not that."
+    for turn in (System, Developer, User, Assistant):
+        assert comes_to(turn(*both(), separator=separator)) == [(turn.__name__.lower(), text)]
+    assert only_text(System(Section("a", *both(), separator=separator))) == text
+    event = only_text(Event(*both(), separator=separator), transformation={"role_mapping": {}})
+    assert event == f"<event>\n{text}\n</event>"
+    call = Assistant(ToolUse("look", {}, id="a"))
+    answer = comes_to(call, ToolMessage("a", *both(), separator=separator))[1]
+    assert answer == ("tool", ("result", "a", text))
+
+
+def test_a_block_adds_its_parts() -> None:
+    """Parts that are written in a block or a fragment are joined, too."""
+    with User(separator=" ") as turn:
+        Text("One.")
+        with Fragment():
+            Text("Two.")
+            Template.from_string("{{ n }}.", n=3)
+        Text("")
+        Text("Four.")
+    assert only_text(turn) == "One. Two. 3. Four."
+
+
+def test_strings_of_one_call() -> None:
+    """Strings and values beside each other in one call are one text."""
+    assert only_text(System("a", Value("b"), "c", separator="\n")) == "abc"
+
+
+@pytest.mark.parametrize("separator", ["", " "])
+def test_a_part_that_needs_its_own_lines(separator: str) -> None:
+    """Without a line end it stands between texts only; beside other parts a blank line stays."""
+    parts = [Text("Do:"), List("a"), Text("b"), Text("c"), Code("x")]
+    joined = f"Do:\n\n- a\n\nb{separator}c\n\n```\nx\n```"
+    assert only_text(System(*parts, separator=separator)) == joined
+    assert only_text(User(*parts, separator=separator)) == joined
+    titled = Section("s", "Two.", title="Title", separator=separator)
+    assert only_text(System("One.", titled, separator=separator)) == "One.\n\n## Title\nTwo."
+
+
+def test_line_ends_between_all_parts() -> None:
+    """With a line end it stands between all parts; nested parts and others keep their own."""
+    inner = Section("s", Text("x"), Text("y"), title="S")
+    system = System(Text("Do:"), List("a"), inner, Quote("q"), Text("z"), separator="\n")
+    other = System("Other.")
+    assert only_text(system, other) == "Do:\n- a\n## S\nx\n\ny\n> q\nz\n\nOther."
+    events = Event(SystemEvent("a"), SystemEvent("b"), separator="\n")
+    text = only_text(events)
+    assert '</event>\n<event type="system_event">' in text
+
+
+def test_other_blocks() -> None:
+    """Attachments and results are blocks of their own, and so is what follows a cache mark."""
+    picture = Image.from_base64(PNG, media_type="image/png")
+    [(_, *blocks)] = comes_to(User(*both(), picture, *both(), separator=" "))
+    assert blocks[::2] == ["Use this. Not that."] * 2
+    [message] = render(User(Text("a"), CacheBreakpoint(), *both(), separator=" ")).messages
+    assert [block.to_dict()["text"] for block in message.content] == ["a", "Use this. Not that."]
+    results = User(ToolResult("a", *both()), *both(), separator=" ")
+    call = Assistant(ToolUse("look", {}, id="a"))
+    assert comes_to(call, results)[1:] == [
+        ("tool", ("result", "a", "Use this.", "Not that.")),
+        ("user", "Use this. Not that."),
+    ]
+
+
+def test_xml() -> None:
+    """In a tag, too."""
+    section = Section("a", *both(), separator=" ")
+    text = only_text(System(section), transformation={"format": "xml"})
+    assert text == "<a>\nUse this. Not that.\n</a>"
+
+
+@pytest.mark.parametrize("separator", ["-", "\n ", " \n", "\r\n", "\u00a0", "\x0b", 1, True])
+@pytest.mark.parametrize("part", [System, User, Event])
+def test_other_separators(part: Callable[..., Any], separator: Any) -> None:
+    """It is spaces, or line ends."""
+    with pytest.raises(OptionError, match="a separator is white space") as told:
+        part("a", separator=separator)
+    assert f"{__file__}:" in str(told.value)
+
+
+# Values.
+
+PIECES = st.sampled_from(
+    [
+        *("a", "1", "1.", "#", "# x", "-", "---", "===", "`", "```", "~~~\n", "> ", "|", "|-|"),
+        *("<", "<a", "</", "</a", "a>", "/a>", "</a>", "<a>", "&lt", ";", "&", '"', "='", "\\"),
+        *(" ", "    x", "\t", "\nb", "b\n", "\n", "", "\u2028", "\ud800", "\uff1ca>", "[[", "]]"),
+    ]
+)
+TEXTS = st.lists(
+    st.lists(st.builds(Value, PIECES) | PIECES, min_size=1, max_size=3), min_size=1, max_size=4
+)
+
+
+def one(texts: list[list[Any]], separator: str) -> list[Any]:
+    """Return texts as the pieces of one, with a separator between those that are not empty."""
+    pieces: list[Any] = []
+    is_first = True
+    for text in texts:
+        if any(getattr(piece, "text", piece) for piece in text):
+            pieces += [] if is_first else [separator]
+            is_first = False
+        pieces += text
+    return pieces
+
+
+def keeps_its_lines(text: list[Any]) -> list[Any]:
+    """Return a text that is not dedented: it starts with a letter, or with a value."""
+    return ["x", *text] if isinstance(text[0], str) and text[0][:1] in ("\n", "\r") else text
+
+
+AROUND: list[Callable[..., Any]] = [
+    System,
+    User,
+    Event,
+    lambda *parts, **options: System(Section("a", *parts, **options)),
+    lambda *parts, **options: User("<a>", Section("b", *parts, **options), Text("</a>")),
+    lambda *parts, **options: User(Section("t", "<a></a>"), *parts, **options),
+]
+SETTINGS = [{}, {"format": "xml"}, {"encoding": {"inline": "full", "body": "full"}}]
+
+
+@examples(200)
+@given(st.sampled_from(SETTINGS), st.sampled_from(SEPARATORS), TEXTS)
+def test_values_are_those_of_one_text(setting: Any, separator: str, texts: list[list[Any]]) -> None:
+    """A value is encoded as in one text that the author wrote with the separator in it."""
+    texts = [keeps_its_lines(text) for text in texts]
+    for around in AROUND:
+        parts = [Text(*text) for text in texts]
+        joined = render(around(*parts, separator=separator), transformation=setting)
+        written = around(Text(*one(texts, separator)), separator=separator)
+        assert joined.messages == render(written, transformation=setting).messages
+
+
+def test_each_piece_has_its_line() -> None:
+    """A piece that is sent is told with the line of the text that wrote it."""
+    with System(separator=" ") as system:
+        first = Text("a ", Value("b"))
+        second = Text(Value("c"), " d")
+    spans = render(system).spans()
+    assert [(span.text, span.kind, span.source) for span in spans] == [
+        ("a ", "author", first.source),
+        ("b", "value", first.source),
+        (" ", "section", system.source),
+        ("c", "value", second.source),
+        (" d", "author", second.source),
+    ]
+
+
+# Budgets.
+
+WORDS = st.text("ab c\n.", min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5-5"])
+@examples(100)
+@given(
+    st.sampled_from(SEPARATORS),
+    st.lists(st.tuples(WORDS, st.sampled_from([None, 0, 1])), min_size=1, max_size=5),
+    st.integers(0, 40),
+)
+def test_a_budget(
+    model: str, separator: str, texts: list[tuple[str, int | None]], budget: int
+) -> None:
+    """What is sent fits, and is counted as it is sent."""
+    for turn in (System, User):
+        parts = [Group(Text(text), priority=priority) for text, priority in texts]
+        prompt = Timeline(turn(*parts, separator=separator))
+        try:
+            kept = render(prompt, model=model, budget=budget)
+        except BudgetError:
+            continue
+        assert kept.tokens.total <= budget
+        again = Timeline(*(turn(message.text) for message in kept.messages))
+        assert kept.tokens.total == render(again, model=model).tokens.total
