@@ -378,8 +378,8 @@ def test_the_error_names_both_lines() -> None:
         (Group("a"), "Group('a')"),
         (Group("a", priority=0), "Group(priority=0, 'a')"),
         (FirstFit("a", priority=-1), "FirstFit(priority=-1, Text('a'))"),
-        (Limit(5, "a"), "Limit(max_tokens=5, 'a')"),
-        (Limit(5, "a", keep="ends"), "Limit(max_tokens=5, keep='ends', 'a')"),
+        (Limit(5, "a"), "Limit(most=5, 'a')"),
+        (Limit(5, "a", keep="ends"), "Limit(most=5, keep='ends', 'a')"),
         (Reserve(0), "Reserve(tokens=0)"),
         (History([]), "History(History(items=(), form='messages', start=0))"),
         (

@@ -46,7 +46,7 @@ def limit_result(part: Node, tokens: int | None, lazy: LazyNode) -> Node:
     """Return the part that a lazy wrote, cut to its share of tokens; turns are never cut."""
     if tokens is None or part.mask & TURN:
         return part
-    limit = make(LimitNode, mask=HOLLOW, at=lazy.at, max_tokens=tokens)
+    limit = make(LimitNode, mask=HOLLOW, at=lazy.at, most=tokens)
     return with_content(limit, (part,))
 
 

@@ -1,4 +1,4 @@
-"""Limits: texts that are always cut to a number of tokens, after a sentence or word if possible."""
+"""Limits: texts that are always cut to a size, after a sentence or word if possible."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -20,7 +20,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
-    """Return the tree with the text of every ``Limit`` cut to its tokens, and the cuts.
+    """Return the tree with the text of every ``Limit`` cut to its size, and the cuts.
 
     The raw text is cut, before anything is encoded, and a mark takes the place of the missing text.
     """
@@ -72,14 +72,16 @@ def _limited_turn(
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
             return node
-        cutter = _LimitCutter(node, turn, measure)
-        tokens = cutter.tokens(node)
-        is_cut = tokens > node.max_tokens
+        by_tokens = node.unit == "tokens"
+        cutter = _LimitCutter(node, turn, measure if by_tokens else measure.in_characters())
+        is_cut = cutter.size(node) > node.most
         kept = cutter.cut() if is_cut else node
         fragment = None if kept is None else _fragment_of(kept)
         if is_cut:
-            saved = tokens - (0 if kept is None else cutter.tokens(kept))
-            reason = f"its limit is {in_tokens(node.max_tokens)}"
+            counter = _LimitCutter(node, turn, measure)
+            saved = counter.size(node) - (0 if kept is None else counter.size(kept))
+            most = in_tokens(node.most) if by_tokens else f"{node.most:,} characters"
+            reason = f"its limit is {most}"
             cuts.append((fragment, Dropped("text", "", saved, None, reason, node.source)))
         return fragment
 
@@ -108,14 +110,14 @@ class _LimitCutter:
             turn = make(TurnNode, mask=bits(TURN | SYSTEM), role="system", kind="written")
         self.turn = turn
 
-    def tokens(self, node: Node) -> int:
-        """Return the tokens of a node in the place of the limit."""
+    def size(self, node: Node) -> int:
+        """Return the tokens or characters of a node in the place of the limit."""
         alone = with_content(self.turn, (node,))
         return self.measure.turn(alone, {id(node)})[1].get(id(node), 0)
 
     def cut(self) -> Node | None:
         """Return the limit with as much of its text as fits, ``None`` for nothing."""
-        leaves, most, keep = self.leaves, self.limit.max_tokens, self.limit.keep
+        leaves, most, keep = self.leaves, self.limit.most, self.limit.keep
         head = tail = 0
         if keep != "tail":
             room = most if keep == "head" else most // 2
@@ -127,10 +129,10 @@ class _LimitCutter:
             tails = (leaves.size - start for start in leaves.starts_after(leaves.size - size))
             tail = next((count for count in tails if self._fits(head, count, most)), size)
         cut = leaves.kept(head, tail)
-        return None if self.tokens(cut) > most else cut
+        return None if self.size(cut) > most else cut
 
     def _fits(self, head: int, tail: int, most: int) -> bool:
-        return self.tokens(self.leaves.kept(head, tail)) <= most
+        return self.size(self.leaves.kept(head, tail)) <= most
 
     def _longest(self, ends: Callable[[int], tuple[int, int]], whole: int, most: int) -> int:
         """Return the most characters that fit, found by doubling and bisection."""

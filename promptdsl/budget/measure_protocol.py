@@ -31,6 +31,10 @@ class Measure(Protocol):
         """How what is before the conversation saves tokens: fewer than none if the model begins."""
         ...
 
+    def in_characters(self) -> "Measure":
+        """Return what counts the same parts in characters."""
+        ...
+
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of an entry of a timeline, and by id those of ``wanted`` nodes in it.
 

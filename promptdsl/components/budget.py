@@ -1,7 +1,7 @@
 """Parts that a budget drops, chooses or cuts, room in it, and the marks of prompt caches."""
 
 from collections.abc import Sequence
-from typing import Literal, Never
+from typing import Literal, Never, Self
 
 from promptdsl.components.arguments import (
     Content,
@@ -103,6 +103,7 @@ class Limit(Container, LimitNode):
     ``keep`` is the part that stays: ``"head"`` (default), ``"tail"``, or both ``"ends"``. The cut
     is after a paragraph if possible, else after a sentence or a word, and ``[...]``
     is written there. The fence of an event or a grounding around it does not count.
+    :meth:`characters` counts characters instead of tokens.
 
     Raises :class:`OptionError` for another ``keep`` or a ``max_tokens`` below 1,
     :class:`PlacementError` for a part that is no text.
@@ -126,17 +127,35 @@ class Limit(Container, LimitNode):
         keep: Literal["head", "tail", "ends"] = "head",
         **unknown: Never,
     ) -> None:
-        self.max_tokens = max_tokens
-        self.keep = keep
+        self.most, self.keep, self.unit = max_tokens, keep, "tokens"
         begin(self, content, unknown)
 
+    @classmethod
+    def characters(
+        cls,
+        max_characters: int,
+        /,
+        *content: Content,
+        keep: Literal["head", "tail", "ends"] = "head",
+        **unknown: Never,
+    ) -> Self:
+        """Return text of at most ``max_characters`` characters, whatever counts the tokens.
+
+        It is cut in the same way, and raises the same errors.
+        """
+        limit = object.__new__(cls)
+        limit.most, limit.keep, limit.unit = max_characters, keep, "characters"
+        begin(limit, content, unknown)
+        return limit
+
     def _check_fields(self) -> None:
-        first: object = self.max_tokens
+        first: object = self.most
         if isinstance(first, str | Node):
             name = named_label(first) if isinstance(first, Node) else "its text"
-            problem = f"the number of tokens of a Limit comes first, not {name}"
-            raise OptionError(problem, fix="Limit(500, ...)", at=(self.source,))
-        self.max_tokens = check_count(self, "max_tokens", first, 1)
+            problem = f"the number of {self.unit} of a Limit comes first, not {name}"
+            fix = "Limit(500, ...)" if self.unit == "tokens" else "Limit.characters(1_000, ...)"
+            raise OptionError(problem, fix=fix, at=(self.source,))
+        self.most = check_count(self, "most", first, 1)
         check_choice(self, "keep", self.keep, ENDS)
         self.keep = exact(self.keep)
 

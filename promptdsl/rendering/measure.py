@@ -29,6 +29,7 @@ from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.traced import TracedPart, lower_traced
 from promptdsl.tokens.count import Tokens
+from promptdsl.tokens.counters import given_tokens
 from promptdsl.tokens.frames import PER_NAME, REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
@@ -91,6 +92,13 @@ class Measuring:
         self.frames: dict[Role, int] = {}
         self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
+
+    def in_characters(self) -> "Measuring":
+        """Return what counts the same parts in characters."""
+        counter = given_tokens(len)
+        return Measuring(
+            self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
+        )
 
     @property
     def reply(self) -> int:

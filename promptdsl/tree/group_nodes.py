@@ -42,14 +42,15 @@ class FirstFitNode(FragmentNode):
 
 @node_class
 class LimitNode(FragmentNode):
-    """Text that is cut to ``max_tokens``; ``keep`` names the end that stays."""
+    """Text that is cut to ``most`` tokens or characters; ``keep`` names the end that stays."""
 
-    max_tokens: int
+    most: int
     keep: Literal["head", "tail", "ends"] = "head"
+    unit: Literal["tokens", "characters"] = "tokens"
 
     def _summary(self) -> str:
         end = "" if self.keep == "head" else f" keep={self.keep}"
-        return f"limit {self.max_tokens:,} tokens{end}"
+        return f"limit {self.most:,} {self.unit}{end}"
 
 
 @node_class

@@ -24,6 +24,7 @@ from promptdsl import (
     Limit,
     List,
     Node,
+    OptionError,
     Paragraph,
     Quote,
     Reserve,
@@ -45,6 +46,7 @@ from promptdsl import (
 from tests.hostile import HOSTILE
 from tests.internals import skeleton
 from tests.renders import timeline_of
+from tests.searching import examples
 from tests.tolerant_reader import OWN, tags_in
 from tests.value_places import FORMS, HOLDERS, WORD, place_of
 
@@ -751,3 +753,35 @@ def test_limits_of_one_line_in_turns_of_two_roles() -> None:
     messages = render(Timeline(Fragment(*turns)), counter=len).messages
     assert expected == [message.text for message in messages]
     assert expected[0] != expected[1]
+
+
+# Characters.
+
+PIECES = st.lists(st.sampled_from(["One. ", "a b", "\n\n", "&", "<i>", "xyz" * 9]), min_size=1)
+
+
+@every_keep
+@examples(60)
+@given(PIECES, st.integers(1, 60))
+def test_characters(keep: Literal["head", "tail", "ends"], texts: list[str], most: int) -> None:
+    """They are cut as tokens are, by any counter, and what is dropped is told in its tokens."""
+    text = "a " + "".join(texts)
+    for part in (text, Value(text)):
+        counted = Timeline(Developer(Limit(most, part, keep=keep)))
+        limited = Timeline(Developer(Limit.characters(most, part, keep=keep)))
+        rendered = render(limited, model="gpt-5")
+        assert rendered.messages == render(counted, counter=len).messages
+        assert all(len(message.text) <= most for message in rendered.messages)
+        for dropped in rendered.dropped:
+            assert dropped.why == f"its limit is {most:,} characters"
+            assert dropped.tokens < len(text)
+
+
+def test_a_bad_number_of_characters() -> None:
+    """It is checked as that of a limit by tokens is, at the line that wrote it."""
+    for number, advice in ((0, "1 or more"), ("a", "Limit.characters(1_000, ...)")):
+        with pytest.raises(OptionError) as told:
+            Limit.characters(number, "b")  # type: ignore[arg-type]
+        assert f"{__file__}:" in str(told.value)
+        assert advice in str(told.value)
+    assert "limit 5 characters" in str(User(Limit.characters(5, "a")))

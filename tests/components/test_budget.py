@@ -476,7 +476,7 @@ def test_a_unit_is_a_part() -> None:
 def test_a_limit(write: Callable[[], Limit], expected: tuple[int, str]) -> None:
     """A limit knows its tokens, and which end of its text stays."""
     node = write()
-    assert expected == (node.max_tokens, node.keep)
+    assert expected == (node.most, node.keep)
 
 
 @pytest.mark.parametrize(
@@ -540,9 +540,9 @@ def test_a_limit_holds_text(part: str) -> None:
     given = Limit(5, TEXTS[part](), keep="tail")
     assert (Limit, 5, "tail", True) == (
         type(given),
-        given.max_tokens,
+        given.most,
         given.keep,
-        block.content[0].max_tokens == 5,
+        block.content[0].most == 5,
     )
 
 
@@ -679,7 +679,7 @@ def test_numbers_are_plain() -> None:
     assert "Timeline(User(priority=1, 'a'), Group(priority=1.0, User('b')), Reserve(tokens=1))" == (
         repr(Timeline(nodes[0], Group(User("b"), priority=Share(1)), nodes[3]))
     )
-    assert [int, float] == [type(nodes[2].max_tokens), type(nodes[1].priority)]
+    assert [int, float] == [type(nodes[2].most), type(nodes[1].priority)]
 
 
 # Cache breakpoints.

@@ -42,7 +42,8 @@ def limited() -> None:
     with Timeline(), User(), Limit(500, keep="ends") as limit:
         Text("x")
     assert_type(limit, Limit)
-    assert_type(limit.max_tokens, int)
+    assert_type(limit.most, int)
+    assert_type(Limit.characters(500, "x", keep="tail"), Limit)
     assert_type(Reserve(500), Reserve)
     Limit(500, "x", keep="middle")  # type: ignore[arg-type]
     Limit("x")  # type: ignore[arg-type]
