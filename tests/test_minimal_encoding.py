@@ -311,7 +311,7 @@ def test_readable(text: str) -> None:
 # Against the slow reader.
 
 
-@examples(5_000, fast=75)
+@examples(250, fast=75)
 @given(value=VALUES, literals=st.sampled_from([frozenset[str](), LITERALS]))
 def test_any_value_is_changed_where_the_reader_says(value: str, literals: frozenset[str]) -> None:
     """Any value, and any author text, is changed exactly where the slow reader finds a mark."""
