@@ -17,6 +17,7 @@ from benchmarks.report import Report
 
 BENCHMARKS = {
     "building": "a prompt, built and rendered",
+    "calls": "prompts as applications send them: an event, a page, a template, an agent",
     "fitting": "a conversation of 100 to 100,000 messages, fitted to half of its tokens",
     "surviving": "what is wrong with a trimmed conversation",
     "reuse": "how much of a growing conversation's prefix stays, and how full the budget is",

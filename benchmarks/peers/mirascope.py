@@ -1,5 +1,6 @@
 """mirascope: ``llm.messages`` and the encoder its OpenAI provider calls before it sends."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from mirascope import llm
@@ -28,6 +29,11 @@ def build(data: Data) -> list[dict[str, Any]]:
             messages.extend(_called(exchange.call))
         messages.append(_assistant(exchange.answer))
     messages.append(llm.messages.user([data.question, llm.Image.from_url(data.image_url)]))
+    return encoded(messages)
+
+
+def encoded(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return messages of mirascope as those of a Chat Completions request."""
     _, _, request = encode_request(
         model_id=MODEL,
         messages=messages,
@@ -38,6 +44,28 @@ def build(data: Data) -> list[dict[str, Any]]:
         provider_id=PROVIDER,
     )
     return list(request["messages"])
+
+
+def message(said: dict[str, Any]) -> Any:
+    """Return a message of mirascope from one of a Chat request."""
+    if said["role"] == "system":
+        return llm.messages.system(said["content"])
+    if said["role"] == "tool":
+        id, text = said["tool_call_id"], said["content"]
+        return llm.messages.user(llm.ToolOutput(id=id, name="tool", result=text))
+    if said["role"] == "user":
+        return llm.messages.user(said["content"])
+    calls = [
+        llm.ToolCall(
+            id=call["id"], name=call["function"]["name"], args=call["function"]["arguments"]
+        )
+        for call in said.get("tool_calls", ())
+    ]
+    return _assistant(calls or said["content"])
+
+
+def _tool_call(id: str, *, name: str, arguments: str) -> Any:
+    return llm.ToolCall(id=id, name=name, args=arguments)
 
 
 def check(data: Data) -> bool:

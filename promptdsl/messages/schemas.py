@@ -4,7 +4,7 @@ The rules of strict outputs are OpenAI's: platform.openai.com/docs/guides/struct
 openai.lib._pydantic in their SDK.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.frozen import thawed
@@ -13,6 +13,8 @@ from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
 _IN_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _BY_NAME = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 _ALONE = ("items", "additionalProperties", "contains", "not", "if", "then", "else")
+_HOLDING = frozenset({*_IN_LISTS, *_BY_NAME, *_ALONE})
+"""The keywords that hold schemas. Most schemas have none of them."""
 _OPEN = frozenset(
     {
         *("allOf", "oneOf", "not", "if", "then", "else", "prefixItems", "contains", "default"),
@@ -49,7 +51,7 @@ def at_root(schema: JsonObject) -> JsonDict:
     for _ in definitions:
         name = str(root.get("$ref", "")).removeprefix("#/$defs/")
         definition = definitions.get(name)
-        if not isinstance(definition, Mapping):
+        if not isinstance(definition, dict):
             break
         rest = {key: value for key, value in root.items() if key != "$ref"}
         root = {**thawed(definition), **rest}
@@ -101,6 +103,8 @@ def parts_of(schema: JsonDict) -> Iterator[JsonDict]:
 
 def _inner(schema: JsonDict) -> list[JsonDict]:
     """Return the schemas that a schema contains, without those inside these."""
+    if _HOLDING.isdisjoint(schema):
+        return []
     inner: list[JsonValue] = []
     for key in _BY_NAME:
         inner += _mapping(schema.get(key)).values()
@@ -111,7 +115,7 @@ def _inner(schema: JsonDict) -> list[JsonDict]:
 
 
 def _mapping(part: JsonValue) -> JsonObject:
-    return part if isinstance(part, Mapping) else {}
+    return part if isinstance(part, dict) else {}
 
 
 def _items(part: JsonValue) -> Sequence[JsonValue]:
@@ -124,8 +128,8 @@ def check_shape(schema: JsonObject, name: str) -> None:
         properties, required = part.get("properties", {}), part.get("required", [])
         schemas, names = _mapping(properties).values(), _items(required)
         if not (
-            isinstance(properties, Mapping)
-            and all(isinstance(schema, Mapping | bool) for schema in schemas)
+            isinstance(properties, dict)
+            and all(isinstance(schema, dict | bool) for schema in schemas)
         ):
             fix = '{"type": "object", "properties": {"name": {"type": "string"}}}'
             raise ContentError(f"the properties in {name} are not schemas by name", fix=fix)
@@ -154,7 +158,7 @@ def _is_strict(part: JsonObject) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
     if kind is None and not ("anyOf" in part or "enum" in part or "const" in part):
         return False
-    if "array" in kinds and not isinstance(part.get("items"), Mapping):
+    if "array" in kinds and not isinstance(part.get("items"), dict):
         return False
     if "object" not in kinds:
         return True
@@ -164,4 +168,4 @@ def _is_strict(part: JsonObject) -> bool:
     if part.get("additionalProperties") is not False:
         return False
     required = {name for name in _items(part.get("required")) if isinstance(name, str)}
-    return required == set(properties) and all(isinstance(item, Mapping) for item in schemas)
+    return required == set(properties) and all(isinstance(item, dict) for item in schemas)

@@ -68,8 +68,10 @@ def json_copy(value: V) -> V:
     Raises :class:`DataError` for a value that JSON cannot express.
     """
     # Data has at most 200 levels where an author gives it; a payload wraps it in a few more.
-    write_json(value, wrapped=10)
-    return cast("V", json.loads(utf8(json.dumps(value, ensure_ascii=False))))
+    text = write_json(value, wrapped=10)
+    if "\\ud" in text:  # an escaped surrogate, or a text that looks like one
+        text = utf8(json.dumps(value, ensure_ascii=False))
+    return cast("V", json.loads(text))
 
 
 def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:

@@ -44,7 +44,7 @@ def write_tools(
             continue
         if tool.raw is None:
             param = write(request, tool)
-            texts = (tool.description, thawed(tool.input_schema))
+            texts = (tool.description, tool.input_schema)
             _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
             # Further keys go out where they were read, and where the provider has them, too.
             extra = dict(tool.extra)
@@ -54,7 +54,8 @@ def write_tools(
                     request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
                     del extra[key]
             fields: Param = param.get(inside, param)
-            fields.update(json_copy(extra))
+            if extra:
+                fields.update(json_copy(extra))
             if closes and fields.get("strict") is True and not is_closed(thawed(tool.input_schema)):
                 fields["strict"] = False
                 request.hint(tool, "strict_schema", "strict", _OPEN)
@@ -124,7 +125,7 @@ def form_schema(request: Request, output: OutputSchema, *texts: str | None) -> P
     :class:`DataError` for a schema that is too deep to be sent.
     """
     schema: Param = json_copy(dict(output.schema))
-    _note_surrogates(request, output, "the output", thawed(output.schema), *texts)
+    _note_surrogates(request, output, "the output", output.schema, *texts)
     return schema
 
 
