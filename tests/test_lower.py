@@ -53,7 +53,9 @@ from promptdsl import (
     User,
     UserAction,
     Value,
+    Volatile,
     render,
+    trusted,
 )
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
@@ -474,6 +476,11 @@ PLAIN_TURNS: list[tuple[Any, ...]] = [
     (Section("role", "a", title=Value("b")),),
     (Section("role", "a", cache=True),),
     (Section("empty", ""), "a"),
+    ("a ", Value("<b> & # c"), ".", Text(Value("# d")), Text("")),
+    ("\n  a\n  b ", Text("\n  c ", Value("\n d"), "\n  e")),
+    (Section("role", "<a>", Value("</a>\n- b"), "</a>", title="Role"), Text(Value(""))),
+    (Section("role", Value("a\u200b\ud800")), Section("tone", Value("<i>"), encoding="full")),
+    (Volatile("12:00", label="now"), trusted("<b>")),
 ]
 
 

@@ -7,6 +7,7 @@ system turn in 120 instead of 1,140 (CPython 3.11).
 
 # Exact types are compared, which is faster than isinstance.
 
+from collections.abc import Callable
 from typing import Any
 
 from promptdsl.foundation.escaping import title as one_line
@@ -18,7 +19,15 @@ from promptdsl.messages.roles import Role
 from promptdsl.rendering.text.format import BETWEEN, Form, title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node
-from promptdsl.tree.part_nodes import MediaNode, SectionNode, TextNode, ToolUseNode, ValueNode
+from promptdsl.tree.part_nodes import (
+    MediaNode,
+    SectionNode,
+    TextNode,
+    ToolUseNode,
+    TrustedTextNode,
+    ValueNode,
+    VolatileNode,
+)
 from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
 
 
@@ -102,30 +111,46 @@ def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...
     return (tool_result_block(turn.tool_use_id, blocks, turn.options.name),)
 
 
-def plain_instructions(content: tuple[Child, ...], form: Form) -> str | None:
-    """Return the text of system content that has only strings and sections of one string.
+_TEXTS = frozenset({str, TextNode, ValueNode, VolatileNode, TrustedTextNode})
+"""The types of what is one text without a mark."""
 
-    ``None`` for other content: values, fences, dedenting, marks, lone surrogates.
+
+def plain_instructions(
+    content: tuple[Child, ...], form: Form, encode: Callable[[tuple[Child, ...]], str] | None = None
+) -> str | None:
+    """Return the text of system content that has only texts and sections of one text.
+
+    ``encode`` returns the text of what is more than a string. ``None`` without it, and for other
+    content: fences, lists, marks, lone surrogates.
     """
     if form.tagged:
         return None
     items: list[str] = []
     for child in content:
-        text, head = child, ""
-        if type(child) is SectionNode:
-            title = child.title
-            if len(child.content) != 1 or child.mask & CACHE or isinstance(title, ValueNode):
-                return None
-            text = child.content[0]
-            if title is not None:
-                if not title.isascii() and not is_whole(title):
-                    return None
-                head = title_line(one_line(title), 2)
+        head, text = _plain_section(child) if type(child) is SectionNode else ("", child)
         if type(text) is TextNode and len(text.content) == 1:
             text = text.content[0]
-        if type(text) is not str or not text or text[0] in "\r\n":
+        plain = ""
+        if type(text) is str and text and text[0] not in "\r\n":
+            plain = text if text.isascii() or is_whole(text) else ""
+        elif encode is not None and type(text) in _TEXTS:
+            plain = encode(text.content if type(text) is TextNode else (text,))
+        if not plain:
             return None
-        if not text.isascii() and not is_whole(text):
-            return None
-        items.append(head + text if head else text)
+        items.append(head + plain if head else plain)
     return BETWEEN.join(items)
+
+
+def _plain_section(section: SectionNode) -> tuple[str, Child]:
+    """Return the line of the title and the only child of a section; of another one, ``""`` twice.
+
+    A title may be a value, and a section may have a mark or an encoding of its own.
+    """
+    title = section.title
+    if len(section.content) != 1 or section.mask & CACHE or section.options.encoding:
+        return "", ""
+    if title is None:
+        return "", section.content[0]
+    if isinstance(title, ValueNode) or not (title.isascii() or is_whole(title)):
+        return "", ""
+    return title_line(one_line(title), 2), section.content[0]

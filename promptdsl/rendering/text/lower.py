@@ -33,7 +33,14 @@ from promptdsl.rendering.text.page import (
     TextState,
     marked,
 )
-from promptdsl.rendering.text.strings import FENCED, INSTRUCTION, SPEECH, Fences, StringRules
+from promptdsl.rendering.text.strings import (
+    FENCED,
+    INSTRUCTION,
+    SPEECH,
+    Fences,
+    StringRules,
+    text_in,
+)
 from promptdsl.rendering.text.vocabulary import tags_of
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
@@ -251,12 +258,14 @@ class Lowering:
 
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
         """Return the blocks that the parts of a turn become."""
-        rules = self.rules(turn)
+        rules, fences = self.rules(turn), self.fences(turn)
         if rules.instruction and turn.options.separator is None:
-            text = plain_instructions(turn.content, self.setting.form)
-            if text:
+            losses: list[Loss] = []
+            encode = partial(text_in, rules=rules, fences=fences, note=losses.append)
+            text = plain_instructions(turn.content, self.setting.form, encode)
+            if text and not losses:  # the walk knows in which section a loss is
                 return (text_block(text, mark_of(turn.options)),)
-        return TextWriter(self.setting, report, turn, rules, fences=self.fences(turn)).write()
+        return TextWriter(self.setting, report, turn, rules, fences=fences).write()
 
     def fences(self, turn: TurnNode) -> Fences:
         """Return the fences and tags that no text of a turn may forge."""
