@@ -174,6 +174,10 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
         (("```\na\n```\n", Value("# b")), "```\na\n```\n&#35; b"),
         (("<!-- ", Value("a --> b"), " -->"), "<!-- a --&gt; b -->"),
         (("<a>", Value("</a> <b>"), "</a>"), "<a>&lt;/a> <b></a>"),
+        (("<pre>a\n", Value("</script>\n# b"), "</pre>"), "<pre>a\n&lt;/script>\n&#35; b</pre>"),
+        (("<a", Value(" b="), '"">'), '<a b&#61;"">'),
+        (("2) <a>\n", Value("\tb"), "c"), "2) <a>\n&#9;bc"),
+        (("2) <a>\n", Value("\tb\n c")), "2) <a>\n\tb\n c"),
         (("Use <a>: ", Value("a </a>")), "Use <a>: a </a>"),
         (("<b>", Value("</a>"), "</b>", Text("<a></a>")), "<b>&lt;/a></b>\n\n<a></a>"),
     ],
@@ -181,6 +185,42 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
 def test_beside_author_text(parts: tuple[Any, ...], expected: str) -> None:
     """A value is judged with the author's text on its line; no value changes what is beside it."""
     assert expected == sent(*parts)
+
+
+CODE = ["```\n", Value("# a"), "\n```"]
+ENCODED, PLAIN = "```\n&#35; a\n```", "```\n# a\n```"
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        (System(Text("```\nb\n```"), Text(*CODE), Text(*CODE)), PLAIN),
+        (System("```", Text(*CODE)), ENCODED),
+        (System("~~~", Section("s", *CODE)), ENCODED),
+        (System(Text(*CODE), Text("```")), ENCODED),
+        (Timeline(System("```"), System(*CODE)), ENCODED),
+        (Timeline(System("```"), System(*CODE), Grounding("g", "x")), ENCODED),
+        (Timeline(System("x"), System(*CODE), Grounding("g", "x")), PLAIN),
+        (Timeline(History([{"role": "system", "content": "```"}]), System(*CODE)), ENCODED),
+        (
+            Timeline(
+                System("<t></t>"),
+                History([{"role": "system", "content": "```"}]),
+                System(*CODE),
+                Grounding("g", "x"),
+            ),
+            ENCODED,
+        ),
+        (Timeline(User("q"), Developer("```"), Developer(*CODE)), ENCODED),
+        (Timeline(User("q"), Developer("b"), Developer(*CODE), Developer("c")), PLAIN),
+        (Timeline(User("```"), Developer(*CODE)), PLAIN),
+    ],
+)
+def test_in_code_of_the_author(tree: Any, expected: str) -> None:
+    """In a fence of the author's a heading stays, but where a text above may have opened one."""
+    texts = [block.text for message in render(tree).messages for block in message.content]
+    assert expected in "\n".join(texts)
+    assert (expected == ENCODED) != (PLAIN in "\n".join(texts))
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,11 @@ _ALL_BLANK = pattern(rf"(?:\n|{_BLANK})*+\Z")
 _BLANK_START = pattern(rf"\n|{_BLANK}")
 _BLANK_LINE = pattern(rf"\n{_BLANK}*+(?=\n)")
 _FINAL_END = pattern(rf"\r?\n(?={_BLANK}*+\Z)")
+_FINAL_EQUALS = pattern(rf"=(?=(?:\n|{_BLANK})*+\Z)")
 _MARKED_LINE = pattern(rf"\n(?={_BLANK}*+[#=\-*_~`+<>0-9.)])")
+
+
+_RAW = frozenset({"script", "pre", "style", "textarea"})
 
 
 class Beside(NamedTuple):
@@ -62,7 +66,9 @@ class Beside(NamedTuple):
     ``before`` and ``after`` are on its line, without the values there; ``nearest`` and ``until``
     are the parts of them next to the value, where there is another value. ``is_first``: nothing of
     the author's is before it. ``in_code``: in a code fence of the author's. ``in_comment``: where
-    the author writes a comment or another declaration, which ends with ``>``.
+    the author writes a comment or another declaration, which ends with ``>``. ``in_raw``: where the
+    author writes HTML of kind 1, which ends with the tag of any of its names. ``in_tag``: in a tag
+    that the author's text before it begins.
     """
 
     before: str = ""
@@ -72,6 +78,8 @@ class Beside(NamedTuple):
     is_first: bool = True
     in_code: bool = False
     in_comment: bool = False
+    in_raw: bool = False
+    in_tag: bool = False
 
 
 def within_line(value: str, before: str) -> bool:
@@ -95,10 +103,15 @@ def readable(
     The tags are those with ``names``, and ``literals``. ``decode`` returns the original.
     """
     value = str.__str__(value)
-    is_before_value, is_commented = beside.until == "", beside.in_comment
     text = readable_tags(
-        value, names, literals, before_value=is_before_value, in_comment=is_commented
+        value,
+        _RAW.union(names) if beside.in_raw else names,
+        literals,
+        before_value=beside.until == "",
+        in_comment=beside.in_comment,
     )
+    if beside.in_tag:  # a quotation mark of the author's behind it would begin an attribute
+        text = _FINAL_EQUALS.sub("&#61;", text)
     return among_lines(text, beside)
 
 
@@ -149,7 +162,9 @@ def _without_blank_edges(text: str, beside: Beside, befores: Sequence[str]) -> s
     """
     # Behind a line end of the author's, a blank indents a line, but a line end makes a blank one.
     begins = any(_ONLY_MARKS.match(it) for it in befores)
+    # It does not where the author's text follows on that line: it would be indented, too.
     is_indented = not beside.is_first and not any(map(str.strip, befores)) and text[:1] in " \t"
+    is_indented = is_indented and ("\n" in text or not beside.after.strip())
     if _ALL_BLANK.match(text) or (begins and not is_indented and _BLANK_START.match(text)):
         text = _encoded(text, [0] if text else [])
     if beside.after or beside.until is not None:
@@ -188,7 +203,7 @@ def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | N
     if start >= len(before):
         return start - len(before) if _TAG.match(line, start - len(before)) else None
     named = _TAG_NAME.match(whole, start)
-    names = f"{_KIND_6}|script|pre|style|textarea".split("|")
+    names = (*_KIND_6.split("|"), *_RAW)
     is_block = named and any(name.startswith(named[1].lower()) for name in names)
     return -1 if is_block else None
 

@@ -66,6 +66,8 @@ class Options:
     closed: frozenset[str] = attrs.field(default=frozenset(), eq=False)
     """The tags that the author's text of a turn of the conversation closes, folded: no value in
     that turn writes them."""
+    opens_code: int = attrs.field(default=0, eq=False)
+    """The number of texts in its turn that may leave a code fence of the author's open."""
     tags_of_source: "tuple[WrittenTags, ...]" = attrs.field(default=(), eq=False)
     """The tags in the source of a template, for its text."""
 

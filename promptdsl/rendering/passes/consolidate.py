@@ -52,9 +52,10 @@ def consolidate(root: RootNode) -> RootNode:
     unique_ids(root, tuple(siblings))
     first = parts[0]
     # All parts have the same vocabulary, but recorded ones, which have none.
-    vocabularies = (part.options.vocabulary for part in _bare(parts))
-    vocabulary = next(filter(None, vocabularies), frozenset[str]())
-    options = Options(vocabulary=vocabulary) if vocabulary else DEFAULTS
+    noted = next((part.options for part in _bare(parts) if part.options.vocabulary), None)
+    options = DEFAULTS
+    if noted is not None:
+        options = Options(vocabulary=noted.vocabulary, opens_code=noted.opens_code)
     system = make_turn(
         ConsolidatedNode,
         tuple(parts),

@@ -1,12 +1,13 @@
 """The author's text beside a value, in the text of one part: what the value could complete."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from promptdsl.foundation.readable import Beside
 
 FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
+_RAW = re.compile(r"<(?:pre|script|style|textarea)", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
 _UNSURE = re.compile(r"<|[\s>*+\-.)\d]++(?:```|~~~)")
@@ -20,8 +21,10 @@ class PartLines:
         self.opening = opening
         authored = [text for text in texts if text]
         self.in_comment = any("<!" in text or "<?" in text for text in authored)
-        has_fence = any("```" in text or "~~~" in text for text in authored)
-        self.in_code = frozenset(_in_code(texts)) if has_fence else frozenset[int]()
+        self.in_raw = any(map(_RAW.search, authored))
+        self.in_code, self.opens_code = frozenset[int](), False
+        if any(map(may_fence, authored)):
+            self.in_code, self.opens_code = code_in(texts)
 
     def beside(self, index: int) -> Beside:
         """Return what is beside the value with an index."""
@@ -35,6 +38,7 @@ class PartLines:
             is_first=is_first,
             in_code=index in self.in_code,
             in_comment=self.in_comment,
+            in_raw=self.in_raw,
         )
 
     def _before(self, index: int) -> tuple[str, str | None, bool]:
@@ -63,28 +67,34 @@ class PartLines:
         return line, until
 
 
-def _in_code(texts: Sequence[str | None]) -> Iterator[int]:
-    """Yield the indexes of the values that are in a code fence of the author's, for certain.
+def may_fence(text: str) -> bool:
+    """Return whether a text has the mark of a code fence."""
+    return "```" in text or "~~~" in text
 
-    The author's text opens it at the very beginning of a line. Where a value decides whether a
-    line closes it, nothing is certain from there on. Nor is it below a tag, which may begin HTML,
-    or a fence that is indented.
+
+def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
+    """Return the indexes of the values that are in a code fence of the author's, for certain.
+
+    Also return whether a fence may be open at the end. The author's text opens one at the very
+    beginning of a line. Where a value decides whether a line closes it, nothing is certain from
+    there on. Nor is it below a tag, which may begin HTML, or a fence that is indented.
     """
-    fence, number = "", -1
+    fence, number, inside = "", -1, set[int]()
     values = [index for index, text in enumerate(texts) if text is None]
     whole = "".join("\0" if text is None else text.replace("\0", " ") for text in texts)
     for line in whole.splitlines():
         for _ in range(line.count("\0")):
             number += 1
             if fence:
-                yield values[number]
+                inside.add(values[number])
         bare = line.replace("\0", "").strip()
         if not fence and _UNSURE.match(line):
-            return
+            return frozenset(inside), True
         if not fence:
             opened = _FENCE.match(line)
             fence = opened[0] if opened else ""
         elif bare.startswith(fence) and not bare.strip(fence[0]):
             if "\0" in line:
-                return
+                return frozenset(inside), True
             fence = ""
+    return frozenset(inside), bool(fence)

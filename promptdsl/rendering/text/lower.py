@@ -18,6 +18,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Joints
 from promptdsl.messages.roles import Role
+from promptdsl.rendering.text.beside import code_in, may_fence
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
 from promptdsl.rendering.text.containers import ONLY_TITLED, close_part, open_item, open_part
 from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
@@ -37,6 +38,7 @@ from promptdsl.rendering.text.strings import (
     FENCED,
     INSTRUCTION,
     SPEECH,
+    Authored,
     Fences,
     StringRules,
     text_in,
@@ -145,7 +147,8 @@ class TextWriter(TextState):
 class Lowering:
     """The messages and losses so far, and the number of turns by the head of their address.
 
-    ``titled`` are the lines of containers that have a title but no content.
+    ``titled`` are the lines of containers that have a title but no content, ``code_beside``
+    is the number of texts in turns merged into one message that may leave a code fence open.
     """
 
     def __init__(
@@ -156,6 +159,7 @@ class Lowering:
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.joints = joints
+        self.code_beside = 0
         self.titled: set[Source | None] = set()
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
@@ -173,12 +177,16 @@ class Lowering:
     def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
         if isinstance(turn, MergedNode):
+            turns = cast("Turns", turn.content)
+            if turn.role == "developer":
+                self.code_beside = sum(map(self._code_left_open, turns))
             parts = [
                 self._recorded_turn(part)
                 if isinstance(part, RecordedNode)
                 else self.turn_blocks(part)
-                for part in cast("Turns", turn.content)
+                for part in turns
             ]
+            self.code_beside = 0
             self._append(turn, parts)
         elif isinstance(turn, RecordedNode):
             items = self._as_text(turn) if turn.mask & HOLLOW else turn.items
@@ -269,17 +277,29 @@ class Lowering:
 
     def fences(self, turn: TurnNode) -> Fences:
         """Return the fences and tags that no text of a turn may forge."""
-        return Fences(partial(self._tags, turn), self.config.literals)
+        return Fences(partial(self._authored, turn), self.config.literals)
 
-    def _tags(self, turn: TurnNode) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the tags that no value of a turn may forge, in a fence and in a conversation."""
-        names, closed = turn.options.vocabulary or self.config.tags, turn.options.closed
-        if not turn.options.vocabulary and turn.kind not in LABEL_OF:
-            # In a tree without fences they are not noted: a turn has its own alone.
-            tags = tags_of(turn, self.setting.form)
-            names, closed = names | tags.names, frozenset(tags.closed)
+    def _authored(self, turn: TurnNode) -> Authored:
+        """Return what the author's text of a turn writes, the tags of all fences with it."""
+        options = turn.options
+        noted = Authored(options.vocabulary or self.config.tags, options.closed, options.opens_code)
+        if not options.vocabulary and turn.kind not in LABEL_OF:
+            # In a tree without fences it is not noted: a turn has its own alone.
+            noted = noted.and_of(tags_of(turn, self.setting.form).noted)
+        opens_code = max(noted.opens_code, self.code_beside)
+        if isinstance(turn, ConsolidatedNode):  # of recorded parts nothing is noted
+            recorded = (it for it in turn.content if isinstance(it, TurnNode))
+            opens_code += sum(self._code_left_open(it) for it in recorded if it.kind == "recorded")
+        noted = noted._replace(opens_code=opens_code)
         is_spoken = turn.kind == "written" and turn.role in ("user", "assistant")
-        return names, closed if is_spoken else frozenset()
+        return noted if is_spoken else noted._replace(closed=frozenset())
+
+    def _code_left_open(self, turn: TurnNode | RecordedNode) -> int:
+        """Return the number of instructions in a turn that may leave a code fence open."""
+        if isinstance(turn, RecordedNode):
+            texts = [getattr(it, "text", "") for message in turn.items for it in message.content]
+            return sum(code_in([text])[1] for text in texts if may_fence(text))
+        return tags_of(turn, self.setting.form).opens_code
 
     def rules(self, turn: TurnNode) -> StringRules:
         """Return how the strings of a turn become text."""

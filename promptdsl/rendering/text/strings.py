@@ -31,6 +31,25 @@ from promptdsl.rendering.text.beside import PartLines
 from promptdsl.tree.node import Child
 from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode, VolatileNode
 
+
+class Authored(NamedTuple):
+    """What the author's text of a turn, or of all system content, writes.
+
+    ``names`` are the tags that no value in a fence, a tag or instructions forges, ``closed`` those
+    that no value in a conversation forges. ``opens_code`` is the number of texts that may leave a
+    code fence open.
+    """
+
+    names: frozenset[str] = frozenset()
+    closed: frozenset[str] = frozenset()
+    opens_code: int = 0
+
+    def and_of(self, other: "Authored") -> "Authored":
+        """Return what this and another text write."""
+        names, closed = self.names | other.names, self.closed | other.closed
+        return Authored(names, closed, self.opens_code + other.opens_code)
+
+
 NoteLoss = Callable[[Loss], None]
 """Called for a loss, which has no place yet."""
 
@@ -101,6 +120,11 @@ def text_of(part: Child) -> str:
     if isinstance(part, str):
         return part
     return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
+
+
+def authored_text(part: Child) -> str | None:
+    """Return the author's text of a part of a text, ``None`` for a value."""
+    return None if isinstance(part, ValueNode) else text_of(part)
 
 
 def _is_value(part: Child, *, are_values: bool) -> bool:
@@ -174,15 +198,24 @@ class AuthorText:
         """Return whether the part with an index is a value; there may be none."""
         return index < len(self.parts) and _is_value(self.parts[index], are_values=self.are_values)
 
+    @property
+    def opens_code(self) -> bool:
+        """Whether it may leave a code fence open."""
+        return self._part_lines().opens_code
+
     def beside(self, index: int) -> Beside:
-        """Return what is beside the value with an index."""
+        """Return what is beside the value with an index, the next one."""
+        beside = self._part_lines().beside(index)
+        return beside._replace(in_tag=True) if self.tag or self.begun else beside
+
+    def _part_lines(self) -> PartLines:
         if self._lines is None:
             texts = [
                 None if self.is_value(number) else text_of(part)
                 for number, part in enumerate(self.parts)
             ]
             self._lines = PartLines(texts, self.opening)
-        return self._lines.beside(index)
+        return self._lines
 
 
 def _inline_attribute(value: str) -> str:
@@ -201,32 +234,42 @@ class Fences:
     Both are found when the first value needs them, which most do not.
     """
 
-    find: Callable[[], tuple[frozenset[str], frozenset[str]]]
+    find: Callable[[], Authored]
     literals: frozenset[str]
     tags: dict[str, int] = attrs.field(factory=dict[str, int])
-    _found: tuple[frozenset[str], frozenset[str]] | None = None
+    _found: Authored | None = None
 
     @property
     def vocabulary(self) -> frozenset[str]:
         """The tags that no value in a fence, a tag or instructions forges."""
-        return self._tags()[0]
+        return self._authored().names
 
     @property
     def closed(self) -> frozenset[str]:
         """The tags that no value in a conversation forges."""
-        return self._tags()[1]
+        return self._authored().closed
 
-    def _tags(self) -> tuple[frozenset[str], frozenset[str]]:
+    def _authored(self) -> Authored:
         if self._found is None:
             self._found = self.find()
         return self._found
+
+    def beside(self, author: AuthorText, index: int) -> Beside:
+        """Return what is beside a value.
+
+        It is in code only if no other text leaves a fence open, which that of its own would end.
+        """
+        beside = author.beside(index)
+        if beside.in_code and self._authored().opens_code > author.opens_code:
+            return beside._replace(in_code=False)
+        return beside
 
     def open(self, names: Iterable[str]) -> None:
         """Count tags that are opened."""
         for name in names:
             self.tags[name] = self.tags.get(name, 0) + 1
             if name not in self.vocabulary:
-                self._found = (self.vocabulary | {name}, self.closed)
+                self._found = self._authored()._replace(names=self.vocabulary | {name})
 
     def close(self, names: Iterable[str]) -> None:
         """Count tags that are closed."""
@@ -266,9 +309,9 @@ class Fences:
             return value
         if rules.full_inline:
             encoded = guard(inline(value), self.vocabulary, rules.literals)
-            return among_lines(encoded, author.beside(index), only_edges=True)
+            return among_lines(encoded, self.beside(author, index), only_edges=True)
         if author.has_bracket or not within_line(value, author.before):
-            return readable(value, author.beside(index), self.vocabulary, literals)
+            return readable(value, self.beside(author, index), self.vocabulary, literals)
         if not literals and value.isascii() and _MARKUP.isdisjoint(value):
             return value
         before_value = author.is_value(index + 1)

@@ -7,14 +7,16 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import fold, written_tags
+from promptdsl.rendering.text.beside import code_in, may_fence
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.page import Framed
+from promptdsl.rendering.text.strings import Authored, authored_text
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import HOLLOW, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
-from promptdsl.tree.part_nodes import SectionNode
+from promptdsl.tree.part_nodes import SectionNode, VerbatimNode
 from promptdsl.tree.rewrite import replace, rewrite
 from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode
 
@@ -24,18 +26,25 @@ class TurnTags:
     """The tags of a turn, folded: of its components, and those that its author text writes.
 
     ``sections`` are the ids of sections that are tags. A tag that an author only opens protects
-    nothing: it may be a placeholder, such as ``<path>``.
+    nothing: it may be a placeholder, such as ``<path>``. ``opens_code`` is the number of texts that
+    may leave a code fence open: a fence below such a text may be its end.
     """
 
     components: set[str] = attrs.field(factory=set[str])
     sections: set[str] = attrs.field(factory=set[str])
     opened: set[str] = attrs.field(factory=set[str])
     closed: set[str] = attrs.field(factory=set[str])
+    opens_code: int = 0
 
     @property
     def names(self) -> frozenset[str]:
         """The tags that no value in the turn may forge."""
         return frozenset(self.components | self.sections | (self.opened & self.closed))
+
+    @property
+    def noted(self) -> Authored:
+        """What is noted of the turn."""
+        return Authored(self.names, frozenset(self.closed), self.opens_code)
 
     def note(self, turn: Node, form: Form) -> None:
         """Add the tags of a turn, or of another part of system content."""
@@ -58,6 +67,9 @@ class TurnTags:
                     waiting.append((child, form))
                 elif not are_values:
                     texts.append(child)
+            fenced = [node.text] if isinstance(node, VerbatimNode) else texts
+            if any(map(may_fence, fenced)):
+                self.opens_code += code_in([*map(authored_text, node.content)] or fenced)[1]
             found = [written_tags(text) for text in texts if "<" in text or not text.isascii()]
             for tags in (*found, *node.options.tags_of_source):
                 self.opened |= tags.opened
@@ -85,32 +97,31 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
         tags = system if node.mask & _SYSTEM else TurnTags()
         tags.note(node, form)
         turns.append((node, tags))
-    found = {id(tags): (tags.names, frozenset(tags.closed)) for _, tags in turns}
+    found = {id(tags): tags.noted for _, tags in turns}
     if not any(map(any, found.values())):
         return root
     everywhere = config.tags | system.sections
     # Turns with the same tags share one set, as there may be many turns and many sections.
     shared: dict[frozenset[str], frozenset[str]] = {}
-    noted: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
+    noted: dict[int, Authored] = {}
     for turn, tags in turns:
         # A part that is placed twice has the tags of both places.
-        before = noted.get(id(turn), (_NONE, _NONE))
-        names, closed = before[0] | found[id(tags)][0], before[1] | found[id(tags)][1]
-        if names not in shared:
-            shared[names] = everywhere | names
-        noted[id(turn)] = (shared[names], closed)
+        both = found[id(tags)].and_of(noted.get(id(turn), Authored()))
+        if both.names not in shared:
+            shared[both.names] = everywhere | both.names
+        noted[id(turn)] = both._replace(names=shared[both.names])
 
     def change(node: Node) -> Node:
         if id(node) not in noted:
             return node
-        names, closed = noted[id(node)]
-        return replace(node, options=attrs.evolve(node.options, vocabulary=names, closed=closed))
+        names, closed, opens_code = noted[id(node)]
+        options = attrs.evolve(node.options, vocabulary=names, closed=closed, opens_code=opens_code)
+        return replace(node, options=options)
 
     # A section may stand beside turns and in one of them, where the vocabulary is that of the turn.
     return rewrite(root, change, within=TURN | REQUEST | HOLLOW | _SYSTEM, whole=noted)
 
 
-_NONE: frozenset[str] = frozenset()
 _SYSTEM = SYSTEM | SECTION
 
 
