@@ -4,13 +4,14 @@ Left out are the filters that mark text as safe, that choose at random and that 
 escaping, because every value is encoded for its place.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Any, TypeAlias, cast
 
 from jinja2 import filters, tests
 from jinja2.environment import Environment
-from jinja2.utils import pass_environment
+from jinja2.utils import htmlsafe_json_dumps, pass_environment
 
 from promptdsl.foundation.escaping import json_text
 from promptdsl.templates.limits import bounded, counted
@@ -60,6 +61,11 @@ def _join(
     return joined(map(read, items), separator)
 
 
+def _json(value: object, indent: int | None = None) -> str:
+    """Return JSON to the byte as Jinja's ``tojson`` does: keys sorted, and in ASCII."""
+    return htmlsafe_json_dumps(json.loads(json_text(value)), indent=indent, sort_keys=True)
+
+
 _TEXT_FILTERS = (
     *("capitalize", "indent", "lower", "string", "title", "trim", "truncate", "upper", "wordcount"),
 )
@@ -79,7 +85,7 @@ FILTERS: Mapping[str, Filter] = {
     "format": _bounded_filter(_format, text),
     "join": _bounded_filter(_join, counted),
     "replace": _bounded_filter(replaced),
-    "tojson": _bounded_filter(json_text),
+    "tojson": _bounded_filter(_json),
 }
 
 TESTS: Mapping[str, Callable[..., bool]] = {

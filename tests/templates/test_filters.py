@@ -56,6 +56,8 @@ FILTERED = (
         "{{ {'a': '<&>', 'b': [1, none, true]}|tojson }}",
         r'{"a": "\u003c\u0026\u003e", "b": [1, null, true]}',
     ),
+    ("{{ {'b': \"it's\", 'a': 'é'}|tojson }}", r'{"a": "\u00e9", "b": "it\u0027s"}'),
+    ("{{ [1]|tojson(2) }}{{ [1]|tojson(indent=1) }}", "[\n  1\n][\n 1\n]"),
     ("{{ ' a '|trim }}{{ 'xax'|trim('x') }}", "aa"),
     (
         "{{ 'aaa bbb ccc'|truncate(9, leeway=0) }} {{ 'abcdef'|truncate(4, true, '.', 0) }}",
