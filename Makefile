@@ -76,9 +76,11 @@ clean:
 	$(BIN)/python $(PIP_INSTALL) -e '.[test]'
 	@touch $@
 
+# mini-swe-agent asks for datasets and textual, which its prompts do not need: what they need is in dev.
 .venv/.dev: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
+	$(BIN)/python $(PIP_INSTALL) --no-deps 'mini-swe-agent>=2.4,<3'
 	@touch $@
 
 # No compiled module can be loaded there. Of a wheel that has some, the rest is used: the platform
