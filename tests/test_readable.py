@@ -219,8 +219,8 @@ ENCODED, PLAIN = "```\n&#35; a\n```", "```\n# a\n```"
 def test_in_code_of_the_author(tree: Any, expected: str) -> None:
     """In a fence of the author's a heading stays, but where a text above may have opened one."""
     texts = [block.text for message in render(tree).messages for block in message.content]
-    assert expected in "\n".join(texts)
-    assert (expected == ENCODED) != (PLAIN in "\n".join(texts))
+    assert expected in "\n".join(map(str, texts))
+    assert (expected == ENCODED) != (PLAIN in "\n".join(map(str, texts)))
 
 
 @pytest.mark.parametrize(

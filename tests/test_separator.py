@@ -23,12 +23,14 @@ from promptdsl import (
     Section,
     System,
     SystemEvent,
+    Table,
     Template,
     Text,
     Timeline,
     ToolMessage,
     ToolResult,
     ToolUse,
+    Untrusted,
     User,
     Value,
     render,
@@ -113,6 +115,33 @@ def test_other_blocks() -> None:
     ]
 
 
+@pytest.mark.parametrize("empty", [List(""), Section("s", ""), Untrusted(""), Table([]), Text("")])
+def test_an_empty_part(empty: Any) -> None:
+    """It has no separator, and does not end a line."""
+    assert only_text(System(Text("a"), empty, Text("b"), separator=" ")) == "a b"
+
+
+def test_a_block_with_keys_of_its_own() -> None:
+    """It stays a block, as an attachment does; in instructions it is text."""
+    cited: Any = {"type": "text", "text": "b", "citations": [1]}
+    [message] = render(User(Text("a"), cited, Text("c"), Text("d"), separator=" ")).messages
+    assert [block.to_dict() for block in message.content] == [
+        {"type": "text", "text": "a"},
+        cited,
+        {"type": "text", "text": "c d"},
+    ]
+    assert only_text(System(Text("a"), cited, Text("c"), separator=" ")) == "a\n\nb\n\nc"
+
+
+def test_a_loss_has_the_line_of_its_text() -> None:
+    """It is told at the text that has it."""
+    with System(separator=" ") as system:
+        Text("a")
+        text = Text("b", Value("\x01"))
+    [loss] = render(system).losses
+    assert loss.source == text.source
+
+
 def test_xml() -> None:
     """In a tag, too."""
     section = Section("a", *both(), separator=" ")
@@ -124,7 +153,7 @@ def test_xml() -> None:
 @pytest.mark.parametrize("part", [System, User, Event])
 def test_other_separators(part: Callable[..., Any], separator: Any) -> None:
     """It is spaces, or line ends."""
-    with pytest.raises(OptionError, match="a separator is white space") as told:
+    with pytest.raises(OptionError, match="a separator is spaces") as told:
         part("a", separator=separator)
     assert f"{__file__}:" in str(told.value)
 

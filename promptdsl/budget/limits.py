@@ -73,7 +73,7 @@ def _limited_turn(
         if not isinstance(node, LimitNode):
             return node
         by_tokens = node.unit == "tokens"
-        cutter = _LimitCutter(node, turn, measure if by_tokens else measure.in_characters())
+        cutter = _LimitCutter(node, turn, measure if by_tokens else measure.in_characters)
         is_cut = cutter.size(node) > node.most
         kept = cutter.cut() if is_cut else node
         fragment = None if kept is None else _fragment_of(kept)

@@ -31,8 +31,9 @@ class Measure(Protocol):
         """How what is before the conversation saves tokens: fewer than none if the model begins."""
         ...
 
+    @property
     def in_characters(self) -> "Measure":
-        """Return what counts the same parts in characters."""
+        """What counts the same parts in characters."""
         ...
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:

@@ -139,9 +139,10 @@ class Limit(Container, LimitNode):
         keep: Literal["head", "tail", "ends"] = "head",
         **unknown: Never,
     ) -> Self:
-        """Return text of at most ``max_characters`` characters, whatever counts the tokens.
+        """Return text of at most ``max_characters`` characters, as it is sent.
 
-        It is cut in the same way, and raises the same errors.
+        It is the same for each model and counter. It is cut as by tokens, and raises the same
+        errors; below 5 characters, the length of ``[...]``, nothing of a longer text is sent.
         """
         limit = object.__new__(cls)
         limit.most, limit.keep, limit.unit = max_characters, keep, "characters"
@@ -155,7 +156,7 @@ class Limit(Container, LimitNode):
             problem = f"the number of {self.unit} of a Limit comes first, not {name}"
             fix = "Limit(500, ...)" if self.unit == "tokens" else "Limit.characters(1_000, ...)"
             raise OptionError(problem, fix=fix, at=(self.source,))
-        self.most = check_count(self, "most", first, 1)
+        self.most = check_count(self, f"max_{self.unit}", first, 1)
         check_choice(self, "keep", self.keep, ENDS)
         self.keep = exact(self.keep)
 

@@ -229,7 +229,10 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
 
 
 _SEPARATOR = re.compile(r"(?:[ \t]*|\n+)\Z")
-_SEPARATOR_RULE = r'a separator is white space: "", " ", "\n" or "\n\n"; write other text as a part'
+_SEPARATOR_RULE = (
+    r'a separator is spaces and tabs alone, or "\n" alone: "", " ", "\n", "\n\n"; '
+    "write other text as a part"
+)
 
 
 def _is_collection(value: object) -> TypeGuard[Collection[object]]:

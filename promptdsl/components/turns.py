@@ -89,7 +89,7 @@ class System(TurnComponent):
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
     - ``cache``: ``True`` marks the end of a part that the provider may cache;
     - ``separator``: the white space between its parts, spaces or line ends; ``None`` (default) is a
-      blank line, and in the turns of a conversation a block for each part.
+      blank line. In user, assistant and tool turns each part is a block of its own then.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
     child that may not be here, such as another turn or an attachment.

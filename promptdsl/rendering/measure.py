@@ -1,6 +1,7 @@
 """Counts the tokens of the parts of a tree, in the form that its target receives."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from operator import is_
 from typing import TypeAlias, TypeVar, cast
 
@@ -93,8 +94,9 @@ class Measuring:
         self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
 
+    @cached_property
     def in_characters(self) -> "Measuring":
-        """Return what counts the same parts in characters."""
+        """What counts the same parts in characters."""
         counter = given_tokens(len)
         return Measuring(
             self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
@@ -237,7 +239,8 @@ class Measuring:
             for below, _ in walk(node):
                 if id(below) in missing and below is not node:
                     alone = self._lowered(with_content(node, (below,)))
-                    counts[id(below)] = max(alone - self.frame(messages[0].role), 0)
+                    role = messages[0].role if messages else "user"
+                    counts[id(below)] = max(alone - self.frame(role), 0)
         return self._total(node, messages), dict.fromkeys(missing, 0) | counts
 
     def _lowered(self, node: Node) -> int:

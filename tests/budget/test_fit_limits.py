@@ -779,7 +779,7 @@ def test_characters(keep: Literal["head", "tail", "ends"], texts: list[str], mos
 
 def test_a_bad_number_of_characters() -> None:
     """It is checked as that of a limit by tokens is, at the line that wrote it."""
-    for number, advice in ((0, "1 or more"), ("a", "Limit.characters(1_000, ...)")):
+    for number, advice in ((0, "Limit(max_characters=0)"), ("a", "Limit.characters(1_000, ...)")):
         with pytest.raises(OptionError) as told:
             Limit.characters(number, "b")  # type: ignore[arg-type]
         assert f"{__file__}:" in str(told.value)

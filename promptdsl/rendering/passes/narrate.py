@@ -49,12 +49,8 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
             continue
         if texts:
             inside = fence(config.delimiters.text, tuple(texts), at=turn)
-            separator = turn.options.separator
-            content.append(
-                inside
-                if separator is None
-                else replace(inside, options=Options(separator=separator))
-            )
+            separated = Options(separator=turn.options.separator)
+            content.append(replace(inside, options=separated))
             texts = []
         if isinstance(child, EventBlockNode):
             content.append(_event_fence(child, turn.options, config, event_pieces))

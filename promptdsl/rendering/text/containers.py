@@ -77,17 +77,16 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         part.in_item = isinstance(node, _ITEMS)
         if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
             part.margin = deeper(outer, frame.prefix, frame.between)
-        part.separate(outer, frame.prefix)
+        part.separate(outer)
         page.open(frame.open, outer, frame.runs)
         if frame.tags:
             part.tags = tuple(map(fold, frame.tags))
             state.fences.open(part.tags)
         if node.options.encoding:
             part.rules = part.rules.encoded_by(node.options.encoding)
-    elif isinstance(node, FormatNode):
-        part.form = FORMATS[node.format]
-        part.joined = around.joined
     elif isinstance(node, _HOLDERS):
+        if isinstance(node, FormatNode):
+            part.form = FORMATS[node.format]
         part.joined = around.joined
         part.separate(part.margin)
     else:

@@ -6,10 +6,14 @@ from functools import partial
 from itertools import accumulate
 from typing import TypeAlias
 
-from promptdsl.rendering.text.strings import StringRules, TextRun, dedented, text_of
+from promptdsl.messages.loss import Loss
+from promptdsl.rendering.text.beside import text_of
+from promptdsl.rendering.text.strings import StringRules, TextRun, dedented
 from promptdsl.tree.group_nodes import FragmentNode, NoteNode
+from promptdsl.tree.masks import CACHE, RESULT, SHIFT
 from promptdsl.tree.node import Child, make, mark_of
-from promptdsl.tree.part_nodes import TextNode, TrustedTextNode, ValueNode
+from promptdsl.tree.part_nodes import TextBlockNode, TextNode, TrustedTextNode, ValueNode
+from promptdsl.tree.rewrite import has_content
 
 Parts: TypeAlias = "tuple[Child, ...]"
 """The strings and values of one text."""
@@ -26,6 +30,8 @@ class JoinedTexts:
         self._rows = _rows(content)
         self._encoded: deque[tuple[str, list[TextRun]]] = deque()
         self._follows = False
+        self.lost: list[Loss] = []
+        """The losses in these texts; which of them has one is not known."""
 
     def take(
         self, rules: StringRules, encode: Callable[..., str]
@@ -33,12 +39,12 @@ class JoinedTexts:
         """Return the next text, its runs, and the white space between it and the text before.
 
         That is ``None`` for the first of those side by side. ``encode`` is ``text_in`` without its
-        parts, ``rules`` and ``runs``.
+        parts, ``rules``, ``note`` and ``runs``.
         """
         if not self._encoded:
             self._follows = False
             row = [dedented(parts, rules) for parts in next(self._rows)]
-            self._encoded += self._as_one(row, partial(encode, rules=rules))
+            self._encoded += self._as_one(row, partial(encode, rules=rules, note=self.lost.append))
         text, runs = self._encoded.popleft()
         gap = self._separator if self._follows else None
         self._follows = self._follows or bool(text)
@@ -65,6 +71,15 @@ class JoinedTexts:
             yield whole[starts[first] : starts[end]], runs[first:end]
 
 
+def is_own_block(part: Child) -> bool:
+    """Return whether a part is a text with keys of its own, which are those of a block."""
+    return isinstance(part, TextBlockNode) and bool(part.extra)
+
+
+_WRITES = CACHE | RESULT | RESULT << SHIFT
+"""The bits of a part that ends a line although it may have no content."""
+
+
 def _rows(content: Parts) -> Iterator[list[Parts]]:
     """Yield the texts that stand side by side, in the order in which they are written."""
     row: list[Parts] = []
@@ -78,10 +93,12 @@ def _rows(content: Parts) -> Iterator[list[Parts]]:
             row.append((part,))
             continue
         is_text = isinstance(part, TextNode | ValueNode | TrustedTextNode)
-        if is_text:
+        if is_text and not is_own_block(part):
             row.append(part.content if isinstance(part, TextNode) else (part,))
-        # Another part ends the line; a cache mark ends the block.
-        if row and (not is_text or mark_of(part.options)):
+            ends = mark_of(part.options) is not None  # the next text is in another block
+        else:
+            ends = bool(part.mask & _WRITES) or has_content((part,))
+        if row and ends:
             yield row
             row = []
     if row:

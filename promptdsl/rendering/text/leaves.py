@@ -16,6 +16,7 @@ from promptdsl.messages import TextBlock
 from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
 from promptdsl.rendering.text.format import Form, TextFrame
+from promptdsl.rendering.text.joined import is_own_block
 from promptdsl.rendering.text.page import PROSE, Framed, OpenPart, TextState, margin
 from promptdsl.rendering.text.strings import (
     TextRun,
@@ -56,8 +57,10 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
     if around.joined is None:
         text = text_in(parts, around.rules, state.fences, note, opening=opening, runs=page.runs)
     else:
-        encode = partial(text_in, fences=state.fences, note=note, opening=opening)
+        encode = partial(text_in, fences=state.fences, opening=opening)
         text, runs, gap = around.joined.take(around.rules, encode)
+        if around.joined.lost:  # encoded alone, a text tells its own
+            text_in(parts, around.rules, state.fences, note)
         if page.runs is not None:
             page.runs += runs
         if gap is not None and page.gap:
@@ -73,16 +76,20 @@ def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:
 
 def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -> None:
     """Write the text of a block; in a conversation it stays a block with its own keys."""
-    mark = mark_of(node.options)
-    if around.rules.joined:
+    mark, page = mark_of(node.options), state.page
+    is_alone = around.joined is not None and is_own_block(node)
+    if around.rules.joined and not is_alone:
         write_strings(state, node.content, node, around)
-        if mark:
-            state.page.cache(mark)
-        return
-    page, note = state.page, partial(state.note, node)
-    text = text_in(node.content, around.rules, state.fences, note, runs=page.runs)
-    if text or node.extra:
-        page.block(TextBlock(text, mark, node.extra))
+    else:
+        note = partial(state.note, node)
+        text = text_in(node.content, around.rules, state.fences, note, runs=page.runs)
+        if around.rules.encoding != "plain":
+            page.put(text, around.margin)
+        elif text or node.extra:
+            page.block(TextBlock(text, mark, node.extra))
+            return
+    if mark:
+        page.cache(mark)
 
 
 def _write_value(state: TextState, node: ValueNode | TrustedTextNode, around: OpenPart) -> None:

@@ -221,8 +221,8 @@ class OpenPart:
     joined: "JoinedTexts | None" = None
     """The texts in it, where the author chose the white space between them."""
 
-    def separate(self, outer: Margin, prefix: str = "") -> None:
-        """Put the separator of the author's between the children, if there is one.
+    def separate(self, outer: Margin) -> None:
+        """Use the author's separator between the children, if there is one.
 
         One without a line end stands between texts only.
         """
@@ -230,7 +230,7 @@ class OpenPart:
         if separator is not None:
             self.joined = JoinedTexts(self.node.content, separator)
             if separator.endswith("\n"):
-                self.margin = deeper(outer, prefix, separator)
+                self.margin = deeper(outer, "", separator)
 
 
 T = TypeVar("T")
@@ -263,7 +263,7 @@ class TextState:
         self.report = report
         self.page = Page()
         self.fences = fences
-        self.rules = rules
+        self.rules = rules  # also those of results in it, which a separator does not join
         whole = OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)
         if node.options.separator is not None:
             whole.rules = rules.in_text(tagged=False)

@@ -7,12 +7,12 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import fold, written_tags
-from promptdsl.rendering.text.beside import code_in, may_fence
+from promptdsl.rendering.text.beside import authored_text, code_in, may_fence
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.page import Framed
-from promptdsl.rendering.text.strings import Authored, authored_text
+from promptdsl.rendering.text.strings import Authored
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import HOLLOW, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
