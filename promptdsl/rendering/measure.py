@@ -1,7 +1,6 @@
 """Counts the tokens of the parts of a tree, in the form that its target receives."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from operator import is_
 from typing import TypeAlias, TypeVar, cast
 
@@ -90,17 +89,20 @@ class Measuring:
         self.with_bytes = with_bytes
         self.unpriced: dict[tuple[Role, bool | None], int] = {}
         self.priced = PRICED if facts.provider else frozenset[str]()
+        self.by_characters: Measuring | None = None
         self.frames: dict[Role, int] = {}
         self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
         self.passes = [step for step in for_target(config) if step.name in ALONE]
 
-    @cached_property
+    @property
     def in_characters(self) -> "Measuring":
         """What counts the same parts in characters."""
-        counter = given_tokens(len)
-        return Measuring(
-            self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
-        )
+        if self.by_characters is None:
+            counter = given_tokens(len)
+            self.by_characters = Measuring(
+                self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
+            )
+        return self.by_characters
 
     @property
     def reply(self) -> int:
