@@ -82,7 +82,10 @@ class Harmless(NamedTuple):
                 return None  # the author's text makes a tag of any word
             if "marko" in readers and MARKO_ERRS.search(page.text):
                 readers = [name for name in readers if name != "marko"]
-            marks = {name: READERS[name](page) for name in readers}
+            try:
+                marks = {name: READERS[name](page) for name in readers}
+            except IndexError:
+                return None  # markdown-it fails at the end of some quotations
             html = {
                 name: [mark for mark in marks[name] if mark.kind == "html"]
                 for name in READS_HTML
@@ -122,7 +125,10 @@ class Harmless(NamedTuple):
                 continue  # a comment or a declaration around other parts
             if reader == "marko" and (reader not in self.things or MARKO_ERRS.search(text)):
                 continue
-            before, now = self.things[reader], things(READERS[reader](page), page)
+            try:
+                before, now = self.things[reader], things(READERS[reader](page), page)
+            except IndexError:
+                continue
             if before != now:
                 yield reader, difference(before, now)
 
