@@ -18,7 +18,7 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.lower import LABEL_OF, system_origins
-from promptdsl.rendering.text.strings import SpanKind, TextRun
+from promptdsl.rendering.text.runs import SpanKind, TextRun
 from promptdsl.rendering.text.traced import (
     TracedPage,
     TracedPart,

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from promptdsl.foundation.guards import left_open
 from promptdsl.foundation.readable import Beside
-from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 
 FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
+FENCE_MARK = re.compile("```|~~~")
 _RAW = re.compile(r"<(?:pre|script|style|textarea)", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
@@ -26,7 +24,7 @@ class PartLines:
         self.in_comment = any("<!" in text or "<?" in text for text in authored)
         self.in_raw = any(map(_RAW.search, authored))
         self.in_code, self.opens_code = frozenset[int](), False
-        if any(map(may_fence, authored)):
+        if any(map(FENCE_MARK.search, authored)):
             self.in_code, self.opens_code = code_in(texts)
 
     def beside(self, index: int) -> Beside:
@@ -70,11 +68,6 @@ class PartLines:
         return line, until
 
 
-def may_fence(text: str) -> bool:
-    """Return whether a text has the mark of a code fence."""
-    return "```" in text or "~~~" in text
-
-
 def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
     """Return the indexes of the values that are in a code fence of the author's, for certain.
 
@@ -101,106 +94,3 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
                 return frozenset(inside), True
             fence = ""
     return frozenset(inside), bool(fence)
-
-
-def text_of(part: Child) -> str:
-    """Return the text of a string or a value; other parts write none."""
-    if isinstance(part, str):
-        return part
-    return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
-
-
-def authored_text(part: Child) -> str | None:
-    """Return the author's text of a part of a text, ``None`` for a value."""
-    return None if isinstance(part, ValueNode) else text_of(part)
-
-
-def is_value(part: Child, *, are_values: bool) -> bool:
-    """Return whether a part is a value; with ``are_values`` strings are."""
-    return are_values if isinstance(part, str) else isinstance(part, ValueNode)
-
-
-_OPEN_TAG = re.compile(
-    r"""<[A-Za-z_](?:[^<>"'=]|"[^"]*"|'[^']*'|=(?!\s*+(?:"[^"]*+|'[^']*+)\Z))*+"""
-    r"""(?:=\s*+(["']).*)?\Z""",
-    re.DOTALL,
-)
-"""A tag that is open at the end of a text; group 1 is an attribute's open quotation mark."""
-
-
-def _left_open(text: str) -> str:
-    """Return the tag that a text leaves open, in short: ``<a``, ``<a=``, ``<a="``, or nothing."""
-    opened = _OPEN_TAG.search(text)
-    if opened is None:
-        return ""
-    if opened[1]:
-        return f"<a={opened[1]}"
-    return "<a=" if text.rstrip().endswith("=") else "<a"
-
-
-class AuthorText:
-    """The author's texts in a part, read one after another; ``opening`` is before them on the line.
-
-    With ``are_values`` its strings are values, too. ``tag`` is the tag that is open at the end of
-    what was read, in short, and ``begun`` the beginning of one; ``before`` is the text directly
-    before the next value; ``has_bracket`` is whether there was a ``<``.
-    """
-
-    __slots__ = (
-        "_lines",
-        "are_values",
-        "before",
-        "begun",
-        "has_bracket",
-        "opening",
-        "parts",
-        "tag",
-    )
-
-    def __init__(self, parts: Sequence[Child], are_values: bool, opening: str) -> None:
-        self.parts, self.are_values, self.opening = parts, are_values, opening
-        self.tag = self.begun = self.before = ""
-        self.has_bracket = False
-        self._lines: PartLines | None = None
-
-    def read(self, text: str) -> None:
-        """Read the next text of the author's."""
-        self.before = text
-        if self.has_bracket or self.begun or "<" in text or not text.isascii():
-            self.has_bracket = self.has_bracket or "<" in text
-            self.tag = _left_open(self.tag + text)
-            self.begun = left_open(self.begun + text)
-
-    def pass_value(self) -> None:
-        """Pass over the next value."""
-        self.before = ""
-        if self.tag == "<a=":
-            self.tag = "<a"
-
-    @property
-    def in_quotes(self) -> bool:
-        """Whether the next value is in the quotation marks of a tag."""
-        return self.tag.endswith(('"', "'"))
-
-    def is_value(self, index: int) -> bool:
-        """Return whether the part with an index is a value; there may be none."""
-        return index < len(self.parts) and is_value(self.parts[index], are_values=self.are_values)
-
-    @property
-    def opens_code(self) -> bool:
-        """Whether it may leave a code fence open."""
-        return self._part_lines().opens_code
-
-    def beside(self, index: int) -> Beside:
-        """Return what is beside the value with an index, the next one."""
-        beside = self._part_lines().beside(index)
-        return beside._replace(in_tag=True) if self.tag or self.begun else beside
-
-    def _part_lines(self) -> PartLines:
-        if self._lines is None:
-            texts = [
-                None if self.is_value(number) else text_of(part)
-                for number, part in enumerate(self.parts)
-            ]
-            self._lines = PartLines(texts, self.opening)
-        return self._lines

@@ -22,7 +22,8 @@ from promptdsl.rendering.text.page import (
     TextState,
     deeper,
 )
-from promptdsl.rendering.text.strings import TextRun, inserted, notice, written
+from promptdsl.rendering.text.runs import TextRun, inserted
+from promptdsl.rendering.text.strings import notice, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import HINTED
 from promptdsl.tree.node import Child, Node, make, mark_of

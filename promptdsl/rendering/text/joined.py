@@ -7,8 +7,8 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from promptdsl.messages.loss import Loss
-from promptdsl.rendering.text.beside import text_of
-from promptdsl.rendering.text.strings import StringRules, TextRun, dedented
+from promptdsl.rendering.text.runs import TextRun
+from promptdsl.rendering.text.strings import StringRules, dedented, text_of
 from promptdsl.tree.group_nodes import FragmentNode, NoteNode
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT
 from promptdsl.tree.node import Child, make, mark_of

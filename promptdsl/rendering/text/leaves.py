@@ -18,15 +18,8 @@ from promptdsl.rendering.text.blocks import code_of, data_block, formatted, sett
 from promptdsl.rendering.text.format import Form, TextFrame
 from promptdsl.rendering.text.joined import is_own_block
 from promptdsl.rendering.text.page import PROSE, Framed, OpenPart, TextState, margin
-from promptdsl.rendering.text.strings import (
-    TextRun,
-    guarded,
-    inserted,
-    notice,
-    text_in,
-    value_run,
-    written,
-)
+from promptdsl.rendering.text.runs import TextRun, guarded, inserted, value_run
+from promptdsl.rendering.text.strings import notice, text_in, written
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,

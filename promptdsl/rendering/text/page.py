@@ -15,7 +15,8 @@ from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.format import BETWEEN, Form, TextFrame
 from promptdsl.rendering.text.joined import JoinedTexts
-from promptdsl.rendering.text.strings import Fences, StringRules, TextRun
+from promptdsl.rendering.text.runs import TextRun
+from promptdsl.rendering.text.strings import Fences, StringRules
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
 

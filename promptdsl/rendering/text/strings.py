@@ -5,10 +5,10 @@ joined to others: what one becomes does not depend on the next.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import attrs
 
@@ -19,16 +19,17 @@ from promptdsl.foundation.guards import (
     guard,
     guard_end,
     guard_start,
+    left_open,
     minimal_body,
     readable_tags,
 )
-from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.readable import Beside, among_lines, readable, within_line
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import Loss, hint
-from promptdsl.rendering.text.beside import AuthorText, is_value, text_of
+from promptdsl.rendering.text.beside import PartLines
+from promptdsl.rendering.text.runs import TextRun, guarded, value_run
 from promptdsl.tree.node import Child
-from promptdsl.tree.part_nodes import ValueNode, VolatileNode
+from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 
 
 class Authored(NamedTuple):
@@ -54,21 +55,6 @@ NoteLoss = Callable[[Loss], None]
 
 Encoding = Literal["inline", "body", "plain"]
 """How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
-
-SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "conversation"]
-"""The kind of a piece of output: text of the library around parts, or a kind of text in them."""
-
-
-class TextRun(NamedTuple):
-    """Characters of a text that are one thing: their number, what they are, and their label.
-
-    A run begins where the one before it ends. ``node`` is its value, if that has a line of its own.
-    """
-
-    length: int
-    kind: SpanKind
-    label: str | None = None
-    node: ValueNode | None = None
 
 
 @attrs.frozen
@@ -112,6 +98,109 @@ SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
 
 
 _MARKUP = frozenset("&<>")
+
+
+def text_of(part: Child) -> str:
+    """Return the text of a string or a value; other parts write none."""
+    if isinstance(part, str):
+        return part
+    return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
+
+
+def authored_text(part: Child) -> str | None:
+    """Return the author's text of a part of a text, ``None`` for a value."""
+    return None if isinstance(part, ValueNode) else text_of(part)
+
+
+def is_value(part: Child, *, are_values: bool) -> bool:
+    """Return whether a part is a value; with ``are_values`` strings are."""
+    return are_values if isinstance(part, str) else isinstance(part, ValueNode)
+
+
+_OPEN_TAG = re.compile(
+    r"""<[A-Za-z_](?:[^<>"'=]|"[^"]*"|'[^']*'|=(?!\s*+(?:"[^"]*+|'[^']*+)\Z))*+"""
+    r"""(?:=\s*+(["']).*)?\Z""",
+    re.DOTALL,
+)
+"""A tag that is open at the end of a text; group 1 is an attribute's open quotation mark."""
+
+
+def _left_open(text: str) -> str:
+    """Return the tag that a text leaves open, in short: ``<a``, ``<a=``, ``<a="``, or nothing."""
+    opened = _OPEN_TAG.search(text)
+    if opened is None:
+        return ""
+    if opened[1]:
+        return f"<a={opened[1]}"
+    return "<a=" if text.rstrip().endswith("=") else "<a"
+
+
+class AuthorText:
+    """The author's texts in a part, read one after another; ``opening`` is before them on the line.
+
+    With ``are_values`` its strings are values, too. ``tag`` is the tag that is open at the end of
+    what was read, in short, and ``begun`` the beginning of one; ``before`` is the text directly
+    before the next value; ``has_bracket`` is whether there was a ``<``.
+    """
+
+    __slots__ = (
+        "_lines",
+        "are_values",
+        "before",
+        "begun",
+        "has_bracket",
+        "opening",
+        "parts",
+        "tag",
+    )
+
+    def __init__(self, parts: Sequence[Child], are_values: bool, opening: str) -> None:
+        self.parts, self.are_values, self.opening = parts, are_values, opening
+        self.tag = self.begun = self.before = ""
+        self.has_bracket = False
+        self._lines: PartLines | None = None
+
+    def read(self, text: str) -> None:
+        """Read the next text of the author's."""
+        self.before = text
+        if self.has_bracket or self.begun or "<" in text or not text.isascii():
+            self.has_bracket = self.has_bracket or "<" in text
+            self.tag = _left_open(self.tag + text)
+            self.begun = left_open(self.begun + text)
+
+    def pass_value(self) -> None:
+        """Pass over the next value."""
+        self.before = ""
+        if self.tag == "<a=":
+            self.tag = "<a"
+
+    @property
+    def in_quotes(self) -> bool:
+        """Whether the next value is in the quotation marks of a tag."""
+        return self.tag.endswith(('"', "'"))
+
+    def is_value(self, index: int) -> bool:
+        """Return whether the part with an index is a value; there may be none."""
+        return index < len(self.parts) and is_value(self.parts[index], are_values=self.are_values)
+
+    @property
+    def opens_code(self) -> bool:
+        """Whether it may leave a code fence open."""
+        return self._part_lines().opens_code
+
+    def beside(self, index: int) -> Beside:
+        """Return what is beside the value with an index, the next one."""
+        beside = self._part_lines().beside(index)
+        return beside._replace(in_tag=True) if self.tag or self.begun else beside
+
+    def _part_lines(self) -> PartLines:
+        if self._lines is None:
+            texts = [
+                None if self.is_value(number) else text_of(part)
+                for number, part in enumerate(self.parts)
+            ]
+            self._lines = PartLines(texts, self.opening)
+        return self._lines
 
 
 def _inline_attribute(value: str) -> str:
@@ -305,45 +394,6 @@ def _run(rules: StringRules, part: Child, text: str) -> TextRun:
     )
     is_spoken = rules.encoding == "plain" and run.kind != "volatile"
     return run._replace(kind="conversation") if is_spoken else run
-
-
-def value_run(text: str, value: object) -> TextRun:
-    """Return the run of a value, encoded as ``text``, which may have a label."""
-    node = value if isinstance(value, ValueNode) else None
-    label = node.label if node else value.label if isinstance(value, Labelled) else None
-    is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
-    return TextRun(len(text), "volatile" if is_volatile else "value", label, node)
-
-
-def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[TextRun]:
-    """Return the runs of a text with encoded values in it, each directly after ``after``.
-
-    A value that is not there is left out.
-    """
-    runs: list[TextRun] = []
-    end = 0
-    for encoded, value in values:
-        start = text.find(after + encoded, end)
-        if start >= 0:
-            start += len(after)
-            runs += (TextRun(start - end, "section"), value_run(encoded, value))
-            end = start + len(encoded)
-    return [*runs, TextRun(len(text) - end, "section")]
-
-
-def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
-    """Return the runs of a text, ``before``, in which references were put, ``after``."""
-    if before == after:
-        return [*runs]
-    changed: list[TextRun] = []
-    start = end = 0
-    for run in runs:
-        first = end
-        for mark in before[start : start + run.length]:
-            end = end + 1 if after[end] == mark else after.index(";", end) + 1
-        start += run.length
-        changed.append(run._replace(length=end - first))
-    return changed
 
 
 LONE_SURROGATE = Loss("content", "a lone surrogate", "it is no character, U+FFFD is sent")

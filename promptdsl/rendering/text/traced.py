@@ -20,7 +20,8 @@ from promptdsl.messages.message import Message
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import LoweredTurn, Lowering, TextWriter, Turns
 from promptdsl.rendering.text.page import LINE_END, Margin, OnLoss, OpenPart, Page, Setting
-from promptdsl.rendering.text.strings import Fences, SpanKind, StringRules, TextRun
+from promptdsl.rendering.text.runs import SpanKind, TextRun
+from promptdsl.rendering.text.strings import Fences, StringRules
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import RESULT, SHIFT
 from promptdsl.tree.node import Node

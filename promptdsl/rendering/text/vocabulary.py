@@ -7,12 +7,12 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import fold, written_tags
-from promptdsl.rendering.text.beside import authored_text, code_in, may_fence
+from promptdsl.rendering.text.beside import FENCE_MARK, code_in
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.page import Framed
-from promptdsl.rendering.text.strings import Authored
+from promptdsl.rendering.text.strings import Authored, authored_text
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import HOLLOW, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
@@ -68,7 +68,7 @@ class TurnTags:
                 elif not are_values:
                     texts.append(child)
             fenced = [node.text] if isinstance(node, VerbatimNode) else texts
-            if any(map(may_fence, fenced)):
+            if any(map(FENCE_MARK.search, fenced)):
                 self.opens_code += code_in([*map(authored_text, node.content)] or fenced)[1]
             found = [written_tags(text) for text in texts if "<" in text or not text.isascii()]
             for tags in (*found, *node.options.tags_of_source):

@@ -1,0 +1,61 @@
+"""Runs: what the characters of a text are, for sources and spans; most prompts note none."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from promptdsl.foundation.labelled import Labelled
+from promptdsl.tree.part_nodes import ValueNode, VolatileNode
+
+SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "conversation"]
+"""The kind of a piece of output: text of the library around parts, or a kind of text in them."""
+
+
+class TextRun(NamedTuple):
+    """Characters of a text that are one thing: their number, what they are, and their label.
+
+    A run begins where the one before it ends. ``node`` is its value, if that has a line of its own.
+    """
+
+    length: int
+    kind: SpanKind
+    label: str | None = None
+    node: ValueNode | None = None
+
+
+def value_run(text: str, value: object) -> TextRun:
+    """Return the run of a value, encoded as ``text``, which may have a label."""
+    node = value if isinstance(value, ValueNode) else None
+    label = node.label if node else value.label if isinstance(value, Labelled) else None
+    is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
+    return TextRun(len(text), "volatile" if is_volatile else "value", label, node)
+
+
+def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[TextRun]:
+    """Return the runs of a text with encoded values in it, each directly after ``after``.
+
+    A value that is not there is left out.
+    """
+    runs: list[TextRun] = []
+    end = 0
+    for encoded, value in values:
+        start = text.find(after + encoded, end)
+        if start >= 0:
+            start += len(after)
+            runs += (TextRun(start - end, "section"), value_run(encoded, value))
+            end = start + len(encoded)
+    return [*runs, TextRun(len(text) - end, "section")]
+
+
+def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
+    """Return the runs of a text, ``before``, in which references were put, ``after``."""
+    if before == after:
+        return [*runs]
+    changed: list[TextRun] = []
+    start = end = 0
+    for run in runs:
+        first = end
+        for mark in before[start : start + run.length]:
+            end = end + 1 if after[end] == mark else after.index(";", end) + 1
+        start += run.length
+        changed.append(run._replace(length=end - first))
+    return changed
