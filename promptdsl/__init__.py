@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     )
     from promptdsl.foundation.errors import BudgetError as BudgetError
     from promptdsl.foundation.errors import ConfigError as ConfigError
+    from promptdsl.foundation.errors import ConflictError as ConflictError
     from promptdsl.foundation.errors import ContentError as ContentError
     from promptdsl.foundation.errors import DataError as DataError
     from promptdsl.foundation.errors import LibraryError as LibraryError
@@ -99,9 +100,11 @@ if TYPE_CHECKING:
     from promptdsl.foundation.errors import PlacementError as PlacementError
     from promptdsl.foundation.errors import PromptError as PromptError
     from promptdsl.foundation.errors import ScopeError as ScopeError
+    from promptdsl.foundation.errors import SubscriberError as SubscriberError
     from promptdsl.foundation.errors import TargetError as TargetError
     from promptdsl.foundation.errors import TemplateError as TemplateError
     from promptdsl.foundation.errors import TokenizerError as TokenizerError
+    from promptdsl.foundation.errors import TranscriptError as TranscriptError
     from promptdsl.foundation.errors import UnknownNameError as UnknownNameError
     from promptdsl.foundation.escaping import decode as decode
     from promptdsl.foundation.library_section import LibrarySection as LibrarySection
@@ -148,10 +151,14 @@ if TYPE_CHECKING:
     from promptdsl.rendering.result import Rendered as Rendered
     from promptdsl.rendering.result import Stage as Stage
     from promptdsl.rendering.spans import Span as Span
+    from promptdsl.rendering.transcripts import Transcript as Transcript
     from promptdsl.templates.folders import register_templates as register_templates
     from promptdsl.templates.inputs import Input as Input
     from promptdsl.templates.installed import InstalledLibrary as InstalledLibrary
     from promptdsl.tokens import split_text as split_text
+    from promptdsl.transcript.entries import TranscriptEntry as TranscriptEntry
+    from promptdsl.transcript.entries import TranscriptTurn as TranscriptTurn
+    from promptdsl.transcript.entries import entry_type as entry_type
     from promptdsl.tree.node import Node as Node
 else:
     from promptdsl.foundation.lazy_names import lazy_names as _lazy_names
@@ -185,9 +192,10 @@ else:
             "config.models": "register_model",
             "config.transformation": "MessageTransformationConfig",
             "foundation.errors": (
-                "BudgetError ConfigError ContentError DataError LibraryError LossError MediaError "
-                "OptionError PairingError PendingToolCalls PlacementError PromptError "
-                "ScopeError TargetError TemplateError TokenizerError UnknownNameError"
+                "BudgetError ConfigError ConflictError ContentError DataError LibraryError "
+                "LossError MediaError OptionError PairingError PendingToolCalls PlacementError "
+                "PromptError ScopeError SubscriberError TargetError TemplateError TokenizerError "
+                "TranscriptError UnknownNameError"
             ),
             "foundation.escaping": "decode",
             "foundation.library_section": "LibrarySection",
@@ -215,10 +223,12 @@ else:
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
             "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",
+            "rendering.transcripts": "Transcript",
             "templates.folders": "register_templates",
             "templates.inputs": "Input",
             "templates.installed": "InstalledLibrary",
             "tokens": "split_text",
+            "transcript.entries": "TranscriptEntry TranscriptTurn entry_type",
             "tree.node": "Node",
         },
     )

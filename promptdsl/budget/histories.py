@@ -44,6 +44,8 @@ class Exchanges:
     """The count of messages at the beginning that belong to the system text."""
     last_question: int = -1
     """The index of the last user message that is not only results, -1 for none."""
+    required: int = 0
+    """The count of messages at the beginning that no budget drops: system text and a summary."""
 
     @property
     def lead(self) -> int:
@@ -63,9 +65,13 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     rounds: list[int] = []
     open_calls: frozenset[str] | set[str] = before.open_calls
     last, system, question = before.role, before.system, before.last_question
+    required = before.required
     for index in range(before.count, len(messages)):
         message = messages[index]
         role = message.role
+        if message.kind == "summary" and required == index:
+            required += 1
+            continue
         if role == "user":
             blocks = () if message.plain is not None else message.content
             is_question = not any(isinstance(block, ToolResultBlock) for block in blocks)
@@ -80,7 +86,9 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
             rounds.append(index)
             open_calls = frozenset()
         elif role != "tool":
-            system += system == index and role == "system" and message.kind in LEADING
+            leads = required == index and role == "system" and message.kind in LEADING
+            required += leads
+            system += leads and system == index
             continue
         last = role
         if message.plain is None:
@@ -93,6 +101,7 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
         last,
         system,
         question,
+        required,
     )
 
 
@@ -208,7 +217,7 @@ def cut_points(
     if any(merged):
         before = [0, *map(sub, alone[1:], merged)]
     size = len(tokens)
-    lead = known.lead if answers else known.system
+    lead = max(known.lead if answers else 0, known.required)
     # The entries before the first exchange are dropped with it.
     exchanges = known.exchanges
     kept = max(node.keep, int(required))

@@ -42,13 +42,14 @@ def last_question(entries: Sequence[Entry]) -> int:
 def questions_in(turn: Node) -> Collection[int]:
     """Return the indices of the messages of a run, or 0 for a turn, in which a user asks something.
 
-    Tool results ask nothing.
+    Tool results and the summary of a transcript ask nothing.
     """
     if isinstance(turn, RecordedNode):
         return [
             index
             for index, message in enumerate(turn.items)
             if message.role == "user"
+            and message.kind != "summary"
             and (message.plain is not None or all(b.type != "tool_result" for b in message.content))
         ]
     if not isinstance(turn, TurnNode) or turn.role != "user" or turn.kind != "written":

@@ -16,6 +16,9 @@ PromptError (ValueError)
 ├── PairingError             a tool call without its result, or a result without its call
 │   └── PendingToolCalls     the last calls have no results yet: the payload cannot be sent
 ├── BudgetError              the required parts of a prompt are larger than its budget
+├── TranscriptError          a change of a transcript that is refused, a file that cannot be read
+│   ├── ConflictError        another writer has the file open
+│   └── SubscriberError      a subscriber failed; the entry is recorded
 ├── TargetError              a payload for another target than the rendered one
 └── LossError                ``strict=True`` and content that the target cannot express
 ```
@@ -266,6 +269,51 @@ class BudgetError(PromptError):
         self.limit = limit
         self.required = required
         self.largest = tuple(largest)
+
+
+class TranscriptError(PromptError):
+    """A change of a transcript that is refused, or a file that cannot be read or written.
+
+    Nothing was changed.
+
+    >>> from promptdsl import Transcript, TranscriptError
+    >>> try:
+    ...     Transcript().undo()
+    ... except TranscriptError as error:
+    ...     print(error.what)
+    there is no change to undo
+    """
+
+
+class ConflictError(TranscriptError):
+    """Another writer has the file of a transcript open, or wrote what is not expected.
+
+    >>> from promptdsl import ConflictError, TranscriptError
+    >>> issubclass(ConflictError, TranscriptError)
+    True
+    """
+
+
+class SubscriberError(TranscriptError):
+    """A subscriber of a transcript failed. ``entry`` is recorded: do not append it again.
+
+    >>> from promptdsl import SubscriberError, Transcript
+    >>> transcript = Transcript()
+    >>> end = transcript.subscribe(lambda entry: 1 / 0)
+    >>> try:
+    ...     transcript.append("Hi.")
+    ... except SubscriberError as error:
+    ...     print(error.entry.number, len(transcript))
+    1 1
+    """
+
+    entry: Any  # Any: a TranscriptEntry, of a room above this one
+
+    def __init__(
+        self, what: str, *, fix: str = "", at: Iterable[object] = (), entry: object = None
+    ) -> None:
+        super().__init__(what, fix=fix, at=at)
+        self.entry = entry
 
 
 class TargetError(PromptError):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, plain
 from promptdsl.messages.blocks import Block, ToolResultBlock
 from promptdsl.messages.details import DETAIL_KEYS, Details
 from promptdsl.messages.field_checks import kind_of, mapping, optional, string
@@ -18,7 +18,7 @@ def checked_details(details: Mapping[str, object]) -> Details:
     return Details(
         id=optional(details.get("id"), "id"),
         name=optional(details.get("name"), "name"),
-        metadata=EMPTY if metadata is None else mapping(metadata, "metadata"),
+        metadata=EMPTY if metadata is None else plain(mapping(metadata, "metadata"), "metadata"),
         tags=_tags(details.get("tags")),
         token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
         structured_output=details.get("structured_output"),

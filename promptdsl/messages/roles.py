@@ -7,15 +7,16 @@ Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "e
 ROLES: tuple[Role, ...] = get_args(Role)
 
 Kind: TypeAlias = Literal[
-    "written", "recorded", "recorded_system", "event", "request", "mixed", "trailed"
+    "written", "recorded", "recorded_system", "summary", "event", "request", "mixed", "trailed"
 ]
 """Where a message comes from: a written turn, a recorded message, a recorded system message after
-the beginning of the conversation, an event, a request-only turn, a turn of the conversation merged
-with request-only content before it (``mixed``) or after it (``trailed``)."""
+the beginning of the conversation, the summary of a transcript, an event, a request-only turn, a
+turn of the conversation merged with request-only content before it (``mixed``) or after it
+(``trailed``)."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "mixed", "trailed")
+CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "summary", "mixed", "trailed")
 """The kinds that are part of the conversation, at least partly."""
 
 LEADING: tuple[Kind, ...] = ("written", "recorded")

@@ -38,7 +38,7 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     """
     try:
         entries = mapping(reply)
-        provider = _provider_of(entries)
+        provider = provider_of(entries)
         if provider is None:
             keys = ", ".join(entries) or "nothing"
             raise DataError(f"a response of no provider, it has {keys}")
@@ -112,11 +112,11 @@ def event_provider(event: Mapping[str, object]) -> str:
     for wire in forms():
         if any(sign.startswith(wire.event) for sign in signs):
             return wire.name
-    provider = _provider_of(event)
+    provider = provider_of(event)
     return provider if provider and not wire_of(provider).event else ""
 
 
-def _provider_of(entries: Mapping[str, object]) -> str | None:
+def provider_of(entries: Mapping[str, object]) -> str | None:
     """Return the provider whose responses look like this, ``None`` for unknown keys.
 
     A key that one provider alone has tells more than two that others may have, too.

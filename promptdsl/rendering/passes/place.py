@@ -126,10 +126,10 @@ def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node
 
 
 def _last_user(messages: tuple[Message, ...]) -> int | None:
-    """Return the index of the last message of a user that is more than tool results."""
+    """Return the index of the last message of a user: no summary, and not only tool results."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.role == "user" and message.kind in CONVERSATION:
+        if message.role == "user" and message.kind in CONVERSATION and message.kind != "summary":
             if message.plain is None and all(
                 isinstance(block, ToolResultBlock) for block in message.content
             ):

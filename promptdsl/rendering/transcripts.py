@@ -1,0 +1,101 @@
+"""Joins transcripts to what stands above them: replies, written turns, providers, pairing."""
+
+from typing import Any
+
+from promptdsl.foundation.errors import ContentError, TranscriptError
+from promptdsl.foundation.source import author
+from promptdsl.messages import Block
+from promptdsl.messages.message import Message
+from promptdsl.transcript.transcript import Transcript as Transcript  # noqa: PLC0414
+from promptdsl.transcript.values import Above, Given, Repair, join
+from promptdsl.tree.node import Node, make
+
+
+def _read(value: object) -> Given:
+    """Return the message of a reply, of a stream that was read, or of a written turn."""
+    from promptdsl.providers.read_response import provider_of, read_response
+    from promptdsl.providers.read_stream import Reading
+    from promptdsl.providers.shared.checks import mapping
+
+    if isinstance(value, Node):
+        return Given(_written(value), {})
+    if isinstance(value, Reading):
+        return Given(value.message, {})
+    message, entries = read_response(value), mapping(value)
+    found = {
+        "id": entries.get("id") or entries.get("responseId") or entries.get("response_id"),
+        "model": entries.get("model")
+        or entries.get("modelVersion")
+        or entries.get("model_version"),
+        "provider": provider_of(entries),
+    }
+    return Given(message, {key: text for key, text in found.items() if isinstance(text, str)})
+
+
+def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
+    """Return the message of one written turn."""
+    from promptdsl.components.history import History
+    from promptdsl.components.scope import detached
+    from promptdsl.components.timeline import Timeline
+    from promptdsl.rendering.render import render
+    from promptdsl.rendering.root import root_around
+    from promptdsl.tree.part_nodes import EventBlockNode
+    from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
+
+    if not isinstance(turn, TurnNode) or turn.role == "ephemeral":
+        fix = "append User(...), Assistant(...), ToolMessage(...), Event(...), Developer(...)"
+        raise ContentError(f"a {type(turn).__name__} is no turn of a conversation", fix=fix)
+    root_around(turn)  # refuses a turn of an open block
+    if turn.role == "event":
+        content: list[Block] = [n.block for n in turn.content if isinstance(n, EventBlockNode)]
+        if len(content) == len(turn.content):
+            return Message("event", tuple(content))
+        raise TranscriptError("an event in a transcript has no text", fix="write UserAction(...)")
+    calls: list[Message] = []
+    if isinstance(turn, ToolTurnNode):
+        call = {"type": "tool_use", "id": turn.tool_use_id, "name": "tool", "input": {}}
+        calls = [Message.from_dict({"role": "assistant", "content": [call]})]
+    with detached():
+        *_, message = render(Timeline(History(calls), turn), hints=False).messages or (None,)
+    if message is None or len(message.sources) > 1:
+        raise TranscriptError("this turn has nothing to record", fix="write what was said")
+    return message
+
+
+def _recording(data: object, provider: str) -> tuple[Message, ...]:
+    from promptdsl.providers.registry import TARGETS
+
+    return TARGETS[provider].read_messages(data)
+
+
+def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Message]], list[str]]:
+    """Return messages in pairs by the pass that pairs a prompt, and what it did."""
+    from promptdsl.rendering.passes.pair import INTERRUPTED, pair, removed_by_pairing
+    from promptdsl.rendering.passes.read import mask_of
+    from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
+
+    at, items = author(), tuple(messages)
+    mask = mask_of([message for message in items if message.role not in ("event", "ephemeral")])
+    run = make(RecordedNode, mask=mask, at=at, items=items, form="messages", start=0)
+    root = make(RootNode, (run,), mask=mask, at=at, transformation=None, equipment=())
+    done = pair(root, mode=mode)
+    kept: list[tuple[int, Message]] = []
+    told = (
+        []
+        if mode == "error"
+        else [
+            f"{removed.place[1]}: a call or a result is left out, as {removed.why}"
+            for removed in removed_by_pairing(root, mode=mode)
+        ]
+    )
+    for turn in done.content:
+        if isinstance(turn, RecordedNode):
+            kept += enumerate(turn.items, turn.start)
+        elif isinstance(turn, ToolTurnNode):
+            result = Message.tool_result(turn.tool_use_id, INTERRUPTED, error_type="interrupted")
+            kept.append((-1, result))
+            told.append(f"the call {turn.tool_use_id!r} is answered as interrupted")
+    return kept, told
+
+
+join(Above(_read, _recording, _repair))

@@ -1,0 +1,1 @@
+"""Recorded conversations that can be edited, undone, repaired and saved."""

@@ -1,0 +1,215 @@
+"""The log of a transcript: what stands in it, and recording further entries."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, overload
+
+from promptdsl.foundation.errors import OptionError, SubscriberError, TranscriptError, shown
+from promptdsl.foundation.frozen import frozen
+from promptdsl.foundation.json import ABSENT, Absent
+from promptdsl.messages import ToolUseBlock
+from promptdsl.messages.message import Message
+from promptdsl.transcript import pairs
+from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
+from promptdsl.transcript.log import Standing, metadata_of, standing, usage_of
+
+if TYPE_CHECKING:
+    from promptdsl.transcript.files import TranscriptFile
+
+Clock: TypeAlias = Callable[[], datetime] | None
+Ids: TypeAlias = Literal["uuid", "uuid7"] | Callable[[], str] | None
+Target: TypeAlias = Message | TranscriptTurn | TranscriptEntry | int
+Path: TypeAlias = str | PathLike[str]
+Subscriber: TypeAlias = Callable[[TranscriptEntry], object]
+
+
+class New(NamedTuple):
+    """An entry before it has its number and its time."""
+
+    type: str
+    data: object = None
+    message: Message | Absent | None = ABSENT
+    value: object = None
+
+
+class TranscriptLog(Sequence[Message]):
+    """What a transcript is without its changes: entries, what stands of them, subscribers."""
+
+    def _begin(self, clock: Clock, ids: Ids) -> None:
+        self._lock = RLock()
+        self._entries: dict[int, TranscriptEntry] = {}
+        self._state = Standing()
+        self._messages: tuple[Message, ...] | None = ()
+        self._by_id: dict[str, TranscriptTurn] | None = None
+        self._clock = clock
+        self._ids = _maker_of(ids)
+        self._file: TranscriptFile | None = None
+        self._closed = ""
+        self._subscribers: list[Subscriber] = []
+        self._queue: deque[TranscriptEntry] = deque()
+        self._delivers = False
+        self.repairs: tuple[str, ...] = ()
+        """What was left out or mended: of a reply that was cut, of a recording, of a file."""
+
+    # What stands.
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that stand: what a model gets."""
+        with self._lock:
+            if self._messages is None:
+                found = (turn.message for turn in self._state.in_order())
+                self._messages = tuple(message for message in found if message is not None)
+            return self._messages
+
+    @property
+    def turns(self) -> tuple[TranscriptTurn, ...]:
+        """The turns that stand, with their numbers and the notes between them."""
+        with self._lock:
+            return tuple(self._state.in_order())
+
+    @property
+    def entries(self) -> tuple[TranscriptEntry, ...]:
+        """All entries, also those of what was undone or removed."""
+        with self._lock:
+            return tuple(self._entries.values())
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """The tags of the transcript: the last value of each."""
+        with self._lock:
+            found: Mapping[str, object] = frozen(metadata_of(self._entries))
+            return found
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """The sums of the tokens of all replies, those that were undone included, by kind."""
+        with self._lock:
+            return usage_of(self._entries)
+
+    @property
+    def pending_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls without a result: run them, and :meth:`answer` each."""
+        with self._lock:
+            return tuple(pairs.open_calls(self._backwards()).values())
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+        return self.messages[index]
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self.messages)
+
+    def __repr__(self) -> str:
+        return f"<Transcript: {len(self)} messages, {len(self._entries)} entries>"
+
+    def _backwards(self) -> Iterator[TranscriptTurn]:
+        return reversed(self._state.turns.values())
+
+    @property
+    def _last(self) -> int:
+        return next(reversed(self._entries), 0)
+
+    # Recording.
+
+    def _commit(self, news: list[New]) -> list[TranscriptEntry]:
+        """Write entries, then let them count, then tell the subscribers."""
+        if self._closed:
+            raise TranscriptError(
+                f"this transcript cannot be changed: {self._closed}", fix="change a fork() of it"
+            )
+        now = self._clock() if self._clock is not None else None
+        at = None if now is None else now.isoformat()
+        first = self._last + 1
+        entries = [
+            TranscriptEntry(
+                number, new.type, at, first, cast("Any", new.data), new.message, new.value
+            )
+            for number, new in enumerate(news, first)
+        ]
+        if self._file is not None:
+            self._file.write(entries)
+        for entry in entries:
+            self._entries[entry.number] = entry
+            if entry.type == "undo":
+                self._state = standing(self._entries, entry.number)
+            else:
+                self._state.apply(entry)
+        self._changed()
+        if self._subscribers:
+            self._queue.extend(entries)
+            self._deliver()
+        return entries
+
+    def _changed(self) -> None:
+        self._messages = self._by_id = None
+
+    def _deliver(self) -> None:
+        """Give the entries of the queue to the subscribers; one of them may append."""
+        if self._delivers:
+            return
+        failed: SubscriberError | None = None
+        self._delivers = True
+        try:
+            while self._queue:
+                entry = self._queue.popleft()
+                for function in [*self._subscribers]:
+                    try:
+                        function(entry)
+                    except Exception as error:
+                        what = f"a subscriber failed at entry {entry.number}: {error!r}"
+                        fix = "the entry is recorded: do not append it again"
+                        failed = failed or SubscriberError(what, fix=fix, entry=entry)
+                        failed.__cause__ = failed.__cause__ or error
+        finally:
+            self._delivers = False
+        if failed is not None:
+            raise failed
+
+    def subscribe(self, function: Subscriber) -> Callable[[], None]:
+        """Call a function with each further entry, once and in order; return what ends that.
+
+        The function may append. If it raises, the writer gets a :class:`SubscriberError`.
+        """
+        with self._lock:
+            self._subscribers.append(function)
+
+        def end() -> None:
+            with self._lock:
+                if function in self._subscribers:
+                    self._subscribers.remove(function)
+
+        return end
+
+
+def _maker_of(ids: Ids) -> Callable[[], str] | None:
+    """Return the function that makes the id of a message."""
+    if ids is None or callable(ids):
+        return ids
+    import uuid
+
+    if ids == "uuid":
+        return lambda: str(uuid.uuid4())
+    if ids == "uuid7":
+        return _uuid7
+    raise OptionError(f"unknown ids {shown(ids)}", fix='write "uuid", "uuid7" or a function')
+
+
+def _uuid7() -> str:
+    """Return a UUID of version 7 (RFC 9562): it begins with the time, in milliseconds."""
+    import os
+    import time
+    import uuid
+
+    bits = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
+    bits = bits & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62
+    return str(uuid.UUID(int=bits & (1 << 128) - 1))

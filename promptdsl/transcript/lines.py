@@ -1,0 +1,105 @@
+"""The lines of a transcript's file: JSON with a number and a checksum, one for each entry."""
+
+import json
+from typing import Any
+from zlib import crc32
+
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.json import DECODER, write_json
+from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages.message_checks import KEYS
+from promptdsl.messages.roles import ROLES
+from promptdsl.transcript.entries import BUILT_IN, TranscriptEntry, is_known
+from promptdsl.transcript.values import LEVELS
+
+FORMAT = "promptdsl.transcript"
+_SUM = b',"sum":"'
+_LENGTH = len(b'"}') + 8 + len(_SUM)
+_KEYS = frozenset({"n", "at", "type", "data", "change", "sum"})
+
+
+def with_sum(data: dict[str, object]) -> bytes:
+    """Return the line of an object, with the CRC-32 of its bytes without the checksum."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if not is_whole(text):
+        text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    body = text.encode()
+    return b'%b%b%08x"}\n' % (body[:-1], _SUM, crc32(body))
+
+
+HEADER = with_sum({"format": FORMAT, "version": "1.0"})
+
+
+def line_of(entry: TranscriptEntry) -> bytes:
+    """Return the line of an entry: its own bytes, where this version would write others."""
+    if entry.line is not None:
+        return entry.line
+    # Raises for data that is nested deeper than a message may be.
+    write_json(entry.data, wrapped=LEVELS)
+    data: dict[str, object] = {"n": entry.number}
+    if entry.change != entry.number:
+        data["change"] = entry.change
+    if entry.at is not None:
+        data["at"] = entry.at
+    return with_sum({**data, "type": entry.type, "data": entry.data})
+
+
+def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
+    """Return the object of a line; :class:`ValueError` says what is wrong."""
+    body = line[:-_LENGTH] + b"}"
+    if line[-_LENGTH : -_LENGTH + len(_SUM)] != _SUM:
+        raise ValueError("it has no checksum at its end")
+    if line[-_LENGTH + len(_SUM) :] != b'%08x"}' % crc32(body):
+        raise ValueError("its checksum is another one: its bytes were changed")
+    try:
+        found = DECODER.decode(body.decode())
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    except ValueError:
+        raise ValueError("it is not JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError("it is no JSON object")
+    return found
+
+
+def entry_of(line: bytes) -> TranscriptEntry:
+    """Return the entry of a line; one that this version cannot read is opaque."""
+    found = object_of(line)
+    number, kind = found.get("n"), found.get("type")
+    if type(number) is not int or number < 1 or not isinstance(kind, str) or "data" not in found:
+        raise ValueError("it has no number, type or data")
+    data = found["data"]
+    opaque = not is_known(kind) or not is_mapping(data) or not _is_readable(kind, data)
+    own = not opaque and found.keys() <= _KEYS
+    at, change = found.get("at"), found.get("change", number)
+    return TranscriptEntry(
+        number, kind, at, change, data, opaque=opaque, line=None if own else line + b"\n"
+    )
+
+
+def _is_readable(kind: str, data: Any) -> bool:  # Any: JSON
+    """Return whether this version can read the data of a type; messages are read later."""
+    if kind not in BUILT_IN:
+        return bool(data.keys() == {"value"})
+    if not data.keys() <= BUILT_IN[kind]:
+        return False
+    messages = [data["message"]] if kind in ("message", "replace") else []
+    try:
+        if kind in ("replace", "remove"):
+            messages += data.get("rest", {}).values()
+            return type(data["turn"]) is int and all(map(_is_message, messages))
+        wanted: dict[str, tuple[str, type]] = {
+            "summary": ("upto", int),
+            "undo": ("to", int),
+            "metadata": ("metadata", dict),
+        }
+        if kind in wanted:
+            key, cls = wanted[kind]
+            return type(data[key]) is cls
+        return all(map(_is_message, messages)) and (kind != "note" or "note" in data)
+    except (KeyError, AttributeError):
+        return False
+
+
+def _is_message(data: Any) -> bool:  # Any: JSON
+    return bool(data.get("role") in ROLES and data.keys() <= KEYS)

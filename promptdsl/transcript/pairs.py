@@ -1,0 +1,133 @@
+"""Calls and their results in a transcript: they pair by turn, and every change keeps that."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from promptdsl.foundation.errors import TranscriptError
+from promptdsl.messages import ToolResultBlock, ToolUseBlock
+from promptdsl.messages.message import Message
+from promptdsl.messages.roles import CONVERSATION
+from promptdsl.transcript.entries import TranscriptTurn
+
+INTERRUPTED = "The tool call was interrupted before it returned a result."
+
+
+def results_in(message: Message) -> list[str]:
+    """Return the ids of the calls that a message answers, in order."""
+    if message.plain is not None:
+        return []
+    return [block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)]
+
+
+def speaks(message: Message) -> bool:
+    """Return whether open calls cannot be answered any more after a message."""
+    asks = message.role == "user" and message.kind in CONVERSATION
+    return asks or message.role == "assistant"
+
+
+def open_calls(turns: Iterable[TranscriptTurn]) -> dict[str, ToolUseBlock]:
+    """Return the calls without a result, by id; ``turns`` come from the last one backwards."""
+    answered: set[str] = set()
+    for turn in turns:
+        message = turn.message
+        if message is None:
+            continue
+        if message.role == "assistant":
+            return {call.id: call for call in message.calls if call.id not in answered}
+        answered.update(results_in(message))
+    return {}
+
+
+def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
+    """Raise :class:`TranscriptError` for a message that cannot follow these open calls."""
+    results = results_in(message)
+    for id, count in Counter(results).items():
+        if id not in waiting or count > 1:
+            known = ", ".join(map(repr, waiting)) or "none"
+            what = f"the result {id!r} answers no open call"
+            raise TranscriptError(what, fix=f"the open calls are: {known}")
+    still = [id for id in waiting if id not in results]
+    if still and speaks(message):
+        fix = "answer it with transcript.answer(call, ...), or append with interrupt=True"
+        raise TranscriptError(f"the call {still[0]!r} has no result yet", fix=fix)
+    check_own_calls(message)
+
+
+def check_own_calls(message: Message) -> None:
+    """Raise :class:`TranscriptError` for two calls of one id in a message."""
+    twice = [id for id, count in Counter(call.id for call in message.calls).items() if count > 1]
+    if twice:
+        fix = "give each call of a turn an id of its own"
+        raise TranscriptError(f"the call id {twice[0]!r} is used twice in one turn", fix=fix)
+    if message.calls and message.role != "assistant":
+        raise TranscriptError("only an assistant calls tools", fix="append it as an assistant turn")
+
+
+def interrupted_result(call: ToolUseBlock) -> Message:
+    """Return the result of a call that was interrupted."""
+    return Message.tool_result(call.id, INTERRUPTED, name=call.name, error_type="interrupted")
+
+
+class Cut(NamedTuple):
+    """The results that go with calls: turns that go whole, and what is left of others."""
+
+    also: list[int]
+    rest: dict[int, Message]
+
+
+def without_results(turns: Sequence[TranscriptTurn], caller: int, gone: Iterable[str]) -> Cut:
+    """Return what becomes of the results of calls that go from the turn numbered ``caller``."""
+    ids, cut = {*gone}, Cut([], {})
+    start = next(index for index, turn in enumerate(turns) if turn.number == caller)
+    for turn in turns[start + 1 :] if ids else ():
+        message = turn.message
+        if message is None:
+            continue
+        if message.role == "assistant":
+            break
+        left = tuple(
+            block
+            for block in message.content
+            if not (isinstance(block, ToolResultBlock) and block.tool_use_id in ids)
+        )
+        if not left and message.content:
+            cut.also.append(turn.number)
+        elif len(left) < len(message.content):
+            cut.rest[turn.number] = message.replace(content=left)
+    return cut
+
+
+def replaced(
+    turns: Sequence[TranscriptTurn], turn: TranscriptTurn, old: Message, new: Message
+) -> Cut:
+    """Return what becomes of the results when a turn is replaced; refuse a change of pairs."""
+    if old.role != new.role:
+        what = f"a {old.role} turn cannot become a {new.role} turn"
+        raise TranscriptError(what, fix="remove it, and append the other one")
+    if sorted(results_in(old)) != sorted(results_in(new)):
+        fix = f"keep the ids: {', '.join(map(repr, results_in(old))) or 'none'}"
+        raise TranscriptError("a replaced turn answers the calls it answered before", fix=fix)
+    check_own_calls(new)
+    before, after = ({call.id for call in message.calls} for message in (old, new))
+    follows = [other for other in turns if other.message is not None][-1].number != turn.number
+    if after - before and follows:
+        fix = "remove the turn; new calls are appended at the end"
+        what = f"the new call {min(after - before)!r} would have no result"
+        raise TranscriptError(what, fix=fix)
+    return without_results(turns, turn.number, before - after)
+
+
+def first_kept(messages: Sequence[Message], keep: int) -> int:
+    """Return the index from which messages stay when a summary replaces those before it.
+
+    It moves back to the start of a batch of calls.
+    """
+    index = max(len(messages) - keep, 0)
+    caller = next((i for i in range(index - 1, -1, -1) if messages[i].role == "assistant"), None)
+    if caller is None:
+        return index
+    waiting = {call.id for call in messages[caller].calls}
+    for message in messages[caller + 1 : index]:
+        waiting.difference_update(results_in(message))
+    return caller if waiting else index

@@ -1,0 +1,126 @@
+"""Transcripts in files: opening, saving, following another writer."""
+
+from typing import TYPE_CHECKING, Self
+
+from promptdsl.foundation.errors import TranscriptError
+from promptdsl.foundation.source import door
+from promptdsl.transcript.base import Clock, Ids, Path, TranscriptLog
+from promptdsl.transcript.entries import TranscriptEntry, utc_now
+from promptdsl.transcript.log import standing
+from promptdsl.transcript.values import above
+
+if TYPE_CHECKING:
+    from promptdsl.transcript.files import TranscriptFile
+
+
+class StoredLog(TranscriptLog):
+    """The log of a transcript that may be in a file."""
+
+    @classmethod
+    @door
+    def open(
+        cls,
+        path: Path,
+        *,
+        read_only: bool = False,
+        salvage: bool = False,
+        clock: Clock = utc_now,
+        ids: Ids = None,
+    ) -> Self:
+        """Return the transcript in a file, which is made when it is missing.
+
+        It is the only writer of the file until ``close()``, or the end of its ``with`` block.
+        ``read_only=True`` reads while another one writes. ``salvage=True`` reads what is good of a
+        damaged file; ``repairs`` tells what is not. Raises :class:`ConflictError` where another
+        writer has it, :class:`TranscriptError` with line and byte for a damaged file.
+        """
+        from promptdsl.transcript.files import TranscriptFile
+
+        self = cls.__new__(cls)
+        self._begin(clock, ids)
+        file = TranscriptFile(path, read_only=read_only or salvage, salvage=salvage)
+        try:
+            self._load(file, salvage=salvage)
+        except BaseException:
+            file.close()
+            raise
+        return self
+
+    def _load(self, file: "TranscriptFile", *, salvage: bool) -> None:
+        from promptdsl.transcript.salvage import pruned
+
+        self._file = file
+        self._entries = {entry.number: entry for entry in file.read()}
+        if salvage:
+            self._state, told = pruned(self._entries, above().repair)
+            file.notes += told
+        else:
+            self._state = standing(self._entries, max(self._entries, default=0))
+        self._changed()
+        self.repairs = tuple(file.notes)
+        self._note_read_only()
+
+    def _note_read_only(self) -> None:
+        opaque = next((entry for entry in self._entries.values() if entry.opaque), None)
+        if opaque is not None:
+            self._closed = f"entry {opaque.number} has the unknown type {opaque.type!r}"
+        elif self._file is not None and self._file.read_only:
+            self._closed = "it is open to be read only"
+
+    def close(self) -> None:
+        """Close the file, if it has one: then another writer may open it."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._closed = "it is closed"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @door
+    def refresh(self) -> tuple[TranscriptEntry, ...]:
+        """Read what another process wrote since; return the new entries.
+
+        A transcript in memory, and one that writes itself, has none. Raises
+        :class:`ConflictError` when the file was cut, or replaced by another one.
+        """
+        with self._lock:
+            if self._file is None or not self._file.read_only or self._file.salvage:
+                return ()
+            new = self._file.read()
+            for entry in new:
+                self._entries[entry.number] = entry
+            self._state = standing(self._entries, self._last)
+            self._changed()
+            self._note_read_only()
+            return tuple(new)
+
+    @door
+    def save(self, path: Path) -> None:
+        """Write a copy of all entries to another file, whole or not at all.
+
+        Raises :class:`ConflictError` where a writer has a file of this name open.
+        """
+        from promptdsl.transcript.files import save_lines
+
+        with self._lock:
+            save_lines(path, self._entries.values())
+
+    @door
+    def vacuum(self, path: Path) -> None:
+        """Write a copy of what stands to another file; every entry keeps its number.
+
+        What was removed, replaced, undone or is under a summary is not in it. It does not reach
+        the words of a summary, forks and backups. Errors are those of :meth:`save`.
+        """
+        from promptdsl.transcript.files import save_lines
+        from promptdsl.transcript.salvage import only_standing
+
+        with self._lock:
+            if any(entry.opaque for entry in self._entries.values()):
+                what = "entries that this version cannot read may hold what was removed"
+                raise TranscriptError(what, fix="use the newer version of promptdsl")
+            save_lines(path, only_standing(self._entries, self._state))

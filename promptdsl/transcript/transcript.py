@@ -1,0 +1,382 @@
+"""Transcripts: conversations that are recorded as a log of entries, in memory or in a file."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from promptdsl.foundation.errors import OptionError, TranscriptError, shown
+from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.source import door
+from promptdsl.messages import Block, ToolUseBlock
+from promptdsl.messages.field_checks import ErrorType
+from promptdsl.messages.message import Message
+from promptdsl.transcript import pairs
+from promptdsl.transcript.base import Clock, Ids, New, Target
+from promptdsl.transcript.entries import (
+    TranscriptEntry,
+    TranscriptTurn,
+    json_of,
+    message_of,
+    type_of,
+    utc_now,
+)
+from promptdsl.transcript.log import last_change, standing
+from promptdsl.transcript.stored import StoredLog
+from promptdsl.transcript.values import Given, Repair, above, checked, given
+
+
+class Transcript(StoredLog):
+    """A recorded conversation: what was said, every edit of it, and what only people see.
+
+    It is a sequence of the messages that stand, so ``History(transcript)`` shows them to a model.
+    Nothing is ever rewritten: an edit is a further entry, and every entry keeps its number. Calls
+    and results stay in pairs; a change that is refused leaves no trace. Threads may share it.
+
+    ``messages`` are the first ones. ``clock`` returns the time of an entry, ``None`` for no times.
+    ``ids`` gives ids to messages without one: ``"uuid"``, ``"uuid7"`` or a function.
+
+    >>> from promptdsl import History, Timeline, Transcript, render
+    >>> transcript = Transcript()
+    >>> question = transcript.append("Why was I charged twice?")
+    >>> answer = transcript.append({"role": "assistant", "content": "Let me look."})
+    >>> edit = transcript.replace(question, "Why twice?")
+    >>> [message.text for message in render(Timeline(History(transcript))).messages]
+    ['Why twice?', 'Let me look.']
+    >>> back = transcript.undo()
+    >>> transcript[0].text, len(transcript.entries)
+    ('Why was I charged twice?', 4)
+
+    Raises :class:`TranscriptError` for calls and results that are not in pairs.
+    """
+
+    @door
+    def __init__(
+        self, messages: Iterable[object] = (), *, clock: Clock = utc_now, ids: Ids = None
+    ) -> None:
+        self._begin(clock, ids)
+        for number, value in enumerate(messages):
+            found = given(value)
+            if self._ids is not None and found.message.id is None:
+                fix = "give each message an id, or append them"
+                raise TranscriptError(f"messages[{number}] has no id", fix=fix)
+            pairs.check_next(found.message, pairs.open_calls(self._backwards()))
+            self._commit([_message_entry(found)])
+
+    # Changes.
+
+    @door
+    def append(
+        self, value: object, *, interrupt: bool = False, interrupted: bool = False
+    ) -> TranscriptEntry:
+        """Record what was said, and return its entry.
+
+        ``value`` is a text (a user's turn), a :class:`Message`, its dictionary, the reply of a
+        client or a stream that was read, a turn that was written outside of a block, or an object
+        of a type that :func:`entry_type` registered. A path is read now, and kept as bytes. A
+        message with the id and the content of one that stands is that one.
+
+        ``interrupt=True`` answers calls without a result first, as interrupted. For a reply that
+        was cut, ``interrupted=True`` leaves out calls whose arguments are no JSON object, told in
+        ``repairs``, and answers the others.
+        """
+        with self._lock:
+            name = type_of(value)
+            found = None
+            if name is not None:
+                message, data = message_of(name, value), {"value": json_of(name, value)}
+                new = New(name, plain(data, ""), message and checked(message), value)
+            else:
+                found = given(value)
+                known = self._known(found.message)
+                if known is not None:
+                    return known
+                if interrupted:
+                    found = self._whole(found)
+                if self._ids is not None and found.message.id is None:
+                    found = found._replace(message=found.message.replace(id=self._ids()))
+                new = _message_entry(found)
+                message = found.message
+            waiting = pairs.open_calls(self._backwards())
+            before: list[New] = []
+            if interrupt and message is not None and pairs.speaks(message):
+                left = set(waiting) - set(pairs.results_in(message))
+                closed = [call for call in waiting.values() if call.id in left]
+                before = [_result_entry(pairs.interrupted_result(call)) for call in closed]
+                waiting = {id: call for id, call in waiting.items() if id not in left}
+            if message is not None:
+                pairs.check_next(message, waiting)
+            calls = message.calls if interrupted and message is not None else ()
+            after = [_result_entry(pairs.interrupted_result(call)) for call in calls]
+            return self._commit([*before, new, *after])[len(before)]
+
+    def _known(self, message: Message) -> TranscriptEntry | None:
+        """Return the entry of a message that stands with the same id; refuse another content."""
+        if message.id is None:
+            return None
+        if self._by_id is None:
+            turns = self._state.turns.values()
+            self._by_id = {t.message.id: t for t in turns if t.message and t.message.id}
+        turn = self._by_id.get(message.id)
+        if turn is None:
+            return None
+        if turn.message != message:
+            fix = "give it another id, or replace the message"
+            raise TranscriptError(f"the id {message.id!r} has another content", fix=fix)
+        return turn.entry
+
+    def _whole(self, found: Given) -> Given:
+        """Return a reply that was cut, without the calls that are not whole."""
+        message = found.message
+        if message.role != "assistant":
+            raise OptionError("interrupted=True is for a reply that was cut", fix="leave it out")
+        left_out = [call for call in message.calls if call.input is None]
+        if not left_out:
+            return found
+        told = [f"call of {call.name}" for call in left_out]
+        content = tuple(block for block in message.content if block not in left_out)
+        metadata = {**message.metadata, "interrupted": told}
+        self.repairs += tuple(f"a {name} was cut, and is left out" for name in told)
+        return found._replace(message=message.replace(content=content, metadata=metadata))
+
+    @door
+    def answer(
+        self,
+        call: ToolUseBlock | str,
+        content: str | Sequence[Block | Mapping[str, object]],
+        *,
+        is_error: bool = False,
+        error_type: ErrorType | None = None,
+    ) -> TranscriptEntry:
+        """Record the result of an open call, given by itself or by its id; return the entry.
+
+        ``content`` is a text or a list of blocks; ``error_type`` is that of
+        :meth:`Message.tool_result`.
+        """
+        with self._lock:
+            id = call if isinstance(call, str) else call.id
+            waiting = {pending.id: pending for pending in self.pending_calls}
+            if id not in waiting:
+                fix = f"the open calls are: {', '.join(map(repr, waiting)) or 'none'}"
+                raise TranscriptError(f"the call {id!r} is not open", fix=fix)
+            name = waiting[id].name
+            return self.append(
+                Message.tool_result(
+                    id, content, name=name, is_error=is_error, error_type=error_type
+                )
+            )
+
+    @door
+    def replace(self, target: Target, value: object) -> TranscriptEntry:
+        """Replace a turn, which keeps its number and its role; return the entry.
+
+        ``target`` is a message, a turn, an entry or a number. A result keeps its call; calls that
+        go take their results along, new ones are possible only where nothing follows.
+        """
+        with self._lock:
+            turn, old = self._target(target)
+            found = given(value)
+            message = found.message
+            if message.id is None and self._ids is not None and old.id is not None:
+                found = found._replace(message=message.replace(id=old.id))
+            elif message.id not in (None, old.id) and self._known(message) is not None:
+                raise TranscriptError(f"the id {message.id!r} is taken", fix="give it another id")
+            cut = pairs.replaced([*self._state.turns.values()], turn, old, found.message)
+            data = {"turn": turn.number, **_message_data(found), **_cut_data(cut)}
+            return self._commit([New("replace", data, found.message)])[0]
+
+    @door
+    def remove(self, target: Target) -> TranscriptEntry:
+        """Remove a turn, an assistant's with the results of its calls; return the entry."""
+        with self._lock:
+            number = self._number(target)
+            turn = self._state.turns.get(number)
+            cut = pairs.Cut([], {})
+            if turn is None or turn.message is not None:
+                turn, old = self._target(target)
+                if pairs.results_in(old):
+                    fix = "remove the turn that makes the call, or replace the result"
+                    raise TranscriptError("a result is not removed alone", fix=fix)
+                ids = [call.id for call in old.calls]
+                cut = pairs.without_results([*self._state.turns.values()], turn.number, ids)
+            data = {"turn": turn.number, **_cut_data(cut)}
+            return self._commit([New("remove", data, None)])[0]
+
+    @door
+    def compact(self, summary: str, *, keep: int = 20) -> TranscriptEntry:
+        """Put a summary in the place of all messages but the last ``keep``; return its entry.
+
+        The place moves back to the start of a batch of calls. System messages at the beginning
+        stay. A later summary covers this one. The text is a value: it cannot end its fence.
+        """
+        with self._lock:
+            if not isinstance(summary, str) or not summary.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TranscriptError("a summary is a text that is not empty", fix="write one")
+            if type(keep) is not int or keep < 0:
+                raise OptionError(f"keep= is a number of messages, not {shown(keep)}")
+            leading = self._state.leading()
+            turns = [turn for number, turn in self._state.turns.items() if number not in leading]
+            said = [(turn.number, turn.message) for turn in turns if turn.message is not None]
+            index = pairs.first_kept([message for _, message in said], keep)
+            if index == 0:
+                fix = "write a smaller keep=, or wait until there are more messages"
+                raise TranscriptError("there is nothing new to summarise", fix=fix)
+            data = {"text": summary, "upto": said[index - 1][0]}
+            return self._commit([New("summary", plain(data, ""))])[0]
+
+    @door
+    def undo(self, to: TranscriptEntry | int | None = None) -> TranscriptEntry:
+        """Go back to what stood before the last change, or after an entry; return the new entry.
+
+        Notes and tags are not looked for. An undo can be undone: ``undo(to=number)``.
+        """
+        with self._lock:
+            number = last_change(self._entries, self._last) if to is None else self._after(to)
+            if number is None:
+                raise TranscriptError("there is no change to undo", fix="append something first")
+            return self._commit([New("undo", {"to": number}, None)])[0]
+
+    @door
+    def note(self, data: object) -> TranscriptEntry:
+        """Record JSON data for people; no model gets it. Returns the entry."""
+        with self._lock:
+            return self._commit([New("note", {"note": plain(data, "note")}, None)])[0]
+
+    @door
+    def tag(self, **metadata: object) -> TranscriptEntry:
+        """Set tags, such as the title; ``None`` removes one. Return the entry."""
+        with self._lock:
+            if not metadata:
+                raise TranscriptError("no tag is given", fix='write tag(title="Invoice 77")')
+            data = {"metadata": plain(metadata, "metadata")}
+            return self._commit([New("metadata", data, None)])[0]
+
+    @door
+    def fork(self, at: TranscriptEntry | int | None = None) -> Self:
+        """Return a copy in memory, of all entries or of those up to one, with the same messages."""
+        with self._lock:
+            number = self._last if at is None else self._after(at)
+            copy = type(self).__new__(type(self))
+            copy._begin(self._clock, None)
+            copy._ids = self._ids
+            copy._entries = {n: entry for n, entry in self._entries.items() if n <= number}
+            copy._state = standing(copy._entries, number)
+            copy._changed()
+            copy._note_read_only()
+            return copy
+
+    # Targets.
+
+    def _after(self, entry: TranscriptEntry | int) -> int:
+        number = entry.number if isinstance(entry, TranscriptEntry) else entry
+        if type(number) is not int or (number not in self._entries and number != 0):
+            what = f"there is no entry {shown(number)}"
+            raise TranscriptError(what, fix=f"the last one has the number {self._last}")
+        return number
+
+    def _number(self, target: Target) -> int:
+        if isinstance(target, Message):
+            turns = [turn for turn in self._state.in_order() if turn.message is target]
+            if len(turns) != 1:
+                what = f"this message stands {len(turns)} times"
+                raise TranscriptError(what, fix="give a message of it, or the number of its turn")
+            return turns[0].number
+        number = target if isinstance(target, int) else getattr(target, "number", None)
+        if type(number) is not int:
+            fix = "give a message of it, a turn, an entry or a number"
+            raise TranscriptError(f"{shown(target)} is no turn of this transcript", fix=fix)
+        return number
+
+    def _target(self, target: Target) -> tuple[TranscriptTurn, Message]:
+        number = self._number(target)
+        turn = self._state.turns.get(number)
+        if turn is None or turn.message is None:
+            what = f"entry {number} is no message that stands"
+            if self._state.summary is not None and number == self._state.summary.number:
+                what = f"entry {number} is the summary"
+            raise TranscriptError(what, fix="transcript.turns lists what stands")
+        return turn, turn.message
+
+    # Recorded elsewhere.
+
+    @classmethod
+    @door
+    def from_client(cls, data: object, *, clock: Clock = utc_now, ids: Ids = None) -> Self:
+        """Return the conversation that a browser sent: only what a client may say.
+
+        That is user, assistant and tool turns of text, addresses, base64, calls and results, in
+        the dictionary form of a :class:`Message`. Raises :class:`DataError`, which names anything
+        else.
+        """
+        from promptdsl.transcript.client import client_messages
+
+        return cls(client_messages(data), clock=clock, ids=ids)
+
+    @classmethod
+    def _recorded(cls, data: object, provider: str, repair: Repair) -> Self:
+        if repair not in ("error", "fill", "prune"):
+            fix = 'write "error", "fill" or "prune"'
+            raise OptionError(f"unknown repair {shown(repair)}", fix=fix)
+        messages = [*above().recording(data, provider)]
+        kept, told = above().repair(messages, repair)
+        self = cls(message for _, message in kept)
+        self.repairs = tuple(told)
+        return self
+
+    @classmethod
+    @door
+    def from_openai(cls, data: object, *, repair: Repair = "error") -> Self:
+        """Return a conversation in the form of OpenAI Chat.
+
+        ``repair`` is for calls without a result and results without a call: ``error`` refuses
+        them, ``fill`` answers the calls as interrupted, ``prune`` leaves them out; ``repairs``
+        tells what was done.
+        """
+        return cls._recorded(data, "openai", repair)
+
+    @classmethod
+    @door
+    def from_openai_responses(cls, data: object, *, repair: Repair = "error") -> Self:
+        """Return a conversation in the form of OpenAI Responses; see :meth:`from_openai`."""
+        return cls._recorded(data, "openai_responses", repair)
+
+    @classmethod
+    @door
+    def from_anthropic(cls, data: object, *, repair: Repair = "error") -> Self:
+        """Return a conversation in the form of Anthropic; see :meth:`from_openai`."""
+        return cls._recorded(data, "anthropic", repair)
+
+    @classmethod
+    @door
+    def from_gemini(cls, data: object, *, repair: Repair = "error") -> Self:
+        """Return a conversation in the form of Gemini; see :meth:`from_openai`."""
+        return cls._recorded(data, "gemini", repair)
+
+    @classmethod
+    @door
+    def from_bedrock(cls, data: object, *, repair: Repair = "error") -> Self:
+        """Return a conversation in the form of Bedrock Converse; see :meth:`from_openai`."""
+        return cls._recorded(data, "bedrock", repair)
+
+    @classmethod
+    @door
+    def from_chat_template(cls, data: object, *, repair: Repair = "error") -> Self:
+        """Return a conversation in the form that chat templates take; see :meth:`from_openai`."""
+        return cls._recorded(data, "chat_template", repair)
+
+
+def _message_data(found: Given) -> dict[str, Any]:  # Any: JSON
+    data: dict[str, Any] = {"message": found.message.to_dict()}
+    return {**data, "reply": dict(found.reply)} if found.reply else data
+
+
+def _message_entry(found: Given) -> New:
+    return New("message", _message_data(found) if found.reply else None, found.message)
+
+
+def _result_entry(result: Message) -> New:
+    return New("message", None, result)
+
+
+def _cut_data(cut: pairs.Cut) -> dict[str, Any]:  # Any: JSON
+    data: dict[str, Any] = {"also": cut.also} if cut.also else {}
+    rest = {str(number): message.to_dict() for number, message in cut.rest.items()}
+    return {**data, "rest": rest} if rest else data

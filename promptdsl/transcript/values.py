@@ -1,0 +1,114 @@
+"""What may be appended, as messages; and what rooms above do for transcripts."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import attrs
+
+from promptdsl.foundation.errors import ContentError, DataError, TranscriptError
+from promptdsl.foundation.frozen import is_mapping, plain, thawed
+from promptdsl.messages import Block, ToolResultBlock
+from promptdsl.messages.details import NO_DETAILS
+from promptdsl.messages.media.attachment import read_path
+from promptdsl.messages.media.source import MEDIA_KINDS
+from promptdsl.messages.message import Message
+from promptdsl.messages.message_checks import KEYS, check_results
+
+Repair: TypeAlias = Literal["error", "fill", "prune"]
+
+
+class Given(NamedTuple):
+    """A value that is appended: its message, and of a reply its id, model and provider."""
+
+    message: Message
+    reply: Mapping[str, str]
+
+
+@attrs.define
+class Above:
+    """Functions of rooms above this one. They are set where the public names are joined."""
+
+    read: Callable[[object], Given]
+    """Returns the message of a client's reply, of a stream that was read, of a written turn."""
+    recording: Callable[[object, str], tuple[Message, ...]]
+    """Returns the messages of a conversation in the form of a provider."""
+    repair: Callable[[list[Message], Repair], tuple[list[tuple[int, Message]], list[str]]]
+    """Returns messages in pairs, each with its index (-1 for a new one), and what was done."""
+
+
+_ABOVE: list[Above] = []
+
+
+def join(above: Above) -> None:
+    """Set the functions of the rooms above."""
+    _ABOVE[:] = [above]
+
+
+def above() -> Above:
+    """Return the functions of the rooms above."""
+    return _ABOVE[0]
+
+
+def given(value: object) -> Given:
+    """Return the message of a text, a message, its dictionary, a reply, or a written turn."""
+    if isinstance(value, str):
+        if not value.strip():
+            raise TranscriptError("a user's turn has no text", fix="append what the user wrote")
+        return Given(Message("user", value), {})
+    if isinstance(value, Message):
+        return Given(checked(value), {})
+    if value is None or isinstance(value, bool | int | float | bytes | list | tuple | set):
+        fix = "append each message, a text, a reply of a client, or a written turn"
+        raise ContentError(f"{type(value).__name__} cannot be appended", fix=fix)
+    if is_mapping(value) and "role" in value and value.keys() <= KEYS:
+        return Given(checked(Message.from_dict(value)), {})
+    try:
+        found = above().read(value)
+    except DataError:
+        if is_mapping(value) and "role" in value:
+            Message.from_dict(value)  # its error names the key that is wrong
+        raise
+    return Given(checked(found.message), found.reply)
+
+
+def checked(message: Message) -> Message:
+    """Return a message that a file can keep: plain data, attachments as bytes.
+
+    Raises :class:`DataError`, which names the key, for what JSON cannot express.
+    """
+    if message.plain is not None and message.details is NO_DETAILS:
+        return message
+    if message.role == "tool":
+        check_results(message.content)
+    content = tuple(_with_bytes(block) for block in message.content)
+    if any(new is not old for new, old in zip(content, message.content, strict=True)):
+        message = message.replace(content=content)
+    data = plain(message.to_dict(), "", levels_leaf, levels=LEVELS)
+    return message if Message.from_dict(thawed(data)) == message else Message.from_dict(data)
+
+
+def levels_leaf(item: object, around: Any, key: object) -> object:  # Any: see plain
+    """Return a JSON value; :class:`DataError` names any other one."""
+    from promptdsl.foundation.frozen import json_leaf
+
+    return json_leaf(item, around, key)
+
+
+LEVELS = 206
+"""Data at the limit is nested deeper in the dictionary of a message."""
+
+
+def _with_bytes(block: Block) -> Block:
+    """Return a block with the bytes of its file: a file that changes would change what was said."""
+    if isinstance(block, ToolResultBlock):
+        inner = tuple(map(_with_bytes, block.content))
+        same = all(new is old for new, old in zip(inner, block.content, strict=True))
+        return block if same else attrs.evolve(block, content=inner)
+    source: Any = getattr(block, "source", None)  # Any: a MediaSource, or an event's word
+    if block.type not in MEDIA_KINDS or source.kind != "path":
+        return block
+    if source.from_data:
+        what = f"the path {source.value!r} came in data, so it is not read"
+        raise DataError(what, fix="append a Message or a written turn that you made of the path")
+    kind: Any = block.type
+    return attrs.evolve(block, source=read_path(source, (), kind))  # pyright: ignore[reportCallIssue]

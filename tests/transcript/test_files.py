@@ -1,0 +1,292 @@
+"""Transcripts in files: whole after any fault, damage found by line and byte, one writer."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptdsl import ConflictError, Message, ToolUseBlock, Transcript, TranscriptError
+
+SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the path of a file with six entries."""
+    path = tmp_path / "a.jsonl"
+    with Transcript.open(path, clock=None) as transcript:
+        transcript.append("Grüße \u2028 \ud800")
+        transcript.append(Message("assistant", [ToolUseBlock("c", "f", "{}")]))
+        transcript.answer("c", "1")
+        transcript.append(Message("assistant", "Ok."))
+        transcript.replace(1, "Hi.")
+        transcript.tag(title="T")
+    return path
+
+
+def read(path: Path, **options: bool) -> Transcript:
+    """Return the transcript in a file."""
+    with Transcript.open(path, read_only=True, **options) as transcript:
+        return transcript
+
+
+@pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_cut_opens(path: Path, step: int) -> None:
+    """A file that ends at any byte opens with the whole lines before, and is written on."""
+    data = path.read_bytes()
+    whole = read(path).entries
+    for end in range(0, len(data) + 1, step):
+        path.write_bytes(data[:end])
+        count = max(data[:end].count(b"\n") - 1, 0)
+        assert read(path).entries == whole[:count]
+        if end % 40 == 0:
+            with Transcript.open(path) as transcript:
+                transcript.note(1)
+            assert len(read(path).entries) == count + 1
+
+
+@pytest.mark.parametrize("step", [53, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_flipped_bit_is_found(path: Path, step: int) -> None:
+    """A bit that flips is found, with line and byte; at the last line end the last record goes."""
+    data = path.read_bytes()
+    for place in (*range(0, len(data), step), len(data) - 1):
+        for bit in range(8):
+            flipped = bytearray(data)
+            flipped[place] ^= 1 << bit
+            path.write_bytes(flipped)
+            if place == len(data) - 1:
+                assert len(read(path).entries) == 5
+                continue
+            with pytest.raises(TranscriptError, match=r"line \d+ at byte \d+"):
+                read(path)
+
+
+@pytest.mark.parametrize("kind", ["lost", "doubled", "swapped"])
+def test_lines_that_moved_are_found(path: Path, kind: str) -> None:
+    """A line that is lost, doubled or in another place is found; salvage reads what is good."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    for index in range(2, len(lines) - 1):
+        changed = [*lines]
+        if kind == "lost":
+            del changed[index]
+        elif kind == "doubled":
+            changed.insert(index, lines[index])
+        else:
+            changed[index : index + 2] = reversed(lines[index : index + 2])
+        path.write_bytes(b"".join(changed))
+        with pytest.raises(TranscriptError, match="lost, doubled or moved"):
+            read(path)
+        good = read(path, salvage=True)
+        assert len(good) >= (2 if kind == "lost" else 4)
+        assert good.repairs or kind == "swapped"
+
+
+def test_a_salvaged_copy_opens(path: Path) -> None:
+    """What is good of a damaged file can be written to another one, which opens."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    good = read(path, salvage=True)
+    assert [message.role for message in good] == ["user", "assistant"]
+    assert "entries 2 to 2 are missing" in good.repairs
+    copy = path.with_name("b.jsonl")
+    good.vacuum(copy)
+    assert read(copy).messages == good.messages
+
+
+def test_one_writer(path: Path) -> None:
+    """A second writer is refused at once; readers follow the first."""
+    with Transcript.open(path) as transcript, Transcript.open(path, read_only=True) as reader:
+        with pytest.raises(ConflictError, match="another writer"):
+            Transcript.open(path)
+        for write in (transcript.save, transcript.vacuum):
+            with pytest.raises(ConflictError):
+                write(path)
+        transcript.append("More.")
+        assert [entry.number for entry in reader.refresh()] == [7]
+        assert reader.messages == transcript.messages
+        with pytest.raises(TranscriptError, match="read only"):
+            reader.append("x")
+    with pytest.raises(TranscriptError, match="closed"):
+        transcript.append("x")
+    assert len(transcript) == 5
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["write", "fsync", "lseek", "fstat"])
+def test_a_call_that_fails_leaves_no_trace(
+    path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What raised is not in the file, and what returned is."""
+    real: Callable[..., Any] = getattr(os, name)
+    with Transcript.open(path) as transcript:
+        before = path.read_bytes()
+
+        def fail_once(*args: object) -> object:
+            monkeypatch.setattr(os, name, real)
+            if name == "write":
+                real(args[0], b'{"half')
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, name, fail_once)
+        with pytest.raises(TranscriptError, match="No space left") as caught:
+            transcript.append("lost")
+        assert isinstance(caught.value.__cause__, OSError)
+        assert path.read_bytes() == before
+        transcript.append("kept")
+    assert read(path)[-1].text == "kept"
+    assert len(read(path).entries) == 7
+
+
+def test_every_change_is_on_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of several entries is one write, then one fsync."""
+    calls: list[str] = []
+    for name in ("write", "fsync", "ftruncate"):
+        real: Callable[..., Any] = getattr(os, name)
+
+        def noted(*args: Any, name: str = name, real: Callable[..., Any] = real) -> Any:
+            calls.append(name)
+            return real(*args)
+
+        monkeypatch.setattr(os, name, noted)
+    with Transcript.open(path) as transcript:
+        transcript.append(Message("assistant", [ToolUseBlock("d", "f", "{}")]))
+        transcript.append("Stop.", interrupt=True)
+    assert calls == ["write", "fsync"] * 2
+
+
+LIMITED = """
+import resource, signal, sys
+from promptdsl import Transcript, TranscriptError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+with Transcript.open(sys.argv[1]) as transcript:
+    try:
+        while True:
+            transcript.append("x" * 100)
+    except TranscriptError as error:
+        print(len(transcript), error.what)
+"""
+ENDLESS = """
+import sys
+from promptdsl import Transcript
+with Transcript.open(sys.argv[1]) as transcript:
+    while True:
+        print(transcript.append("x").number, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits and signals of POSIX")
+def test_a_full_disk(tmp_path: Path) -> None:
+    """A file that cannot grow has what was returned, and nothing else."""
+    path = tmp_path / "a.jsonl"
+    command = [sys.executable, "-c", LIMITED, str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert re.search("too large", done.stdout, re.IGNORECASE)
+    assert len(read(path)) == int(done.stdout.split()[0])
+    assert read(path).repairs == ()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("wanted", [1, 5, 20])
+def test_a_killed_writer(tmp_path: Path, wanted: int) -> None:
+    """What a writer was told is recorded is there after it was killed."""
+    path = tmp_path / "a.jsonl"
+    command = [sys.executable, "-c", ENDLESS, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        told = [writer.stdout.readline() for _ in range(wanted)]
+        writer.send_signal(signal.SIGKILL)
+        told += [line for line in writer.stdout if line.endswith("\n")]
+    with Transcript.open(path) as transcript:
+        assert len(transcript) in (len(told), len(told) + 1)
+
+
+def test_the_file_of_a_release(tmp_path: Path) -> None:
+    """A file of every release is read, kept to the byte, and written on."""
+    data = SAMPLE.read_bytes()
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(data)
+    with Transcript.open(path, clock=None) as transcript:
+        assert [message.text for message in transcript][0].startswith("<summary>")
+        assert transcript.metadata == {"title": "Invoice 1881"}
+        assert {entry.type for entry in transcript.entries} == {
+            *("message", "replace", "remove", "summary", "undo", "note", "metadata", "erased"),
+        }
+        transcript.save(tmp_path / "b.jsonl")
+        assert (tmp_path / "b.jsonl").read_bytes() == data
+        transcript.append("Thanks.")
+    assert path.read_bytes().startswith(data)
+
+
+def with_line(path: Path, number: int, kind: str, data: str) -> bytes:
+    """Add a line as a newer version would write it."""
+    from zlib import crc32
+
+    body = f'{{"n":{number},"type":"{kind}","data":{data},"new": [1.0]}}'.encode()
+    line = body[:-1] + b',"sum":"%08x"}\n' % crc32(body)
+    path.write_bytes(path.read_bytes() + line)
+    return line
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [("vote", '{"up":1}'), ("message", '{"message":{"role":"judge"}}'), ("undo", '{"far":1}')],
+)
+def test_an_entry_of_a_newer_version(path: Path, kind: str, data: str) -> None:
+    """What this version cannot read is kept to the byte, and makes the transcript read-only."""
+    line = with_line(path, 7, kind, data)
+    with Transcript.open(path) as transcript:
+        assert len(transcript) == 4
+        assert transcript.entries[-1].type == kind
+        with pytest.raises(TranscriptError, match="unknown type"):
+            transcript.append("x")
+        with pytest.raises(TranscriptError, match="cannot read"):
+            transcript.vacuum(path.with_name("b.jsonl"))
+        transcript.save(path.with_name("b.jsonl"))
+    assert path.with_name("b.jsonl").read_bytes().endswith(line)
+
+
+def test_a_key_of_a_newer_version_is_kept(path: Path) -> None:
+    """A line with a further key is read, and copied to the byte."""
+    line = with_line(path, 7, "note", '{"note":1}')
+    read(path).save(path.with_name("b.jsonl"))
+    assert path.with_name("b.jsonl").read_bytes().endswith(line)
+
+
+@pytest.mark.parametrize("data", [b"Dear diary\n", b"{}\n", b"x", b'{"n":1}\n'])
+def test_another_file_is_not_touched(tmp_path: Path, data: bytes) -> None:
+    """A file that is no transcript is refused, and stays as it is."""
+    path = tmp_path / "diary"
+    path.write_bytes(data)
+    with pytest.raises(TranscriptError):
+        Transcript.open(path)
+    assert path.read_bytes() == data
+    with pytest.raises(TranscriptError, match="cannot open"):
+        Transcript.open(tmp_path / "none", read_only=True)
+
+
+def test_a_vacuumed_file_has_only_what_stands(tmp_path: Path) -> None:
+    """What was removed, replaced, undone, summarised or untagged is not in the new file."""
+    transcript = Transcript(["secret-1", "secret-2", "b", "c", "secret-3", "d"])
+    transcript.tag(owner="secret-4", title="T")
+    transcript.tag(owner=None)
+    transcript.compact("short", keep=4)
+    transcript.replace(4, "C")
+    transcript.remove(5)
+    transcript.note("secret-5")
+    transcript.append("secret-6")
+    transcript.undo(11)
+    path = tmp_path / "a.jsonl"
+    transcript.vacuum(path)
+    assert b"secret" not in path.read_bytes()
+    assert read(path).turns == transcript.turns
+    assert read(path).metadata == {"title": "T"}

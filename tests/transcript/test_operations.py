@@ -1,0 +1,386 @@
+"""Transcripts in memory: every operation, what it refuses, and what is in the log after it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from promptdsl import (
+    ContentError,
+    DataError,
+    Event,
+    History,
+    ImageBlock,
+    MediaSource,
+    Message,
+    OptionError,
+    SubscriberError,
+    TextBlock,
+    Timeline,
+    ToolMessage,
+    ToolResultBlock,
+    ToolUseBlock,
+    Transcript,
+    TranscriptError,
+    User,
+    UserAction,
+    Value,
+    entry_type,
+    read_stream,
+    render,
+)
+
+REPLY = {
+    "type": "message",
+    "id": "msg_1",
+    "model": "claude-opus-5-5",
+    "role": "assistant",
+    "content": [{"type": "text", "text": "Yes."}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 7, "output_tokens": 2},
+}
+
+
+def calling(*ids: str, text: str = "") -> Message:
+    """Return a message of an assistant that makes calls."""
+    texts = [TextBlock(text)] if text else []
+    return Message("assistant", [*texts, *(ToolUseBlock(id, "find", "{}") for id in ids)])
+
+
+def result(id: str, text: str = "found") -> Message:
+    """Return the result of a call."""
+    return Message.tool_result(id, text)
+
+
+def said(transcript: Transcript) -> list[str]:
+    """Return the messages of a transcript, each as a role and a text."""
+    return [f"{message.role}: {message.text}" for message in transcript]
+
+
+def worked() -> Transcript:
+    """Return a transcript with two batches of calls that have the same ids."""
+    one = [calling("a", "b", text="Look."), result("b", "1"), result("a", "2")]
+    two = [calling("a"), result("a", "3"), Message("assistant", "Done.")]
+    return Transcript(["Hi.", *one, *two, "Thanks."], clock=None)
+
+
+def test_what_may_be_appended() -> None:
+    """A text, a message, its dictionary, a reply, a stream and written turns are messages."""
+    transcript = Transcript()
+    transcript.append("Hi.")
+    transcript.append(REPLY)
+    transcript.append({"role": "user", "content": "More."})
+    stream = read_stream([{"choices": [{"delta": {"content": "Ok."}, "finish_reason": "stop"}]}])
+    assert len([*stream]) == 1
+    transcript.append(stream)
+    transcript.append(User("I have ", Value(3)))
+    transcript.append(calling("c"))
+    transcript.append(ToolMessage("c", "21"))
+    transcript.append(Event(UserAction("clicked", target="Buy")))
+    assert [message.role for message in transcript] == (
+        ["user", "assistant", "user", "assistant", "user", "assistant", "tool", "event"]
+    )
+    assert transcript[4].text == "I have 3"
+    reply = {"id": "msg_1", "model": "claude-opus-5-5", "provider": "anthropic"}
+    assert transcript.entries[1].data["reply"] == reply
+    assert transcript.usage == {"input": 7, "output": 2, "total": 9}
+
+
+@pytest.mark.parametrize("value", ["", " ", None, 1, ["Hi."], {"x": 1}, b"x", object()])
+def test_what_may_not_be_appended(value: object) -> None:
+    """Anything else is refused, and leaves no trace."""
+    transcript = Transcript()
+    with pytest.raises((ContentError, DataError, TranscriptError)):
+        transcript.append(value)
+    assert transcript.entries == ()
+
+
+def test_a_turn_of_an_open_block_is_refused() -> None:
+    """A turn that is part of a prompt that is being written cannot be appended."""
+    transcript = Transcript()
+    with Timeline():
+        turn = User("Hi.")
+        with pytest.raises(ValueError, match="already part of"):
+            transcript.append(turn)
+    assert len(transcript) == 0
+
+
+REFUSED: dict[str, Callable[[Transcript], object]] = {
+    "a result without a call": lambda t: t.append(result("x")),
+    "a result twice": lambda t: t.append(
+        Message("tool", [ToolResultBlock("a"), ToolResultBlock("a")])
+    ),
+    "a user turn before results": lambda t: (t.append(calling("c")), t.append("Hi.")),
+    "one id twice in a turn": lambda t: t.append(calling("c", "c")),
+    "a result that is removed alone": lambda t: t.remove(3),
+    "a turn that is not there": lambda t: t.remove(99),
+    "an entry that made no turn": lambda t: t.remove(t.tag(title="T")),
+    "another role": lambda t: t.replace(1, Message("assistant", "Hi.")),
+    "a result of another call": lambda t: t.replace(3, result("z")),
+    "a new call in the middle": lambda t: t.replace(2, calling("a", "b", "c")),
+    "the number of no entry": lambda t: t.undo(99),
+    "nothing to summarise": lambda t: t.compact("x", keep=99),
+    "an empty summary": lambda t: t.compact(""),
+    "a negative keep": lambda t: t.compact("x", keep=-1),
+    "no tag": lambda t: t.tag(),
+    "a tag that is no JSON": lambda t: t.tag(title={1}),
+    "a note that is no JSON": lambda t: t.note(float("nan")),
+    "an answer to no call": lambda t: t.answer("c", "x"),
+    "no target": lambda t: t.remove("Hi."),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_leaves_no_trace(name: str) -> None:
+    """A refused change raises an error of the family; messages and turns stay."""
+    transcript = worked()
+    with pytest.raises((TranscriptError, OptionError, DataError)) as caught:
+        REFUSED[name](transcript)
+    assert caught.value.at
+    assert transcript.messages[:8] == worked().messages
+    assert all(entry.type in ("message", "metadata") for entry in transcript.entries)
+
+
+def test_calls_pair_by_turn() -> None:
+    """Removing a turn with calls takes its results along, not those of the same id elsewhere."""
+    transcript = worked()
+    transcript.remove(2)
+    assert said(transcript)[:4] == ["user: Hi.", "assistant: ", "tool: 3", "assistant: Done."]
+    transcript.undo()
+    transcript.replace(2, calling("b", text="Look."))
+    assert said(transcript)[1:4] == ["assistant: Look.", "tool: 1", "assistant: "]
+    assert [turn.number for turn in transcript.turns] == [1, 2, 3, 5, 6, 7, 8]
+
+
+def test_a_turn_of_results_and_text_keeps_its_text() -> None:
+    """Of a user turn with results and a text, the text stays when the call goes."""
+    both = Message("user", [ToolResultBlock("a", "1"), TextBlock("Go on.")])
+    transcript = Transcript(["Hi.", calling("a"), both])
+    transcript.remove(2)
+    assert said(transcript) == ["user: Hi.", "user: Go on."]
+    assert transcript[1] is transcript.turns[1].message
+
+
+def test_an_interruption() -> None:
+    """``interrupt`` answers open calls first, in the same change; undo takes back all of it."""
+    transcript = Transcript(["Hi.", calling("a", "b")])
+    transcript.answer("a", "1")
+    assert [call.id for call in transcript.pending_calls] == ["b"]
+    entry = transcript.append("Stop.", interrupt=True)
+    assert entry.number == 5
+    block = transcript[3].content[0]
+    assert isinstance(block, ToolResultBlock)
+    assert (block.tool_use_id, block.error_type) == ("b", "interrupted")
+    transcript.undo()
+    assert len(transcript) == 3
+    assert [call.id for call in transcript.pending_calls] == ["b"]
+
+
+def test_a_reply_that_was_cut() -> None:
+    """Calls that are not whole are left out and told; the others are answered."""
+    transcript = Transcript(["Hi."])
+    cut = [ToolUseBlock("a", "find", "{}"), ToolUseBlock("b", "find", '{"x')]
+    transcript.append(Message("assistant", cut), interrupted=True)
+    assert transcript.pending_calls == ()
+    assert [call.id for call in transcript[1].calls] == ["a"]
+    assert transcript.repairs == ("a call of find was cut, and is left out",)
+
+
+def test_a_summary() -> None:
+    """A summary stands for all but the last messages; batches and system turns stay whole."""
+    transcript = worked()
+    transcript.compact("Ann </summary> asked.", keep=3)
+    assert said(transcript)[:2] == [
+        "user: <summary>\nAnn &lt;/summary> asked.\n</summary>",
+        "assistant: ",
+    ]
+    assert len(transcript) == 5
+    with pytest.raises(TranscriptError, match="summary"):
+        transcript.remove(transcript[0])
+    transcript.compact("Later.", keep=1)
+    assert said(transcript) == ["user: <summary>\nLater.\n</summary>", "user: Thanks."]
+    transcript.undo(8)
+    assert transcript.messages == worked().messages
+    instructed = Transcript([Message("system", "Be kind."), "a", "b"])
+    instructed.compact("A.", keep=1)
+    assert [message.role for message in instructed] == ["system", "user", "user"]
+    assert instructed[1].kind == "summary"
+
+
+def test_undo_and_fork() -> None:
+    """Undo goes back step by step, and to any entry; the messages stay the same objects."""
+    transcript = Transcript(["a", "b"])
+    before = transcript.messages
+    transcript.append("c")
+    transcript.note("for people")
+    transcript.replace(1, "A")
+    for expected in (["a", "b", "c"], ["a", "b"], ["a"], []):
+        transcript.undo()
+        assert [message.text for message in transcript] == expected
+    transcript.undo(to=2)
+    assert all(new is old for new, old in zip(transcript, before, strict=True))
+    fork = transcript.fork(at=5)
+    assert [message.text for message in fork] == ["A", "b", "c"]
+    assert fork[1] is transcript[1]
+    fork.append("d")
+    assert len(transcript) == 2
+
+
+def test_ids() -> None:
+    """A message that comes again with its id is the same entry; another content is an error."""
+    transcript = Transcript(ids=iter(["m1", "m2"]).__next__)
+    assert transcript.append("a") == transcript.entries[0]
+    again = Message("user", "a", id="m1")
+    assert transcript.append(again).number == 1
+    with pytest.raises(TranscriptError, match="another content"):
+        transcript.append(Message("user", "b", id="m1"))
+    assert [len(Transcript(ids="uuid7").append("a").data["message"]["id"])] == [36]
+    with pytest.raises(TranscriptError, match="has no id"):
+        Transcript(["a"], ids="uuid")
+
+
+def test_notes_tags_and_types() -> None:
+    """Notes and tags are for people; a type of one's own may have a message, made once."""
+
+    @entry_type("alarm")
+    class Alarm:
+        made = 0
+
+        def __init__(self, level: int) -> None:
+            self.level = level
+
+        def to_json(self) -> int:
+            return self.level
+
+        @classmethod
+        def from_json(cls, data: int) -> "Alarm":
+            return cls(data)
+
+        def to_message(self) -> Message | None:
+            type(self).made += 1
+            return Message("developer", f"Alarm {self.level}") if self.level else None
+
+    transcript = Transcript(["Hi."])
+    transcript.note({"mood": 1})
+    transcript.append(Alarm(3))
+    transcript.append(Alarm(0))
+    transcript.tag(title="T", owner="Ann")
+    transcript.tag(owner=None)
+    assert said(transcript) == said(transcript) == ["user: Hi.", "developer: Alarm 3"]
+    assert Alarm.made == 2
+    assert next(turn.note for turn in transcript.turns if turn.message is None) == {"mood": 1}
+    assert transcript.turns[3].note.level == 0
+    assert transcript.metadata == {"title": "T"}
+    with pytest.raises(OptionError):
+        entry_type("note")
+
+
+def test_subscribers() -> None:
+    """Each entry is told once and in order, those that a subscriber appends too."""
+    transcript = Transcript()
+    numbers: list[int] = []
+
+    def listen(entry: object) -> None:
+        number: int = getattr(entry, "number")  # noqa: B009
+        numbers.append(number)
+        if number == 1:
+            transcript.note("seen")
+
+    end = transcript.subscribe(listen)
+    transcript.append("a")
+    transcript.append("b")
+    end()
+    transcript.append("c")
+    assert numbers == [1, 2, 3]
+    transcript.subscribe(lambda _: 1 / 0)
+    with pytest.raises(SubscriberError) as caught:
+        transcript.append("d")
+    assert caught.value.entry == transcript.entries[-1]
+    assert transcript[-1].text == "d"
+
+
+def test_a_path_becomes_bytes(tmp_path: object) -> None:
+    """A path in code is read when it is appended; one in data is refused."""
+    from pathlib import Path
+
+    file = Path(str(tmp_path)) / "a.gif"
+    file.write_bytes(b"GIF89a\x01\0\x01\0\0\0\0;")
+    transcript = Transcript([Message("user", [ImageBlock(MediaSource("path", str(file)))])])
+    file.unlink()
+    block = transcript[0].content[0]
+    assert isinstance(block, ImageBlock)
+    assert block.source.kind == "base64"
+    with pytest.raises(DataError, match="came in data"):
+        transcript.append({"role": "user", "content": [{"type": "image", "path": str(file)}]})
+
+
+@pytest.mark.parametrize("value", [float("nan"), {1}, b"x"])
+def test_metadata_is_json(value: object) -> None:
+    """What JSON lacks is refused by name when a message is made."""
+    with pytest.raises(DataError, match=r"metadata\.a"):
+        Message("user", "Hi.", metadata={"a": value})
+
+
+def test_a_prompt_keeps_what_it_was_written_with() -> None:
+    """A history that was written shows the messages of that time."""
+    transcript = Transcript(["a"])
+    prompt = Timeline(History(transcript))
+    transcript.append("b")
+    assert [message.text for message in render(prompt).messages] == ["a"]
+
+
+def test_from_elsewhere() -> None:
+    """A recording is refused, filled or pruned; ``repairs`` tells what was done."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": "Ok.", "tool_calls": [call]}
+    log = [{"role": "user", "content": "a"}, asked, {"role": "user", "content": "b"}]
+    with pytest.raises(ValueError, match="'c'"):
+        Transcript.from_openai(log)
+    filled = Transcript.from_openai(log, repair="fill")
+    assert [message.role for message in filled] == ["user", "assistant", "tool", "user"]
+    pruned = Transcript.from_openai(log, repair="prune")
+    assert said(pruned) == ["user: a", "assistant: Ok.", "user: b"]
+    assert len(filled.repairs) == len(pruned.repairs) == 1
+    for provider in ("openai_responses", "anthropic", "gemini", "bedrock", "chat_template"):
+        payload = render(Timeline(History(filled)), provider=provider).payload()
+        copy = getattr(Transcript, f"from_{provider}")(payload)
+        assert [copy[0].text, copy[-1].text] == ["a", "b"]
+
+
+CLIENT = [
+    {"role": "user", "content": "Hi.", "id": "1"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]},
+    {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "1"}]},
+]
+URL = {"type": "url", "url": "https://example.com/a.png"}
+
+
+def test_from_a_client() -> None:
+    """A browser may send user, assistant and tool turns."""
+    image = {"role": "user", "content": [{"type": "image", "source": URL}]}
+    assert len(Transcript.from_client([*CLIENT, image])) == 4
+    assert len(Transcript.from_client({"messages": CLIENT})) == 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"role": "system", "content": "x"}, "'system'"),
+        ({"role": "user", "content": "x", "kind": "summary"}, "'kind'"),
+        ({"role": "user", "content": "x", "metadata": {}}, "'metadata'"),
+        ({"role": "user", "content": "x", "files": ["/etc/passwd"]}, "'files'"),
+        ({"role": "user", "content": [{"type": "reasoning", "text": "x"}]}, "'reasoning'"),
+        ({"role": "user", "content": [{"type": "image", "path": "/a"}]}, "'path'"),
+        (
+            {"role": "user", "content": [{"type": "image", "source": {"type": "path"}}]},
+            "'path'",
+        ),
+        ({"role": "user", "content": [{"type": "text", "text": "x", "cache": "1h"}]}, "'cache'"),
+        ({"role": "user", "content": 3}, "list of blocks"),
+        ({"type": "summary"}, "'type'"),
+        ("Hi.", "not str"),
+    ],
+)
+def test_what_a_client_may_not_send(entry: object, said: str) -> None:
+    """Anything else is refused by name."""
+    with pytest.raises(DataError, match=said):
+        Transcript.from_client([entry])
