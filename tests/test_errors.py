@@ -13,6 +13,7 @@ from promptdsl import (
     Assistant,
     BudgetError,
     ConfigError,
+    ConflictError,
     ContentError,
     DataError,
     Event,
@@ -30,6 +31,7 @@ from promptdsl import (
     PromptError,
     ScopeError,
     Section,
+    SubscriberError,
     System,
     TargetError,
     TemplateError,
@@ -39,6 +41,7 @@ from promptdsl import (
     ToolMessage,
     ToolResult,
     ToolUse,
+    TranscriptError,
     Turn,
     UnknownNameError,
     User,
@@ -54,6 +57,7 @@ from tests.internals import errors_module, nearest
 FAMILY = [
     BudgetError,
     ConfigError,
+    ConflictError,
     ContentError,
     DataError,
     LibraryError,
@@ -64,9 +68,11 @@ FAMILY = [
     PendingToolCalls,
     PlacementError,
     ScopeError,
+    SubscriberError,
     TargetError,
     TemplateError,
     TokenizerError,
+    TranscriptError,
     UnknownNameError,
 ]
 

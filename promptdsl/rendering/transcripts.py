@@ -53,7 +53,12 @@ def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
         raise TranscriptError("an event in a transcript has no text", fix="write UserAction(...)")
     calls: list[Message] = []
     if isinstance(turn, ToolTurnNode):
-        call = {"type": "tool_use", "id": turn.tool_use_id, "name": "tool", "input": {}}
+        call: dict[str, Any] = {
+            "type": "tool_use",
+            "id": turn.tool_use_id,
+            "name": "tool",
+            "input": {},
+        }
         calls = [Message.from_dict({"role": "assistant", "content": [call]})]
     with detached():
         *_, message = render(Timeline(History(calls), turn), hints=False).messages or (None,)

@@ -144,11 +144,25 @@ class TranscriptLog(Sequence[Message]):
                 self._state = standing(self._entries, entry.number)
             else:
                 self._state.apply(entry)
-        self._changed()
+        self._added(entries)
         if self._subscribers:
             self._queue.extend(entries)
             self._deliver()
         return entries
+
+    def _added(self, entries: list[TranscriptEntry]) -> None:
+        """Note what stands now: what was only appended is known without looking at all turns."""
+        messages, by_id = self._messages, self._by_id
+        self._changed()
+        added = [entry.message for entry in entries if entry.message is not None]
+        if messages is not None and all(entry.type == "message" for entry in entries):
+            self._messages = (*messages, *added)
+            if by_id is not None:
+                turns = (self._state.turns[entry.number] for entry in entries)
+                by_id |= {
+                    turn.message.id: turn for turn in turns if turn.message and turn.message.id
+                }
+                self._by_id = by_id
 
     def _changed(self) -> None:
         self._messages = self._by_id = None

@@ -27,7 +27,7 @@ FIX = "a client sends user, assistant and tool turns of text, addresses, base64,
 
 def client_messages(data: object) -> list[Message]:
     """Return the messages that a client sent; :class:`DataError` names what is not allowed."""
-    entries = data.get("messages") if is_mapping(data) and data.keys() == {"messages"} else data
+    entries = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
     if not is_list(entries):
         raise DataError(f"a list of messages is needed, not {type(entries).__name__}", fix=FIX)
     messages: list[Message] = []

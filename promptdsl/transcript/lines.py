@@ -1,10 +1,10 @@
 """The lines of a transcript's file: JSON with a number and a checksum, one for each entry."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 from zlib import crc32
 
-from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import DECODER, write_json
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.message_checks import KEYS
@@ -52,14 +52,14 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
     if line[-_LENGTH + len(_SUM) :] != b'%08x"}' % crc32(body):
         raise ValueError("its checksum is another one: its bytes were changed")
     try:
-        found = DECODER.decode(body.decode())
+        found: Any = DECODER.decode(body.decode())  # Any: JSON
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except ValueError:
         raise ValueError("it is not JSON") from None
-    if not isinstance(found, dict):
+    if type(found) is not dict:
         raise ValueError("it is no JSON object")
-    return found
+    return cast("dict[str, Any]", found)
 
 
 def entry_of(line: bytes) -> TranscriptEntry:
@@ -69,7 +69,7 @@ def entry_of(line: bytes) -> TranscriptEntry:
     if type(number) is not int or number < 1 or not isinstance(kind, str) or "data" not in found:
         raise ValueError("it has no number, type or data")
     data = found["data"]
-    opaque = not is_known(kind) or not is_mapping(data) or not _is_readable(kind, data)
+    opaque = not _is_readable(kind, data)
     own = not opaque and found.keys() <= _KEYS
     at, change = found.get("at"), found.get("change", number)
     return TranscriptEntry(
@@ -77,11 +77,14 @@ def entry_of(line: bytes) -> TranscriptEntry:
     )
 
 
-def _is_readable(kind: str, data: Any) -> bool:  # Any: JSON
+def _is_readable(kind: str, found: Any) -> bool:  # Any: JSON
     """Return whether this version can read the data of a type; messages are read later."""
+    if not is_known(kind) or not isinstance(found, Mapping):
+        return False
+    data = cast("Mapping[str, Any]", found)
     if kind not in BUILT_IN:
-        return bool(data.keys() == {"value"})
-    if not data.keys() <= BUILT_IN[kind]:
+        return [*data] == ["value"]
+    if not {*data} <= BUILT_IN[kind]:
         return False
     messages = [data["message"]] if kind in ("message", "replace") else []
     try:

@@ -69,16 +69,18 @@ def interrupted_result(call: ToolUseBlock) -> Message:
     return Message.tool_result(call.id, INTERRUPTED, name=call.name, error_type="interrupted")
 
 
-class Cut(NamedTuple):
+class GoneResults(NamedTuple):
     """The results that go with calls: turns that go whole, and what is left of others."""
 
     also: list[int]
     rest: dict[int, Message]
 
 
-def without_results(turns: Sequence[TranscriptTurn], caller: int, gone: Iterable[str]) -> Cut:
+def without_results(
+    turns: Sequence[TranscriptTurn], caller: int, gone: Iterable[str]
+) -> GoneResults:
     """Return what becomes of the results of calls that go from the turn numbered ``caller``."""
-    ids, cut = {*gone}, Cut([], {})
+    ids, cut = {*gone}, GoneResults([], {})
     start = next(index for index, turn in enumerate(turns) if turn.number == caller)
     for turn in turns[start + 1 :] if ids else ():
         message = turn.message
@@ -100,7 +102,7 @@ def without_results(turns: Sequence[TranscriptTurn], caller: int, gone: Iterable
 
 def replaced(
     turns: Sequence[TranscriptTurn], turn: TranscriptTurn, old: Message, new: Message
-) -> Cut:
+) -> GoneResults:
     """Return what becomes of the results when a turn is replaced; refuse a change of pairs."""
     if old.role != new.role:
         what = f"a {old.role} turn cannot become a {new.role} turn"

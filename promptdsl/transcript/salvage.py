@@ -36,15 +36,16 @@ def pruned(
             state.apply(entry)
         except TranscriptError:
             told.append(f"entry {entry.number} changes what is missing: it does not count")
-    turns = [turn for turn in state.turns.values() if turn.message is not None]
-    kept, removed = repair([turn.message for turn in turns], "prune")
-    standing = {turns[index].number: message for index, message in kept}
-    for turn in turns:
-        message = standing.get(turn.number)
+    turns = [(turn, turn.message) for turn in state.turns.values() if turn.message is not None]
+    kept, removed = repair([message for _, message in turns], "prune")
+    standing = dict(kept)
+    for index, (turn, given) in enumerate(turns):
+        message = standing.get(index)
         if message is None:
             del state.turns[turn.number]
-        elif message is not turn.message:
-            state.turns[turn.number] = TranscriptTurn(turn.number, turn.entry, repaired=message)
+        elif message is not given:
+            repaired = TranscriptTurn(turn.number, turn.entry, turn.part, message)
+            state.turns[turn.number] = repaired
     return state, [*told, *removed]
 
 

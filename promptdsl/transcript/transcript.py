@@ -189,7 +189,7 @@ class Transcript(StoredLog):
         with self._lock:
             number = self._number(target)
             turn = self._state.turns.get(number)
-            cut = pairs.Cut([], {})
+            cut = pairs.GoneResults([], {})
             if turn is None or turn.message is not None:
                 turn, old = self._target(target)
                 if pairs.results_in(old):
@@ -376,7 +376,7 @@ def _result_entry(result: Message) -> New:
     return New("message", None, result)
 
 
-def _cut_data(cut: pairs.Cut) -> dict[str, Any]:  # Any: JSON
+def _cut_data(cut: pairs.GoneResults) -> dict[str, Any]:  # Any: JSON
     data: dict[str, Any] = {"also": cut.also} if cut.also else {}
     rest = {str(number): message.to_dict() for number, message in cut.rest.items()}
     return {**data, "rest": rest} if rest else data

@@ -6,9 +6,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import ContentError, DataError, TranscriptError
-from promptdsl.foundation.frozen import is_mapping, plain, thawed
+from promptdsl.foundation.frozen import is_mapping, json_leaf, plain, thawed
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS
+from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.media.attachment import read_path
 from promptdsl.messages.media.source import MEDIA_KINDS
 from promptdsl.messages.message import Message
@@ -24,6 +25,9 @@ class Given(NamedTuple):
     reply: Mapping[str, str]
 
 
+Repairer: TypeAlias = Callable[[list[Message], Repair], tuple[list[tuple[int, Message]], list[str]]]
+
+
 @attrs.define
 class Above:
     """Functions of rooms above this one. They are set where the public names are joined."""
@@ -32,7 +36,7 @@ class Above:
     """Returns the message of a client's reply, of a stream that was read, of a written turn."""
     recording: Callable[[object, str], tuple[Message, ...]]
     """Returns the messages of a conversation in the form of a provider."""
-    repair: Callable[[list[Message], Repair], tuple[list[tuple[int, Message]], list[str]]]
+    repair: Repairer
     """Returns messages in pairs, each with its index (-1 for a new one), and what was done."""
 
 
@@ -49,6 +53,9 @@ def above() -> Above:
     return _ABOVE[0]
 
 
+_NO_MESSAGES = frozenset({type(None), bool, int, float, bytes, list, tuple, set})
+
+
 def given(value: object) -> Given:
     """Return the message of a text, a message, its dictionary, a reply, or a written turn."""
     if isinstance(value, str):
@@ -57,9 +64,9 @@ def given(value: object) -> Given:
         return Given(Message("user", value), {})
     if isinstance(value, Message):
         return Given(checked(value), {})
-    if value is None or isinstance(value, bool | int | float | bytes | list | tuple | set):
+    if type(value) in _NO_MESSAGES:
         fix = "append each message, a text, a reply of a client, or a written turn"
-        raise ContentError(f"{type(value).__name__} cannot be appended", fix=fix)
+        raise ContentError(f"{kind_of(value)} cannot be appended", fix=fix)
     if is_mapping(value) and "role" in value and value.keys() <= KEYS:
         return Given(checked(Message.from_dict(value)), {})
     try:
@@ -83,15 +90,8 @@ def checked(message: Message) -> Message:
     content = tuple(_with_bytes(block) for block in message.content)
     if any(new is not old for new, old in zip(content, message.content, strict=True)):
         message = message.replace(content=content)
-    data = plain(message.to_dict(), "", levels_leaf, levels=LEVELS)
+    data = plain(message.to_dict(), "", json_leaf, levels=LEVELS)
     return message if Message.from_dict(thawed(data)) == message else Message.from_dict(data)
-
-
-def levels_leaf(item: object, around: Any, key: object) -> object:  # Any: see plain
-    """Return a JSON value; :class:`DataError` names any other one."""
-    from promptdsl.foundation.frozen import json_leaf
-
-    return json_leaf(item, around, key)
 
 
 LEVELS = 206

@@ -19,6 +19,7 @@ from promptdsl import (
     Section,
     System,
     ToolMessage,
+    Transcript,
     User,
     read_payload,
     render,
@@ -348,3 +349,22 @@ def test_a_loop_behind_a_written_task() -> None:
     assert "TASK LOOK FOUND" == left(4, User("TASK"), exact(loop(4)))
     with pytest.raises(BudgetError):
         fit(2, User("TASK"), exact(loop(4)))
+
+
+@pytest.mark.parametrize("system", [False, True])
+def test_a_leading_summary_stays(system: bool) -> None:
+    """No budget drops the summary of a transcript; the exchanges behind it go."""
+    leading = [Message("system", "Be kind.")] if system else []
+    transcript = Transcript([*leading, "old", *CHAT])
+    transcript.compact("SUM", keep=len(CHAT))
+    whole = render(timeline_of(exact(transcript), Q), counter=len, hints=False).tokens.total
+    for budget in range(whole, 0, -1):
+        try:
+            fitted = render(
+                timeline_of(exact(transcript), Q), counter=len, budget=budget, hints=False
+            )
+        except BudgetError:
+            break
+        texts = [message.text for message in fitted.messages if message.role == "user"]
+        assert texts[0].startswith("<summary>\nSUM")
+    assert texts == ["<summary>\nSUM\n</summary>\n\nQ"]

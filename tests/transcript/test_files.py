@@ -216,7 +216,7 @@ def test_the_file_of_a_release(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
     with Transcript.open(path, clock=None) as transcript:
-        assert [message.text for message in transcript][0].startswith("<summary>")
+        assert transcript[0].text.startswith("<summary>")
         assert transcript.metadata == {"title": "Invoice 1881"}
         assert {entry.type for entry in transcript.entries} == {
             *("message", "replace", "remove", "summary", "undo", "note", "metadata", "erased"),

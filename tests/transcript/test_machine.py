@@ -61,64 +61,64 @@ class Recording(RuleBasedStateMachine):
 
     @rule(interrupt=st.booleans(), text=st.sampled_from(["Hi.", "</summary>"]))
     def ask(self, interrupt: bool, text: str) -> None:
-        """A user asks."""
+        """Ask, as a user."""
         self.attempt(self.transcript.append, text, interrupt=interrupt)
 
     @rule(ids=CALLS, interrupt=st.booleans(), interrupted=st.booleans(), cut=st.booleans())
     def reply(self, ids: list[str], interrupt: bool, interrupted: bool, cut: bool) -> None:
-        """A model answers, with calls or without."""
+        """Answer, as a model, with calls or without."""
         calls = [ToolUseBlock(id, "find", '{"x' if cut and interrupted else "{}") for id in ids]
         message = Message("assistant", [TextBlock("Ok."), *calls])
         self.attempt(self.transcript.append, message, interrupt=interrupt, interrupted=interrupted)
 
     @rule(role=st.sampled_from(["system", "developer"]))
     def instruct(self, role: Any) -> None:
-        """An instruction stands between."""
+        """Write an instruction between turns."""
         if not self.transcript.pending_calls:
             self.attempt(self.transcript.append, Message(role, "Be kind."))
 
     @rule(id=st.sampled_from(["call_0", "call_1"]))
     def answer(self, id: str) -> None:
-        """A call gets its result."""
+        """Give a call its result."""
         self.attempt(self.transcript.answer, id, "found")
 
     @rule(number=st.integers(0, 12))
     def remove(self, number: int) -> None:
-        """A turn is removed."""
+        """Remove a turn."""
         self.attempt(self.transcript.remove, number)
 
     @rule(number=st.integers(0, 12), ids=CALLS, role=st.sampled_from(["user", "assistant"]))
     def replace(self, number: int, ids: list[str], role: Any) -> None:
-        """A turn is replaced."""
+        """Replace a turn."""
         calls = [ToolUseBlock(id, "look", "{}") for id in ids if role == "assistant"]
         self.attempt(self.transcript.replace, number, Message(role, [TextBlock("New."), *calls]))
 
     @rule(keep=st.integers(0, 5))
     def compact(self, keep: int) -> None:
-        """A summary covers turns."""
+        """Cover turns by a summary."""
         self.attempt(self.transcript.compact, "Short.", keep=keep)
 
     @rule(number=st.none() | st.integers(0, 12))
     def undo(self, number: int | None) -> None:
-        """A change is undone, or an entry is gone back to."""
+        """Undo a change, or go back to an entry."""
         self.attempt(self.transcript.undo, number)
 
     @rule()
     def annotate(self) -> None:
-        """A note and a tag are written."""
+        """Write a note and a tag."""
         self.transcript.note({"n": 1})
         self.transcript.tag(title="T")
 
     @precondition(lambda self: len(self.transcript.entries) > 3)
     @rule()
     def reopen(self) -> None:
-        """The file is closed and opened."""
+        """Close the file, and open it again."""
         self.transcript.close()
         self.transcript = Transcript.open(self.path, clock=None)
 
     @invariant()
     def copies_agree(self) -> None:
-        """Replay, a fork, and the vacuumed file give equal messages."""
+        """Check that replay, a fork, and the vacuumed file give equal messages."""
         messages = self.transcript.messages
         fork = self.transcript.fork()
         assert fork.messages == messages
@@ -134,7 +134,7 @@ class Recording(RuleBasedStateMachine):
 
     @invariant()
     def it_renders(self) -> None:
-        """Every state renders for every target, once its calls are answered."""
+        """Check that every state renders for every target, once its calls are answered."""
         done = self.transcript.fork()
         for call in done.pending_calls:
             done.answer(call, "found")

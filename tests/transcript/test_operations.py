@@ -51,7 +51,7 @@ def result(id: str, text: str = "found") -> Message:
     return Message.tool_result(id, text)
 
 
-def said(transcript: Transcript) -> list[str]:
+def spoken(transcript: Transcript) -> list[str]:
     """Return the messages of a transcript, each as a role and a text."""
     return [f"{message.role}: {message.text}" for message in transcript]
 
@@ -144,10 +144,10 @@ def test_calls_pair_by_turn() -> None:
     """Removing a turn with calls takes its results along, not those of the same id elsewhere."""
     transcript = worked()
     transcript.remove(2)
-    assert said(transcript)[:4] == ["user: Hi.", "assistant: ", "tool: 3", "assistant: Done."]
+    assert spoken(transcript)[:4] == ["user: Hi.", "assistant: ", "tool: 3", "assistant: Done."]
     transcript.undo()
     transcript.replace(2, calling("b", text="Look."))
-    assert said(transcript)[1:4] == ["assistant: Look.", "tool: 1", "assistant: "]
+    assert spoken(transcript)[1:4] == ["assistant: Look.", "tool: 1", "assistant: "]
     assert [turn.number for turn in transcript.turns] == [1, 2, 3, 5, 6, 7, 8]
 
 
@@ -156,7 +156,7 @@ def test_a_turn_of_results_and_text_keeps_its_text() -> None:
     both = Message("user", [ToolResultBlock("a", "1"), TextBlock("Go on.")])
     transcript = Transcript(["Hi.", calling("a"), both])
     transcript.remove(2)
-    assert said(transcript) == ["user: Hi.", "user: Go on."]
+    assert spoken(transcript) == ["user: Hi.", "user: Go on."]
     assert transcript[1] is transcript.turns[1].message
 
 
@@ -189,7 +189,7 @@ def test_a_summary() -> None:
     """A summary stands for all but the last messages; batches and system turns stay whole."""
     transcript = worked()
     transcript.compact("Ann </summary> asked.", keep=3)
-    assert said(transcript)[:2] == [
+    assert spoken(transcript)[:2] == [
         "user: <summary>\nAnn &lt;/summary> asked.\n</summary>",
         "assistant: ",
     ]
@@ -197,7 +197,7 @@ def test_a_summary() -> None:
     with pytest.raises(TranscriptError, match="summary"):
         transcript.remove(transcript[0])
     transcript.compact("Later.", keep=1)
-    assert said(transcript) == ["user: <summary>\nLater.\n</summary>", "user: Thanks."]
+    assert spoken(transcript) == ["user: <summary>\nLater.\n</summary>", "user: Thanks."]
     transcript.undo(8)
     assert transcript.messages == worked().messages
     instructed = Transcript([Message("system", "Be kind."), "a", "b"])
@@ -265,7 +265,7 @@ def test_notes_tags_and_types() -> None:
     transcript.append(Alarm(0))
     transcript.tag(title="T", owner="Ann")
     transcript.tag(owner=None)
-    assert said(transcript) == said(transcript) == ["user: Hi.", "developer: Alarm 3"]
+    assert spoken(transcript) == spoken(transcript) == ["user: Hi.", "developer: Alarm 3"]
     assert Alarm.made == 2
     assert next(turn.note for turn in transcript.turns if turn.message is None) == {"mood": 1}
     assert transcript.turns[3].note.level == 0
@@ -338,7 +338,7 @@ def test_from_elsewhere() -> None:
     filled = Transcript.from_openai(log, repair="fill")
     assert [message.role for message in filled] == ["user", "assistant", "tool", "user"]
     pruned = Transcript.from_openai(log, repair="prune")
-    assert said(pruned) == ["user: a", "assistant: Ok.", "user: b"]
+    assert spoken(pruned) == ["user: a", "assistant: Ok.", "user: b"]
     assert len(filled.repairs) == len(pruned.repairs) == 1
     for provider in ("openai_responses", "anthropic", "gemini", "bedrock", "chat_template"):
         payload = render(Timeline(History(filled)), provider=provider).payload()
@@ -362,7 +362,7 @@ def test_from_a_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "word"),
     [
         ({"role": "system", "content": "x"}, "'system'"),
         ({"role": "user", "content": "x", "kind": "summary"}, "'kind'"),
@@ -380,7 +380,7 @@ def test_from_a_client() -> None:
         ("Hi.", "not str"),
     ],
 )
-def test_what_a_client_may_not_send(entry: object, said: str) -> None:
+def test_what_a_client_may_not_send(entry: object, word: str) -> None:
     """Anything else is refused by name."""
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=word):
         Transcript.from_client([entry])
