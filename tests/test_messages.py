@@ -390,8 +390,8 @@ def test_a_content_that_is_not_given_is_empty() -> None:
     assert [{"role": "user", "content": []}] * 3 == [Message.from_dict(m).to_dict() for m in given]
 
 
-def test_code_may_note_anything() -> None:
-    """Metadata written in code may hold what JSON cannot say: it is never sent."""
+def test_code_may_note_dates() -> None:
+    """Metadata written in code may hold dates, which JSON cannot say: it is never sent."""
     assert {"when": date(2026, 1, 2)} == Message(
         "user", metadata={"when": date(2026, 1, 2)}
     ).metadata

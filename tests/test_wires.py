@@ -44,6 +44,7 @@ HOMES = (
     "cli/options.py",  # the option of render with this name
     "components/history.py",  # History.from_x
     "rendering/result.py",  # Rendered.to_x
+    "transcript/transcript.py",  # Transcript.from_x
     "config/model_facts.py",  # ProviderName
     "config/models.py",  # the rules of models of OpenAI, and of models of any server
 )

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, plain
+from promptdsl.foundation.escaping import is_rare
+from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
 from promptdsl.messages.blocks import Block, ToolResultBlock
 from promptdsl.messages.details import DETAIL_KEYS, Details
 from promptdsl.messages.field_checks import kind_of, mapping, optional, string
@@ -18,13 +19,23 @@ def checked_details(details: Mapping[str, object]) -> Details:
     return Details(
         id=optional(details.get("id"), "id"),
         name=optional(details.get("name"), "name"),
-        metadata=EMPTY if metadata is None else plain(mapping(metadata, "metadata"), "metadata"),
+        metadata=EMPTY if metadata is None else _notes(metadata),
         tags=_tags(details.get("tags")),
         token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
         structured_output=details.get("structured_output"),
         finish_reason=optional(details.get("finish_reason"), "finish_reason"),
         raw_finish_reason=optional(details.get("raw_finish_reason"), "raw_finish_reason"),
     )
+
+
+def _notes(value: object) -> Mapping[str, object]:
+    """Return a frozen copy of metadata: JSON, and dates, times, ``Decimal`` and the like."""
+    notes: Mapping[str, object] = plain(mapping(value, "metadata"), "metadata", _notes_leaf)
+    return notes
+
+
+def _notes_leaf(item: object, around: Around, key: object) -> object:
+    return item if is_rare(item) else json_leaf(item, around, key)
 
 
 def _tags(value: object) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import attrs
 
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
-from promptdsl.foundation.frozen import EMPTY, plain, thawed
+from promptdsl.foundation.frozen import EMPTY, FrozenDict, json_leaf, plain, thawed
 from promptdsl.foundation.guards import minimal_body
 from promptdsl.foundation.json import ABSENT, Absent, JsonObject, JsonValue
 from promptdsl.foundation.source import door
@@ -30,6 +30,9 @@ BUILT_IN: Mapping[str, frozenset[str]] = {
     "erased": frozenset(),
 }
 """The types of entries of this package, and the keys of their data."""
+
+LEVELS = 206
+"""How deep the data of an entry is nested: data at the limit is deeper inside of a message."""
 
 TAGS = frozenset(
     ("summary", "event", "context", "developer", "untrusted", "tool_use", "tool_result")
@@ -73,10 +76,16 @@ class TranscriptEntry:
     @property
     def data(self) -> JsonObject:
         """The content of the entry, as plain data."""
-        if self._data is None:
-            message = self.message
-            _set(self, "_data", {"message": message.to_dict() if message else {}})
+        if type(self._data) is not FrozenDict:
+            _set(self, "_data", plain(self._raw, "", json_leaf, levels=LEVELS))
         return self._data or EMPTY
+
+    @property
+    def _raw(self) -> Any:  # Any: JSON, which is not frozen yet
+        message = self._message
+        if self._data is None and isinstance(message, Message):
+            return {"message": message.to_dict()}
+        return self._data
 
     @property
     def value(self) -> Any:  # Any: its author knows the type
@@ -98,7 +107,7 @@ class TranscriptEntry:
     def _made(self) -> Message | None:
         """Return the message that the data describes."""
         if self.type in ("message", "replace"):
-            return self._read(self.data["message"])
+            return self._read(self._raw["message"])
         if self.type == "summary":
             text = minimal_body(str(self.data["text"]), TAGS)
             return spoken("user", f"<summary>\n{text}\n</summary>", kind="summary")
@@ -107,8 +116,7 @@ class TranscriptEntry:
     def rest(self, number: int) -> Message:
         """Return what is left of the turn of this number after a call of this entry went."""
         if number not in self._rest:
-            data: Any = self.data["rest"]  # Any: JSON
-            self._rest[number] = self._read(data[str(number)])
+            self._rest[number] = self._read(self._raw["rest"][str(number)])
         return self._rest[number]
 
     def _read(self, data: object) -> Message:

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 from zlib import crc32
 
-from promptdsl.foundation.json import DECODER, write_json
+from promptdsl.foundation.json import DECODER
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.message_checks import KEYS
 from promptdsl.messages.roles import ROLES
 from promptdsl.transcript.entries import BUILT_IN, TranscriptEntry, is_known
-from promptdsl.transcript.values import LEVELS
 
 FORMAT = "promptdsl.transcript"
 _SUM = b',"sum":"'
@@ -34,8 +33,6 @@ def line_of(entry: TranscriptEntry) -> bytes:
     """Return the line of an entry: its own bytes, where this version would write others."""
     if entry.line is not None:
         return entry.line
-    # Raises for data that is nested deeper than a message may be.
-    write_json(entry.data, wrapped=LEVELS)
     data: dict[str, object] = {"n": entry.number}
     if entry.change != entry.number:
         data["change"] = entry.change
@@ -68,10 +65,14 @@ def entry_of(line: bytes) -> TranscriptEntry:
     number, kind = found.get("n"), found.get("type")
     if type(number) is not int or number < 1 or not isinstance(kind, str) or "data" not in found:
         raise ValueError("it has no number, type or data")
+    at, change = found.get("at"), found.get("change", number)
+    if type(change) is not int or not 0 < change <= number or not isinstance(at, str | None):
+        raise ValueError("its time or the number of its change is wrong")
     data = found["data"]
     opaque = not _is_readable(kind, data)
     own = not opaque and found.keys() <= _KEYS
-    at, change = found.get("at"), found.get("change", number)
+    if not opaque and kind == "undo" and not 0 <= data["to"] < number:
+        raise ValueError("it goes back to an entry that is not before it")
     return TranscriptEntry(
         number, kind, at, change, data, opaque=opaque, line=None if own else line + b"\n"
     )

@@ -14,6 +14,7 @@ from promptdsl.messages.media.attachment import read_path
 from promptdsl.messages.media.source import MEDIA_KINDS
 from promptdsl.messages.message import Message
 from promptdsl.messages.message_checks import KEYS, check_results
+from promptdsl.transcript.entries import LEVELS
 
 Repair: TypeAlias = Literal["error", "fill", "prune"]
 
@@ -92,10 +93,6 @@ def checked(message: Message) -> Message:
         message = message.replace(content=content)
     data = plain(message.to_dict(), "", json_leaf, levels=LEVELS)
     return message if Message.from_dict(thawed(data)) == message else Message.from_dict(data)
-
-
-LEVELS = 206
-"""Data at the limit is nested deeper in the dictionary of a message."""
 
 
 def _with_bytes(block: Block) -> Block:

@@ -384,3 +384,23 @@ def test_what_a_client_may_not_send(entry: object, word: str) -> None:
     """Anything else is refused by name."""
     with pytest.raises(DataError, match=word):
         Transcript.from_client([entry])
+
+
+def test_threads_share_a_transcript() -> None:
+    """Every thread's entries are there, each with a number of its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    transcript = Transcript()
+    with ThreadPoolExecutor(4) as pool:
+        entries = [*pool.map(transcript.append, map(str, range(1, 101)))]
+    assert {entry.number for entry in entries} == {*range(1, 101)}
+    assert {message.text for message in transcript} == {*map(str, range(1, 101))}
+
+
+def test_an_entry_is_frozen() -> None:
+    """Neither an entry nor its data can be changed."""
+    for entry in (Transcript().append("a"), Transcript().append(REPLY), Transcript().note({})):
+        with pytest.raises(AttributeError):
+            entry.number = 3  # type: ignore[misc]
+        with pytest.raises(TypeError):
+            entry.data["x"] = 1  # type: ignore[index]
