@@ -136,6 +136,11 @@ class TranscriptFile:
         If that fails, the file is cut to what it was before: what raised is not there.
         """
         entries = [*entries]
+        if entries[0].number != self._last + 1:
+            # A signal came between a write and its effect in memory.
+            raise ConflictError(
+                f"{self.path!r} has more entries than are known", fix="open it again"
+            )
         self._put(b"".join(map(line_of, entries)))
         self._lines += len(entries)
         self._last = entries[-1].number

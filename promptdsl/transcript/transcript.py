@@ -1,7 +1,7 @@
 """Transcripts: conversations that are recorded as a log of entries, in memory or in a file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
 from promptdsl.foundation.frozen import plain
@@ -106,7 +106,10 @@ class Transcript(StoredLog):
                 pairs.check_next(message, waiting)
             calls = message.calls if interrupted and message is not None else ()
             after = [_result_entry(pairs.interrupted_result(call)) for call in calls]
-            return self._commit([*before, new, *after])[len(before)]
+            entry = self._commit([*before, new, *after])[len(before)]
+            cut = message.metadata.get("interrupted", ()) if interrupted and message else ()
+            self.repairs += tuple(f"a {what} was cut, and is left out" for what in cast("Any", cut))
+            return entry
 
     def _known(self, message: Message) -> TranscriptEntry | None:
         """Return the entry of a message that stands with the same id; refuse another content."""
@@ -134,7 +137,6 @@ class Transcript(StoredLog):
         told = [f"call of {call.name}" for call in left_out]
         content = tuple(block for block in message.content if block not in left_out)
         metadata = {**message.metadata, "interrupted": told}
-        self.repairs += tuple(f"a {name} was cut, and is left out" for name in told)
         return found._replace(message=message.replace(content=content, metadata=metadata))
 
     @door
