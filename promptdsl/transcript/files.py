@@ -1,7 +1,7 @@
 """The file of a transcript: one writer at a time, who only appends; every line is checked."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from tempfile import mkstemp
 
@@ -130,12 +130,11 @@ class TranscriptFile:
 
     # Writing.
 
-    def write(self, entries: Iterable[TranscriptEntry]) -> None:
+    def write(self, entries: Sequence[TranscriptEntry]) -> None:
         """Write the lines of entries at once, and wait until they are on the disk.
 
         If that fails, the file is cut to what it was before: what raised is not there.
         """
-        entries = [*entries]
         if entries[0].number != self._last + 1:
             # A signal came between a write and its effect in memory.
             raise ConflictError(
