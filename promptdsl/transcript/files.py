@@ -38,7 +38,7 @@ class TranscriptFile:
         self.notes: list[str] = []
         self.end = 0
         self._lines = 0
-        self._last = 0
+        self._last: int = 0
         self._broken = False
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
         try:
