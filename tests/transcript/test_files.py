@@ -164,6 +164,7 @@ def test_every_change_is_on_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch
 
 LIMITED = """
 import resource, signal, sys
+sys.dont_write_bytecode = True  # a compiled module that is cut short stays broken
 from promptdsl import Transcript, TranscriptError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
