@@ -36,6 +36,8 @@ from promptdsl import (
     render,
 )
 from tests.providers.conversations import PNG
+from tests.providers.every_target import FACTS
+from tests.providers.laws import unlawful_rendered
 from tests.renders import comes_to, only_text
 from tests.searching import examples
 
@@ -225,6 +227,36 @@ def test_each_piece_has_its_line() -> None:
         ("c", "value", second.source),
         (" d", "author", second.source),
     ]
+
+
+# Payloads.
+
+
+@pytest.mark.parametrize("target", FACTS)
+@examples(20)
+@given(st.sampled_from(SEPARATORS), TEXTS, st.booleans())
+def test_a_payload_is_read_back(
+    target: str, separator: str, texts: list[list[Any]], marked: bool
+) -> None:
+    """What is sent is read and sent again to the byte, and the spans are the whole text."""
+    facts = FACTS[target]
+    parts: list[Any] = [Text(*text) for text in texts]
+    if marked:
+        parts.insert(1, CacheBreakpoint())
+    calls = Assistant(ToolUse("look", {}, id="a"), *parts[:1], separator=separator)
+    prompt = Timeline(
+        System(*parts, Section("s", *parts, separator=separator), separator=separator),
+        User("q", *parts, separator=separator),
+        calls,
+        ToolMessage("a", *parts[:1], Text("b"), separator=separator),
+        Developer(*parts, separator=separator),
+    )
+    template = {} if facts.template is None else {"chat_template": facts.template}
+    rendered = render(prompt, model=facts.model, provider=facts.provider, **template)
+    assert [] == unlawful_rendered(rendered, facts)
+    texts_of = [getattr(b, "text", "") for m in rendered.messages for b in m.content]
+    told = "".join(span.text for span in rendered.spans() if span.inner is None)
+    assert "".join(texts_of) == told
 
 
 # Budgets.

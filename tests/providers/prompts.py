@@ -49,7 +49,6 @@ TITLES = st.sampled_from([None, None, "Report", "a_b.pdf", "a", " ", "x\ny", "t"
 NAMES = st.sampled_from([None, None, None, "ada", "Ada Lovelace"])
 MARKS = st.sampled_from([False, False, False, True])
 CACHES = st.sampled_from([None, None, None, "default", "5m", "1h"])
-SEPARATORS = st.sampled_from([None, None, None, "", " ", "\n"])
 BREAKS = st.builds(CacheBreakpoint, st.sampled_from([None, "5m", "1h"]))
 
 _IMAGES = st.sampled_from(
@@ -128,34 +127,36 @@ WORDS = TEXTS | st.builds(Text, TEXTS, st.just("x")) | st.builds(Value, TEXTS)
 def system(id: str) -> st.SearchStrategy[System]:
     """Return a system turn with at most one section, of this id."""
     sections = st.builds(
-        lambda text, title, **options: [Section(id, *text, title=title, **options)],
-        some(WORDS),
+        lambda text, title, cache: [Section(id, text, title=title, cache=cache)],
+        TEXTS,
         st.sampled_from([None, "Rules"]),
-        cache=MARKS,
-        separator=SEPARATORS,
+        MARKS,
     )
     return st.builds(
-        lambda parts, section, more, **options: System(*parts, *section, *more, **options),
+        lambda parts, section, more, cache: System(*parts, *section, *more, cache=cache),
         some(WORDS, BREAKS),
         sections | st.just([]),
         some(WORDS, BREAKS),
-        cache=MARKS,
-        separator=SEPARATORS,
+        MARKS,
     )
 
 
-_OPTIONS: dict[str, st.SearchStrategy[Any]] = {"cache": MARKS, "separator": SEPARATORS}
-_SPEECH = {**_OPTIONS, "name": NAMES, "merge": st.booleans()}
 DEVELOPERS = st.builds(
-    lambda parts, **options: Developer(*parts, **options), some(WORDS, BREAKS), **_OPTIONS
+    lambda parts, cache: Developer(*parts, cache=cache), some(WORDS, BREAKS), MARKS
 )
 USERS = st.builds(
-    lambda parts, **options: User(*parts, **options), some(WORDS, ATTACHMENTS, BREAKS), **_SPEECH
+    lambda parts, name, merge, cache: User(*parts, name=name, merge=merge, cache=cache),
+    some(WORDS, ATTACHMENTS, BREAKS),
+    NAMES,
+    st.booleans(),
+    MARKS,
 )
 ANSWERS = st.builds(
-    lambda parts, **options: Assistant(*parts, **options),
+    lambda parts, name, merge, cache: Assistant(*parts, name=name, merge=merge, cache=cache),
     some(WORDS, ATTACHMENTS, REASONING),
-    **_SPEECH,
+    NAMES,
+    st.booleans(),
+    MARKS,
 )
 EVENTS = st.builds(Event, st.builds(UserAction, st.just("clicked"), TEXTS) | TEXTS)
 _GIVEN = some(WORDS, UNMARKED)
