@@ -33,6 +33,7 @@ from promptdsl import (
     Untrusted,
     User,
     Value,
+    decode,
     render,
 )
 from tests.providers.conversations import PNG
@@ -211,7 +212,13 @@ def test_values_are_those_of_one_text(setting: Any, separator: str, texts: list[
         parts = [Text(*text) for text in texts]
         joined = render(around(*parts, separator=separator), transformation=setting)
         written = around(Text(*one(texts, separator)), separator=separator)
-        assert joined.messages == render(written, transformation=setting).messages
+        expected = render(written, transformation=setting)
+        if joined.messages != expected.messages:
+            # Texts of the author's are judged one by one: ``<`` may be the beginning of a tag.
+            assert any("<" in piece for text in texts for piece in text if isinstance(piece, str))
+            assert [decode(it.text) for it in joined.messages] == [
+                decode(it.text) for it in expected.messages
+            ]
 
 
 def test_each_piece_has_its_line() -> None:
@@ -283,5 +290,5 @@ def test_a_budget(
         except BudgetError:
             continue
         assert kept.tokens.total <= budget
-        again = Timeline(*(turn(message.text) for message in kept.messages))
+        again = Timeline(*(turn(message.text) for message in kept.messages), None)
         assert kept.tokens.total == render(again, model=model).tokens.total
