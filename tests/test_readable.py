@@ -467,3 +467,52 @@ def test_linear_time(most: int) -> None:
                 Text(*parts * (length // 40))
             )
     assert [] == [name for name, write in cases.items() if not _is_linear(write, most)]
+
+
+# The names of HTML.
+
+RAW = ("script", "pre", "style", "textarea")
+BLOCKS = (
+    *("address", "article", "aside", "base", "basefont", "blockquote", "body", "caption", "center"),
+    *("col", "colgroup", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset"),
+    *("figcaption", "figure", "footer", "form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5"),
+    *("h6", "head", "header", "hr", "html", "iframe", "legend", "li", "link", "main", "menu"),
+    *("menuitem", "nav", "noframes", "ol", "optgroup", "option", "p", "param", "search"),
+    *("section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "track"),
+    "ul",
+)
+"""The tags that begin a block of HTML (CommonMark 0.31, 4.6, kind 6)."""
+
+
+@pytest.mark.parametrize("name", [*RAW, *BLOCKS, "ScRiPt", "DIV"])
+def test_a_line_that_begins_html(name: str) -> None:
+    """A value begins no block of HTML, with any of the names."""
+    assert f"&lt;{name} x" == sent(Value(f"<{name} x"))
+    assert f"Use <{name} x" == sent("Use ", Value(f"<{name} x"))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("<a>", "&lt;a>"),
+        ("<@a>", "<@a>"),
+        ("<1>", "<1>"),
+        ("<a> b", "<a> b"),
+        ("x\n\u1ab0# a", "x\n\u1ab0&#35; a"),
+        ("x\n\u0301# a", "x\n\u0301&#35; a"),
+        ("x\n\u1dc0# a", "x\n\u1dc0&#35; a"),
+        ("x\n\u20d0# a", "x\n\u20d0&#35; a"),
+        ("x\n\ufe20# a", "x\n\ufe20&#35; a"),
+        ("x\n\u3000# a", "x\n\u3000&#35; a"),
+    ],
+)
+def test_a_line_alone(value: str, expected: str) -> None:
+    """A line of one tag is HTML; a mark is found behind characters that nobody sees."""
+    assert expected == sent(Value(value))
+
+
+@pytest.mark.parametrize("own", RAW)
+@pytest.mark.parametrize("name", RAW)
+def test_raw_html_of_the_author(own: str, name: str) -> None:
+    """A value ends no ``<pre>`` and the like of the author's, which the end of each would."""
+    assert f"<{own}>&lt;/{name}>" == sent(f"<{own}>", Value(f"</{name}>"))
