@@ -176,6 +176,7 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
         (("<a>", Value("</a> <b>"), "</a>"), "<a>&lt;/a> <b></a>"),
         (("<pre>a\n", Value("</script>\n# b"), "</pre>"), "<pre>a\n&lt;/script>\n&#35; b</pre>"),
         (("<a", Value(" b="), '"">'), '<a b&#61;"">'),
+        (("~~~", Value("~"), "\na\n~~~"), "~~~&#126;\na\n~~~"),
         (("2) <a>\n", Value("\tb"), "c"), "2) <a>\n&#9;bc"),
         (("2) <a>\n", Value("\tb\n c")), "2) <a>\n\tb\n c"),
         (("Use <a>: ", Value("a </a>")), "Use <a>: a </a>"),

@@ -239,7 +239,7 @@ def _first_seen(line: str) -> int:
     return seen.start() if seen else 0
 
 
-_TICK_OR_END = pattern("[\r\n`]")
+_TICK_OR_END = pattern("[\r\n`~]")
 
 
 def _encoded(text: str, marks: Sequence[int]) -> str:
