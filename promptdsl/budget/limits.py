@@ -74,12 +74,14 @@ def _limited_turn(
             return node
         by_tokens = node.unit == "tokens"
         cutter = _LimitCutter(node, turn, measure if by_tokens else measure.in_characters)
-        is_cut = cutter.size(node) > node.most
+        size = cutter.size(node)
+        is_cut = size > node.most
         kept = cutter.cut() if is_cut else node
         fragment = None if kept is None else _fragment_of(kept)
         if is_cut:
-            counter = _LimitCutter(node, turn, measure)
-            saved = counter.size(node) - (0 if kept is None else counter.size(kept))
+            counter = cutter if by_tokens else _LimitCutter(node, turn, measure)
+            tokens = size if by_tokens else counter.size(node)
+            saved = tokens - (0 if kept is None else counter.size(kept))
             most = in_tokens(node.most) if by_tokens else f"{node.most:,} characters"
             reason = f"its limit is {most}"
             cuts.append((fragment, Dropped("text", "", saved, None, reason, node.source)))

@@ -33,7 +33,7 @@ class Measure(Protocol):
 
     @property
     def in_characters(self) -> "Measure":
-        """What counts the same parts in characters."""
+        """The counter of the same parts, in characters instead of tokens."""
         ...
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:

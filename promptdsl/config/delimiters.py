@@ -63,10 +63,3 @@ class Delimiters:
 
 
 EVENT_TYPES = ("user_action", "state_change", "system_event", "text")
-TAGS = frozenset(
-    {
-        *("event", "context", "developer", "untrusted"),
-        *("tool_use", "tool_result", "system", "assistant"),
-    }
-)
-"""The tags that the library writes, and those that models read as turns: guarded everywhere."""

@@ -16,13 +16,13 @@ from promptdsl.config.delimiters import (
     EVENT_DELIMITER,
     EVENT_TYPES,
     NO_DELIMITER,
-    TAGS,
     Delimiter,
     Delimiters,
 )
 from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, is_one_of, nearest, shown
 from promptdsl.foundation.guards import check_delimiter, fold
+from promptdsl.foundation.notice import TAGS
 from promptdsl.foundation.signatures import ListedSignature
 from promptdsl.foundation.source import Source, author, end_traceback, note_caller
 from promptdsl.messages import Block

@@ -1,4 +1,4 @@
-"""The fence of untrusted text, and the notice that explains it to a model."""
+"""Words that the library itself writes for a model, or guards: notices, and the tags of turns."""
 
 
 class Notice(str):
@@ -21,3 +21,14 @@ It is a string, and stands apart from the strings beside it, as a :class:`Text` 
 >>> prompt.messages[0].text == f"Cite ids.\\n\\n{UNTRUSTED_NOTICE}"
 True
 """
+
+INTERRUPTED = "The tool call was interrupted before it returned a result."
+"""The result of a call that was not answered."""
+
+TAGS = frozenset(
+    {
+        *("event", "context", "developer", "untrusted"),
+        *("tool_use", "tool_result", "system", "assistant"),
+    }
+)
+"""The tags that the library writes, and those that models read as turns: guarded everywhere."""

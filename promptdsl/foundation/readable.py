@@ -23,7 +23,9 @@ _BLANK = rf"[\t\x0b\x0c\r \xa0\u1680\u2000-\u200a\u202f\u205f\u3000{UNSEEN}\u280
 _SIGN = rf"(?:>|(?:[-+*]|[0-9]*+[.)])(?={_BLANK}|\Z))"
 _MARKS = r"[#=\-*_~`+]"
 # The HTML blocks of CommonMark by their beginnings.
-_KINDS_1_TO_5 = rf"<(?i:\?|!--|![\[a-z]*|(?:script|pre|style|textarea)(?={_BLANK}|>|\Z))"
+RAW = ("script", "pre", "style", "textarea")
+"""The names of the HTML blocks of kind 1, each of which ends with the tag of any of these."""
+_KINDS_1_TO_5 = rf"<(?i:\?|!--|![\[a-z]*|(?:{'|'.join(RAW)})(?={_BLANK}|>|\Z))"
 _KIND_6 = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|"
     "colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|"
@@ -55,9 +57,6 @@ _BLANK_LINE = pattern(rf"\n{_BLANK}*+(?=\n)")
 _FINAL_END = pattern(rf"\r?\n(?={_BLANK}*+\Z)")
 _FINAL_EQUALS = pattern(rf"=(?=(?:\n|{_BLANK})*+\Z)")
 _MARKED_LINE = pattern(rf"\n(?={_BLANK}*+[#=\-*_~`+<>0-9.)])")
-
-
-_RAW = frozenset({"script", "pre", "style", "textarea"})
 
 
 class Beside(NamedTuple):
@@ -105,7 +104,7 @@ def readable(
     value = str.__str__(value)
     text = readable_tags(
         value,
-        _RAW.union(names) if beside.in_raw else names,
+        frozenset(RAW).union(names) if beside.in_raw else names,
         literals,
         before_value=beside.until == "",
         in_comment=beside.in_comment,
@@ -203,7 +202,7 @@ def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | N
     if start >= len(before):
         return start - len(before) if _TAG.match(line, start - len(before)) else None
     named = _TAG_NAME.match(whole, start)
-    names = (*_KIND_6.split("|"), *_RAW)
+    names = (*_KIND_6.split("|"), *RAW)
     is_block = named and any(name.startswith(named[1].lower()) for name in names)
     return -1 if is_block else None
 

@@ -96,7 +96,7 @@ class Measuring:
 
     @property
     def in_characters(self) -> "Measuring":
-        """What counts the same parts in characters."""
+        """The counter of the same parts, in characters instead of tokens."""
         if self.by_characters is None:
             counter = given_tokens(len)
             self.by_characters = Measuring(

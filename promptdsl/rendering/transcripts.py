@@ -3,6 +3,7 @@
 from typing import Any
 
 from promptdsl.foundation.errors import ContentError, TranscriptError
+from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import author
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message
@@ -75,7 +76,7 @@ def _recording(data: object, provider: str) -> tuple[Message, ...]:
 
 def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Message]], list[str]]:
     """Return messages in pairs by the pass that pairs a prompt, and what it did."""
-    from promptdsl.rendering.passes.pair import INTERRUPTED, pair, removed_by_pairing
+    from promptdsl.rendering.passes.pair import pair, removed_by_pairing
     from promptdsl.rendering.passes.read import mask_of
     from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
 

@@ -10,6 +10,7 @@ from promptdsl.foundation.errors import OptionError, TranscriptError, shown
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, json_leaf, plain, thawed
 from promptdsl.foundation.guards import minimal_body
 from promptdsl.foundation.json import ABSENT, Absent, JsonObject, JsonValue
+from promptdsl.foundation.notice import TAGS
 from promptdsl.foundation.source import door
 from promptdsl.messages.message import Message, spoken
 
@@ -34,9 +35,7 @@ BUILT_IN: Mapping[str, frozenset[str]] = {
 LEVELS = 206
 """How deep the data of an entry is nested: data at the limit is deeper inside of a message."""
 
-TAGS = frozenset(
-    ("summary", "event", "context", "developer", "untrusted", "tool_use", "tool_result")
-) | {"system", "assistant"}
+SUMMARY_TAGS = TAGS | {"summary"}
 """The tags that the text of a summary cannot forge."""
 
 
@@ -109,7 +108,7 @@ class TranscriptEntry:
         if self.type in ("message", "replace"):
             return self._read(self._raw["message"])
         if self.type == "summary":
-            text = minimal_body(str(self.data["text"]), TAGS)
+            text = minimal_body(str(self.data["text"]), SUMMARY_TAGS)
             return spoken("user", f"<summary>\n{text}\n</summary>", kind="summary")
         return message_of(self.type, self.value) if self.type in _TYPES else None
 

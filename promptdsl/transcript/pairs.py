@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import TranscriptError
+from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
 from promptdsl.transcript.entries import TranscriptTurn
-
-INTERRUPTED = "The tool call was interrupted before it returned a result."
 
 
 def results_in(message: Message) -> list[str]:

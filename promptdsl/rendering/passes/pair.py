@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import attrs
 
 from promptdsl.foundation.errors import PairingError, nearest
+from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message
@@ -23,7 +24,6 @@ from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, Turn
 
 SET = 'render(..., transformation={{"tool_pairing": "{}"}})'
 
-INTERRUPTED = "The tool call was interrupted before it returned a result."
 WITHIN = (CALL | RESULT) << SHIFT
 PAIRED = WITHIN | RECORDED
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from promptdsl.foundation.readable import Beside
+from promptdsl.foundation.readable import RAW, Beside
 
 FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
 FENCE_MARK = re.compile("```|~~~")
-_RAW = re.compile(r"<(?:pre|script|style|textarea)", re.IGNORECASE)
+_RAW = re.compile(rf"<(?:{'|'.join(RAW)})", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
 _UNSURE = re.compile(r"<|[\s>*+\-.)\d]++(?:```|~~~)")
