@@ -35,6 +35,7 @@ MARKO_ONE_IN = 4
 # It takes a heading below ``[a]:`` for the address of a link, and does not end with a tab before or
 # in a quotation.
 MARKO_ERRS = re.compile(r"\]:|>[^\n]*\t|\t[^\n]*>")
+ENDS_IN_BRACKET = re.compile(r"</?\Z")
 VALUES_A_FRAME = 12
 CLASSES = {
     **{f"h{level}": "heading" for level in range(1, 7)},
@@ -121,6 +122,8 @@ class Harmless(NamedTuple):
             in_html = self.in_html.get(reader, ())
             if any(blank_line(values[at]) for at in in_html):
                 continue
+            if reader in READS_HTML and any(map(ENDS_IN_BRACKET.search, self.outer[:-1])):
+                continue  # a tag written by hand, whose name is a value
             if in_html and len(self.frame) + len(self.frame[0]) > 2 and re.search("<[!?]", text):
                 continue  # a comment or a declaration around other parts
             if reader == "marko" and (reader not in self.things or MARKO_ERRS.search(text)):

@@ -273,6 +273,33 @@ def test_author_text_that_begins_a_tag(before: str, value: str, ephemeral: Any) 
 
 
 @pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (System(Text("a <"), Text(Value("context> b"))), "a <\n\n&#99;ontext> b"),
+        (System(Quote("a <"), Value("con"), "text>"), "> a <\n\n&#99;ontext>"),
+        (System("a <", Section("b", Value("context>"))), "a <\n\n&#99;ontext>"),
+        (System(Text("a <"), Text("b <c"), Text(Value("ontext>"))), "a <\n\nb <c\n\nontext>"),
+        (System(Text("a <"), Text("b"), Text(Value("x"))), "a <\n\nb\n\nx"),
+        (
+            Ephemeral(Text("</"), Text(Value("context>"))),
+            "<context>\n&lt;/\n\n&#99;ontext>\n</context>",
+        ),
+        (User("<a> </a>", Text("</"), Text(Value("a>"))), "<a> </a>\n\n</\n\n&#97;>"),
+        (User("<a> </a>", Text("</"), Text("b", Value("a>"))), "<a> </a>\n\n</\n\nba>"),
+    ],
+)
+def test_a_part_that_ends_with_the_beginning_of_a_tag(turn: Any, expected: str) -> None:
+    """A value in the next part does not go on in the tag: white space alone is between the two."""
+    assert expected == heard(turn)
+
+
+def test_turns_of_the_system_message_share_the_beginning_of_a_tag() -> None:
+    """System turns become one text, and so what the last one begins counts in the next."""
+    message = render(Timeline(System("a <"), System(Value("context>")))).messages[0]
+    assert "a <\n\n&#99;ontext>" == message.text
+
+
+@pytest.mark.parametrize(
     ("author", "expected"),
     [
         (

@@ -131,7 +131,9 @@ def plain_instructions(
         if type(text) is TextNode and len(text.content) == 1:
             text = text.content[0]
         plain = ""
-        if type(text) is str and text and text[0] not in "\r\n":
+        # A text with a bracket may begin a tag before a value in the next one.
+        is_read = encode is not None and type(text) is str and "<" in text
+        if type(text) is str and text and text[0] not in "\r\n" and not is_read:
             plain = text if text.isascii() or is_whole(text) else ""
         elif encode is not None and type(text) in _TEXTS:
             plain = encode(text.content if type(text) is TextNode else (text,))

@@ -216,12 +216,14 @@ class Fences:
     the tags of the whole turn and of all fences, ``literals`` the delimiters of the configuration
     that are no tags. No value in a fence, a tag or instructions forges any of these. ``closed`` are
     the tags that the author's text of a turn of the conversation closes: no value there forges one.
-    Both are found when the first value needs them, which most do not.
+    Both are found when the first value needs them, which most do not. ``begun`` is the beginning of
+    a tag that the last text with a ``<`` ends with: white space alone is between it and the next.
     """
 
     find: Callable[[], Authored]
     literals: frozenset[str]
     tags: dict[str, int] = attrs.field(factory=dict[str, int])
+    begun: str = ""
     _found: Authored | None = None
 
     @property
@@ -330,6 +332,7 @@ def text_in(
         parts = dedented(parts, rules)
     is_spoken, in_body = rules.encoding == "plain", fences.in_body(rules)
     author = AuthorText(parts, rules.values, opening)
+    author.begun = fences.begun
     texts: list[str] = []
     authored = 0  # the number of texts before the author's last ones
     for index, part in enumerate(parts):
@@ -351,6 +354,7 @@ def text_in(
         notice((text,), note)
         if authored < index and in_body:
             texts[authored:] = _with_guarded_end(texts[authored:], fences.vocabulary)
+            author.begun = ""
         own = encode
         if encode is None and author.in_quotes:
             own = field if in_body else _inline_attribute
@@ -358,11 +362,12 @@ def text_in(
             text = fences.encoded(text, rules, own)
         else:
             text = fences.in_instructions(text, rules, author, index)
-        if author.begun and not in_body:
+        if author.begun:
             text = guard_start(text, author.begun, fences.vocabulary)
         texts.append(text)
         authored = index + 1
         author.pass_value()
+    fences.begun = left_open(f"{author.begun}\n") if author.begun else ""
     if runs is not None:
         runs += map(partial(_run, rules), parts, texts)
     return "".join(texts)
