@@ -596,6 +596,7 @@ KITS = frozenset({"context", "event", "test", "kit"})
         ("<context.x>", "<context.x>"),
         ("</context\u00e9>", "</context\u00e9>"),
         ("no markup", "no markup"),
+        ("None <", "None &lt;"),
         ("a <", "a &lt;"),
         ("a </", "a &lt;/"),
         ("a < / \n", "a &lt; / \n"),

@@ -272,6 +272,13 @@ def test_author_text_that_begins_a_tag(before: str, value: str, ephemeral: Any) 
     assert tags_in(calm, names) == tags_in(text, names)
 
 
+def test_texts_between_two_values() -> None:
+    """The texts before a value are read as one, and the value before them is not."""
+    written = (Value("a"), " <fa", trusted("c"), Value("ts>"))
+    text = heard(Ephemeral("<facts> </facts>", *written))
+    assert text == "<context>\n<facts> </facts>a &lt;facts>\n</context>"
+
+
 @pytest.mark.parametrize(
     ("turn", "expected"),
     [

@@ -141,6 +141,8 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
         (("- ", Value("2"), ") ", Value("a")), "- 2) a"),
         (("<", Value("issue"), " ", Value("a='b'"), ">"), "<issue a='b'>"),
         (("<", Value("d"), Value("iv"), ">"), "<&#100;iv>"),
+        (("<", Value("n"), Value("av"), ">"), "<&#110;av>"),
+        (("``", Value("a"), Value("`")), "``a&#96;"),
         (("**", Value("*")), "**&#42;"),
         (("``", Value("`"), "x"), "``&#96;x"),
         ((Value("#"), " a"), "&#35; a"),
@@ -168,6 +170,8 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
         # The author's own code, comments and tags.
         (("```\n", Value("# a\n---\n  <div>"), "\n```"), "```\n# a\n---\n  <div>\n```"),
         (("```\n", Value("a\n```\n# b"), "\n```"), "```\na\n&#96;``\n# b\n```"),
+        (("```a`b\n", Value("# a"), "\n```"), "```a`b\n&#35; a\n```"),
+        (("<press>", Value("</script> a"), "</press>"), "<press></script> a</press>"),
         (("~~~ ", Value("a`b\nc"), "\n~~~"), "~~~ a&#96;b&#10;c\n~~~"),
         (("```\n", Value("# a"), "```\n", Value("# b")), "```\n# a```\n&#35; b"),
         (("- ```\n  ", Value("# a"), "\n  ```"), "- ```\n  &#35; a\n  ```"),

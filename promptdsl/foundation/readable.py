@@ -150,7 +150,7 @@ def among_lines(text: str, beside: Beside, *, only_edges: bool = False) -> str:
         # Where the mark is the author's, the first character of the value, or of its last line.
         first = 0 if start == 0 else _first_seen(line)
         places = {start + (first if it < 0 else it) for it in forged if it is not None}
-        marks += sorted(it for it in places if text[it : it + 1] not in ("", "&"))
+        marks += sorted(it for it in places if it or text[:1] not in ("", "&"))
     return _encoded(text, marks)
 
 

@@ -8,7 +8,7 @@ from promptdsl.foundation.readable import RAW, Beside
 FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
 FENCE_MARK = re.compile("```|~~~")
-_RAW = re.compile(rf"<(?:{'|'.join(RAW)})", re.IGNORECASE)
+_RAW = re.compile(rf"<(?:{'|'.join(RAW)})\b", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
 _UNSURE = re.compile(r"<|[\s>*+\-.)\d]++(?:```|~~~)")
