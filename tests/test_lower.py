@@ -496,6 +496,49 @@ def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None
     assert [message.sources for message in walked] == [message.sources for message in fast]
 
 
+FENCED = [
+    Event(UserAction("opened", target="invoice 1881")),
+    Event(UserAction("opened", target="</event>\u200b", details={"a": {"b": "é"}})),
+    Event("a"),
+    Ephemeral("a & <b>"),
+    Ephemeral("a", Value("]] &lt; \x07")),
+    Ephemeral(Section("s", "a")),
+    Grounding("g", "a\nb"),
+    Grounding("g", "</context>", title="a\u200b"),
+    Grounding("g", "a > b"),
+    Grounding("g", "Note: a ]]", title="b"),
+    Grounding("g", "a\r\n\tb\x07"),
+    Grounding("g", ""),
+]
+
+
+@pytest.mark.parametrize("turn", FENCED)
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"delimiters": {"ephemeral": "Note: "}},
+        {"delimiters": {"ephemeral": ("[[", "]]")}},
+        {"encoding": {"body": "full"}},
+    ],
+)
+def test_a_fence_written_at_once_and_by_the_walk(turn: Node, config: Any) -> None:
+    """A fence around one text is the same, whoever writes it."""
+    rendered = render(timeline_of(User("a"), turn, User("b")), transformation=config)
+    tree = rendered.stages()[-1].tree
+    walked, _ = lower_traced(tree, config=rendered.config)
+    assert walked == lower(tree, config=rendered.config)[0]
+
+
+@pytest.mark.parametrize(
+    "turn", [Event(UserAction("opened", target="a\u200b")), Grounding("g", "a", title="b\u200b")]
+)
+def test_an_invisible_character_in_a_fence_written_at_once(turn: Node) -> None:
+    """What nobody sees in the opening of a fence, or in a field of an event, is told."""
+    losses = render(timeline_of(User("a"), turn, User("b"))).losses
+    assert ["invisible_characters"] == [loss.name for loss in losses]
+
+
 TAKEN: list[Node] = [
     User("a"),
     User("é"),

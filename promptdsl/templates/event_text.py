@@ -40,7 +40,7 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
             return tuple(map(_labelled, run_template(file, fields, run).pieces))
     template = _shipped_template(kind)
     try:
-        outputs = template.root_render_func(template.new_context({**fields}))
+        outputs = template.root_render_func(template.new_context({**fields}, shared=True))
         return tuple([it[0] if isinstance(it, tuple) else it for it in outputs])
     except Exception as error:
         from jinja2 import UndefinedError

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
-from typing import cast
+from typing import cast, get_args
 
 import attrs
 
@@ -15,6 +15,7 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.guards import json_body
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.labelled import Labelled, json_pieces, labelled
+from promptdsl.messages import EventBlock
 from promptdsl.rendering.text.blocks import formatted
 from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree.masks import EVENT, MEDIA, TEXT
@@ -25,6 +26,7 @@ from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 Narrator = Callable[[str, Mapping[str, object]], tuple[str, ...]]
 """A function that returns the pieces of an event's text, from its type and its encoded fields."""
+_FIELDS = {kind.type: [it.name for it in attrs.fields(kind)] for kind in get_args(EventBlock)}
 
 
 def narrate(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> RootNode:
@@ -86,8 +88,8 @@ def _event_fence(
         except PromptError as error:
             raise error.located(node.source) from None
         raw: list[str] = []
-        for attribute in attrs.fields(type(block)):
-            value = getattr(block, attribute.name)
+        for name in _FIELDS[block.type]:
+            value = getattr(block, name)
             if isinstance(value, Mapping):
                 details = cast("Mapping[str, object]", value).items()
                 raw += [f"{key}{_field_text(detail)}" for key, detail in details]
@@ -145,8 +147,7 @@ def _event_fields(
         return encoded
 
     texts: dict[str, object] = {}
-    for attribute in attrs.fields(type(block)):
-        name = attribute.name
+    for name in _FIELDS[block.type]:
         value: object = getattr(block, name)
         if name in ("details", "data"):
             details = cast("Mapping[str, object]", value).items()

@@ -7,6 +7,7 @@ system turn in 120 instead of 1,140 (CPython 3.11).
 
 # Exact types are compared, which is faster than isinstance.
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,12 +21,14 @@ from promptdsl.rendering.text.format import BETWEEN, Form, title_line
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import (
+    FenceNode,
     MediaNode,
     SectionNode,
     TextNode,
     ToolUseNode,
     TrustedTextNode,
     ValueNode,
+    VerbatimNode,
     VolatileNode,
 )
 from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
@@ -156,3 +159,24 @@ def _plain_section(section: SectionNode) -> tuple[str, Child]:
     if isinstance(title, ValueNode) or not (title.isascii() or is_whole(title)):
         return "", ""
     return title_line(one_line(title), 2), section.content[0]
+
+
+def plain_fence(content: tuple[Child, ...]) -> str | None:
+    """Return the text of one fence around one text that is sent as it is in any fence of tags.
+
+    That is an event, or text that was found. ``None`` for other content.
+    """
+    fence = content[0] if len(content) == 1 else None
+    if type(fence) is not FenceNode or not fence.close or len(fence.content) != 1:
+        return None
+    inside, values = fence.content[0], fence.raw_values
+    if type(inside) is VerbatimNode:
+        values += inside.raw_values
+        inside = inside.text
+    if type(inside) is not str or not _BARE.match(inside) or not all(map(str.isprintable, values)):
+        return None
+    return f"{fence.open}{inside}{fence.close}"
+
+
+_BARE = re.compile(r"[\t\n -%'-;=?-~]+\Z")
+"""Text of which no part is written otherwise: ASCII without control characters, ``&<>``."""

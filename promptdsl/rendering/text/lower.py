@@ -21,7 +21,12 @@ from promptdsl.messages.roles import Role
 from promptdsl.rendering.text.beside import FENCE_MARK, code_in
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
 from promptdsl.rendering.text.containers import ONLY_TITLED, close_part, open_item, open_part
-from promptdsl.rendering.text.fast_path import answer_of, lower_plain, plain_instructions
+from promptdsl.rendering.text.fast_path import (
+    answer_of,
+    lower_plain,
+    plain_fence,
+    plain_instructions,
+)
 from promptdsl.rendering.text.format import BETWEEN, FORMATS
 from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import (
@@ -273,6 +278,10 @@ class Lowering:
             text = plain_instructions(turn.content, self.setting.form, encode)
             if text and not losses:  # the walk knows in which section a loss is
                 return (text_block(text, mark_of(turn.options)),)
+        elif rules.joined and not self.config.literals:
+            text = plain_fence(turn.content)
+            if text:
+                return (text_block(text),)
         return TextWriter(self.setting, report, turn, rules, fences=fences).write()
 
     def fences(self, turn: TurnNode) -> Fences:
