@@ -2,10 +2,10 @@
 
 from collections.abc import Generator, Iterable
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from promptdsl.foundation.errors import TemplateError
-from promptdsl.templates.limits import RUN, check_length
+from promptdsl.templates.limits import MAX_PIECES, MAX_TEXT, RUN, check_length
 
 
 class Inserted(NamedTuple):
@@ -35,7 +35,8 @@ class Rope(str):
     def __new__(cls, pieces: Iterable[Piece]) -> "Rope":
         """Return the rope of pieces."""
         kept = tuple(pieces)
-        rope = super().__new__(cls, "".join([_piece_text(piece) for piece in kept]))
+        texts = [it.text if isinstance(it, Inserted) else it for it in kept]
+        rope = super().__new__(cls, "".join(texts))
         rope.pieces = kept
         return rope
 
@@ -55,36 +56,30 @@ def collect(outputs: Iterable[Output]) -> Rope:
         if isinstance(output, Rope):
             pieces += output.pieces
             length += len(output)
-        elif isinstance(output, tuple) and not isinstance(output, Inserted):
-            pieces += output
-            length += len(output[0])
-        else:
+        elif isinstance(output, Inserted | str):
             # A string without a mark is a value.
             value = output if isinstance(output, Inserted) else Inserted(output)
             pieces.append(value)
             length += len(value.text)
-        try:
-            check_length(length, len(pieces))
-        except TemplateError as error:
-            # The line of the error is that of the template that yields too much.
-            if isinstance(outputs, Generator):
-                outputs.throw(error)
-            raise
+        else:
+            pieces += output
+            length += len(output[0])
+        if length > MAX_TEXT or len(pieces) > MAX_PIECES:
+            try:
+                check_length(length, len(pieces))
+            except TemplateError as error:
+                # The line of the error is that of the template that yields too much.
+                if isinstance(outputs, Generator):
+                    outputs.throw(error)
+                raise
     RUN.get().write(length, len(pieces))
     # Empty pieces are left out, but for volatile ones, which may not be empty in the next run.
     # Author texts that are neighbours become one.
     joined: list[Piece] = []
-    for kind, run in groupby(filter(_is_kept, pieces), key=type):
+    kept = [it for it in pieces if it and (type(it) is not Inserted or it.text or it.is_volatile)]
+    for kind, run in groupby(kept, key=type):
         if kind is Inserted:
             joined += run
         else:
-            joined.append("".join(map(str, run)))
+            joined.append("".join(cast("Iterable[str]", run)))
     return Rope(joined)
-
-
-def _is_kept(piece: Piece) -> bool:
-    return bool(_piece_text(piece)) or (isinstance(piece, Inserted) and piece.is_volatile)
-
-
-def _piece_text(piece: Piece) -> str:
-    return piece.text if isinstance(piece, Inserted) else piece

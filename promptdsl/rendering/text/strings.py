@@ -331,6 +331,7 @@ def text_in(
     else:
         parts = dedented(parts, rules)
     is_spoken, in_body = rules.encoding == "plain", fences.in_body(rules)
+    is_guarded = bool(fences.tags or rules.literals or rules.guards)
     author = AuthorText(parts, rules.values, opening)
     author.begun = fences.begun
     texts: list[str] = []
@@ -343,7 +344,8 @@ def text_in(
         if not is_value:
             text = written(text, note)
             author.read(text)
-            texts.append(fences.authored(title(text) if one_line else text, rules))
+            text = title(text) if one_line else text
+            texts.append(fences.authored(text, rules) if is_guarded else text)
             continue
         if is_spoken:
             text = written(text, note)
