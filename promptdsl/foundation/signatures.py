@@ -20,7 +20,11 @@ LEFT_OUT = nothing()
 
 def refuse_what_is_left_out(cls: type) -> None:
     """Give required arguments a default that is no value, as Python's own error has no advice."""
-    ways = [way for name, way in vars(cls).items() if name.startswith(("__init__", "from_"))]
+    ways = [
+        way
+        for name, way in vars(cls).items()
+        if name == "__init__" or (isinstance(way, classmethod) and not name.startswith("_"))
+    ]
     for way in ways:
         init: object = getattr(way, "__func__", way)
         if isinstance(init, FunctionType):
