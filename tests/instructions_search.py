@@ -71,6 +71,8 @@ class Harmless(NamedTuple):
                 rendered = rendering(with_values(frame, [word] * len(prefixes)), encoding)
             except PromptError:
                 return None
+            if not rendered.messages:
+                return None  # a frame without text, as a smaller one may be
             outer, values = [""], list[tuple[int, int]]()
             for span in rendered.spans():
                 if span.kind == "value":
