@@ -11,7 +11,11 @@ from tests.folding import failures
 from tests.good_prompts import careful_hints
 
 MODELS = ("gpt-5", "o3-pro", "claude-opus-5-5", "claude-sonnet-4-5", "gemini-2.5-pro")
-EXAMPLES = sorted(path.stem for path in (Path(__file__).parents[1] / "examples").glob("*.py"))
+EXAMPLES = sorted(
+    path.stem
+    for path in (Path(__file__).parents[1] / "examples").glob("*.py")
+    if path.stem != "edit_transcript"  # it has no prompt
+)
 SECTIONS = sorted(Library.load("starter").sections)
 
 

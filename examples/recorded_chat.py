@@ -1,0 +1,138 @@
+"""A chat that is kept in a file: started again, it goes on where it was.
+
+One line is one turn. It is in the file before the model is asked: after an error or Ctrl-C the
+question stands, and the next start asks it again. Ctrl-C while a reply is streamed keeps the part
+that came.
+
+Run it:     python examples/recorded_chat.py chat.jsonl --provider anthropic --stream
+Change it:  promptdsl render examples/recorded_chat.py:demo --for gemini
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from promptdsl import History, Message, System, Timeline, Transcript, read_stream, render
+
+BUDGET = 50_000
+MODELS = {"openai": "gpt-5", "anthropic": "claude-opus-5-5"}
+
+Ask = Callable[[Timeline, bool], Any]  # Any: a reply of either client, or a stream
+"""A function that sends a prompt, and returns the client's reply, or a stream of it."""
+
+
+def prompt(conversation: Sequence[Message]) -> Timeline:
+    """Return the prompt of a conversation so far; its budget drops the oldest exchanges."""
+    return Timeline(System("You answer in two sentences."), History(conversation))
+
+
+def openai_chat(model: str, base_url: str | None) -> Ask:
+    """Return the function that asks a model of OpenAI, or of a server that speaks like it."""
+    from openai import OpenAI
+
+    client = OpenAI(base_url=base_url)
+
+    def ask(timeline: Timeline, stream: bool) -> object:
+        payload = render(timeline, model=model, provider="openai", budget=BUDGET).to_openai()
+        return client.chat.completions.create(
+            model=model,
+            stream=stream,
+            stream_options={"include_usage": True} if stream else None,
+            **payload,
+        )
+
+    return ask
+
+
+def anthropic_chat(model: str, base_url: str | None) -> Ask:
+    """Return the function that asks a model of Anthropic."""
+    from anthropic import Anthropic
+
+    client = Anthropic(base_url=base_url)
+
+    def ask(timeline: Timeline, stream: bool) -> object:
+        payload = render(timeline, model=model, provider="anthropic", budget=BUDGET).to_anthropic()
+        return client.messages.create(model=model, max_tokens=1_000, stream=stream, **payload)
+
+    return ask
+
+
+CLIENTS = {"openai": openai_chat, "anthropic": anthropic_chat}
+
+
+def text_of(event: Any) -> str:  # Any: an event of either client
+    """Return the text in an event of a stream."""
+    choices = getattr(event, "choices", None)
+    delta = choices[0].delta if choices else getattr(event, "delta", None)
+    return getattr(delta, "content", None) or getattr(delta, "text", None) or ""
+
+
+def answer(transcript: Transcript, ask: Ask, stream: bool) -> None:
+    """Ask for a reply, show it and record it."""
+    reply = ask(prompt(transcript), stream)
+    if not stream:
+        transcript.append(reply)
+        print(transcript[-1].text)
+        return
+    reading, shown = read_stream(reply), ""
+    try:
+        for event in reading:
+            shown += text_of(event)
+            print(text_of(event), end="", flush=True)
+    except KeyboardInterrupt:
+        if shown:
+            transcript.append(reading, interrupted=True)
+        raise
+    transcript.append(reading)
+    print()
+
+
+def chat(transcript: Transcript, lines: Iterator[str], ask: Ask, stream: bool) -> None:
+    """Answer the question that stands, if there is one, then each line."""
+    if transcript and transcript[-1].role == "user":
+        answer(transcript, ask, stream)
+    for line in filter(str.strip, lines):
+        transcript.append(line)
+        answer(transcript, ask, stream)
+
+
+def typed_lines() -> Iterator[str]:
+    """Yield the lines that a person types, until the end of the input."""
+    try:
+        while True:
+            yield input("> ")
+    except EOFError:
+        print()
+
+
+def demo(question: str = "And where is parcel 8?") -> Timeline:
+    """Return the request after a made-up exchange."""
+    return prompt(Transcript(["Hi.", Message("assistant", "Hi. Which parcel is it?"), question]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Chat until the end of the input; return the exit code."""
+    parser = argparse.ArgumentParser(description="A chat that is kept in a file.")
+    parser.add_argument("file", help="the transcript; made when it is missing")
+    parser.add_argument("--provider", choices=list(CLIENTS), default="openai")
+    parser.add_argument("--model", help=f"default: {MODELS}")
+    parser.add_argument("--base-url", help="default: that of the client, which reads its variable")
+    parser.add_argument("--stream", action="store_true", help="show a reply while it comes")
+    options = parser.parse_args(arguments)
+    model = options.model or MODELS[options.provider]
+    ask = CLIENTS[options.provider](model, options.base_url)
+    with Transcript.open(options.file) as transcript:
+        try:
+            chat(transcript, typed_lines(), ask, options.stream)
+        except KeyboardInterrupt:
+            return 130
+        except Exception as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            print("The last question stands: the next start asks it again.", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

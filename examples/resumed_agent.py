@@ -1,0 +1,134 @@
+"""An agent that can be killed at any moment: started again, it goes on, and pays nothing twice.
+
+Each step is in the file before the next one begins. A note says which call is running: of a call
+with such a note and without a result nobody knows whether it was done. It runs again if its tool
+may be repeated. Otherwise the model is told that it was interrupted, and can look.
+
+Run it:     python examples/resumed_agent.py work.jsonl paid.txt --task "Pay invoices 1 and 2."
+Go on:      python examples/resumed_agent.py work.jsonl paid.txt
+Change it:  promptdsl render examples/resumed_agent.py:demo --for gemini
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptdsl import (
+    History,
+    Message,
+    System,
+    Timeline,
+    Tool,
+    ToolUseBlock,
+    Transcript,
+    render,
+)
+
+Tools = Mapping[str, Callable[..., str]]
+
+MODEL = "gpt-5"
+REPEATABLE = {"paid"}
+"""The tools that only look: it does no harm to run one of their calls twice."""
+INTERRUPTED = "The program was stopped during this call. Call paid before you repeat it."
+
+
+def tools_of(ledger: Path) -> Tools:
+    """Return the tools of the agent, by name."""
+
+    def pay(invoice: int) -> str:
+        """Pay an invoice."""
+        with ledger.open("a") as file:
+            file.write(f"invoice {invoice}\n")
+        return f"Invoice {invoice} is paid."
+
+    def paid() -> str:
+        """List the invoices that are paid."""
+        return (ledger.read_text() if ledger.exists() else "") or "none"
+
+    return {"pay": pay, "paid": paid}
+
+
+def prompt(conversation: Sequence[Message], tools: Tools) -> Timeline:
+    """Return the prompt of a conversation so far."""
+    with Timeline() as timeline:
+        for function in tools.values():
+            Tool(function)
+        System("You pay invoices. Never pay one twice.")
+        History(conversation)
+    return timeline
+
+
+def begun_calls(transcript: Transcript) -> set[str]:
+    """Return the ids of those calls of the newest reply that were begun."""
+    ids: set[str] = set()
+    for turn in reversed(transcript.turns):
+        if turn.message is not None and turn.message.role == "assistant":
+            break
+        match turn.note:
+            case {"running": str(id)}:
+                ids.add(id)
+            case _:
+                pass
+    return ids
+
+
+def run(transcript: Transcript, call: ToolUseBlock, tools: Tools) -> None:
+    """Run a call, and record that it begins, then its result; an error is a result too."""
+    transcript.note({"running": call.id})
+    try:
+        text = tools[call.name](**(call.input or {}))
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        transcript.answer(call, text, error_type="execution_error")
+    else:
+        transcript.answer(call, text)
+
+
+def work(transcript: Transcript, tools: Tools, ask: Callable[[Timeline], Any]) -> str:
+    """Go on with a transcript until the model calls no tool; return its answer."""
+    begun = begun_calls(transcript)
+    for call in transcript.pending_calls:
+        if call.id in begun and call.name not in REPEATABLE:
+            transcript.answer(call, INTERRUPTED, error_type="interrupted")
+    while transcript.pending_calls or transcript[-1].role != "assistant":
+        for call in transcript.pending_calls:
+            run(transcript, call, tools)
+        transcript.append(ask(prompt(transcript, tools)))
+    return transcript[-1].text
+
+
+def demo(task: str = "Pay invoices 1 and 2.") -> Timeline:
+    """Return the request after the first call of a made-up session."""
+    call = ToolUseBlock("call_0", "pay", '{"invoice": 1}')
+    result = Message.tool_result("call_0", INTERRUPTED, name="pay", error_type="interrupted")
+    transcript = Transcript([task, Message("assistant", [call]), result])
+    return prompt(transcript, tools_of(Path("paid.txt")))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Work on a task, or go on with one, until it is done."""
+    parser = argparse.ArgumentParser(description="An agent that can be killed, and goes on.")
+    parser.add_argument("file", help="the transcript; made when it is missing")
+    parser.add_argument("ledger", type=Path, help="the file of what was paid")
+    parser.add_argument("--task", default="Pay invoices 1 and 2.", help="what a new one is to do")
+    parser.add_argument("--base-url", default=os.environ.get("OPENAI_BASE_URL"))
+    options = parser.parse_args(arguments)
+
+    from openai import OpenAI
+
+    client = OpenAI(base_url=options.base_url)
+
+    def ask(timeline: Timeline) -> object:
+        payload = render(timeline, model=MODEL, provider="openai").to_openai()
+        return client.chat.completions.create(model=MODEL, **payload)
+
+    with Transcript.open(options.file) as transcript:
+        if not transcript:
+            transcript.append(options.task)
+        print(work(transcript, tools_of(options.ledger), ask))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,332 @@
+"""The programs that keep a transcript: a chat, an agent that is killed, an editor."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+from threading import Event, Thread
+from time import sleep
+from typing import Any, cast
+
+import pytest
+
+from examples import edit_transcript, recorded_chat, resumed_agent
+from promptdsl import Transcript, render
+from tests.examples.desk import ROOT
+from tests.folding import failures
+from tests.providers.recorder import CHAT_REPLY, MESSAGES_REPLY
+
+Server = Callable[[dict[str, Any]], tuple[int, Iterator[bytes]]]
+"""Returns for the JSON body of a request the status and the parts of the answer."""
+
+REPLIES = {"openai": CHAT_REPLY, "anthropic": MESSAGES_REPLY}
+CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "any"}
+STREAMS: dict[str, list[dict[str, Any]]] = {
+    "openai": [
+        {**CHUNK, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "o"}}]},
+        {**CHUNK, "choices": [{"index": 0, "delta": {"content": "k"}, "finish_reason": "stop"}]},
+    ],
+    "anthropic": [
+        {"type": "message_start", "message": {**MESSAGES_REPLY, "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "o"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "k"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
+        {"type": "message_stop"},
+    ],
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, parts = cast("Any", self.server).reply(body)
+        self.send_response(status)
+        self.send_header(
+            "Content-Type", "text/event-stream" if body.get("stream") else "application/json"
+        )
+        self.end_headers()
+        for part in parts:
+            self.wfile.write(part)
+            self.wfile.flush()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: the test's own report is enough."""
+
+
+@contextmanager
+def served(reply: Server) -> Generator[str]:
+    """Answer requests for the length of a ``with`` block; the address is yielded."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        server.reply = reply  # type: ignore[attr-defined]
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a killed client
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def events(provider: str) -> Iterator[bytes]:
+    """Yield the events of a stream, as they are sent."""
+    for event in STREAMS[provider]:
+        yield f"event: {event.get('type', '')}\ndata: {json.dumps(event)}\n\n".encode()
+    yield b"data: [DONE]\n\n" if provider == "openai" else b""
+
+
+def roles(path: Path) -> list[str]:
+    """Return the roles of what stands in a file."""
+    with Transcript.open(path, read_only=True) as transcript:
+        return [message.role for message in transcript]
+
+
+# The chat.
+
+
+@pytest.mark.parametrize("fault", [OSError("The line is down."), KeyboardInterrupt()])
+@pytest.mark.parametrize("provider", REPLIES)
+def test_a_chat_goes_on(provider: str, fault: BaseException, tmp_path: Path) -> None:
+    """After an error or Ctrl-C the question stands; the next start asks it again."""
+    path, replies = tmp_path / "chat.jsonl", iter([REPLIES[provider]])
+
+    def ask(*_: object) -> dict[str, Any]:
+        for reply in replies:
+            return reply
+        raise fault
+
+    with Transcript.open(path) as transcript, pytest.raises(type(fault)):
+        recorded_chat.chat(transcript, iter(["Hi.", "", "And now?"]), ask, False)
+    assert ["user", "assistant", "user"] == roles(path)
+    replies = iter([REPLIES[provider]] * 2)
+    with Transcript.open(path) as transcript:
+        recorded_chat.chat(transcript, iter(["Bye."]), ask, False)
+    assert ["user", "assistant"] * 3 == roles(path)
+
+
+def chat(path: Path, provider: str, url: str, *options: str) -> "subprocess.Popen[str]":
+    """Start the chat as a process."""
+    keys = {"OPENAI_API_KEY": "test", "ANTHROPIC_API_KEY": "test"}
+    command = [sys.executable, "-W", "error", "examples/recorded_chat.py", str(path), *options]
+    return subprocess.Popen(
+        [*command, "--provider", provider, "--base-url", url],
+        cwd=ROOT,
+        env=os.environ | keys | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.sdk("openai", "anthropic")
+@pytest.mark.parametrize("options", [(), ("--stream",)], ids=["reply", "stream"])
+@pytest.mark.parametrize("provider", REPLIES)
+def test_a_chat_with_the_real_clients(
+    provider: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A chat that ends with an error of the service goes on at the next start."""
+    path, asked = tmp_path / "chat.jsonl", list[int]()
+
+    def reply(body: dict[str, Any]) -> tuple[int, Iterator[bytes]]:
+        asked.append(sum(message["role"] != "system" for message in body["messages"]))
+        if len(asked) == 2:
+            return 400, iter([b'{"error": {"message": "No."}}'])
+        parts = events(provider) if body.get("stream") else [json.dumps(REPLIES[provider]).encode()]
+        return 200, iter(parts)
+
+    with served(reply) as url:
+        with chat(path, provider, url, *options) as first:
+            said, error = first.communicate("Hi.\nAnd now?\nNever read.\n")
+        assert (1, "> ok\n> ") == (first.returncode, said)
+        assert "BadRequestError" in error
+        with chat(path, provider, url, *options) as second:
+            said, error = second.communicate("Bye.\n")
+    assert (0, "ok\n> ok\n> \n", "") == (second.returncode, said, error)
+    assert ([1, 3, 3, 5], ["user", "assistant"] * 3) == (asked, roles(path))
+
+
+@pytest.mark.slow
+@pytest.mark.sdk("openai", "anthropic")
+@pytest.mark.parametrize("provider", STREAMS)
+def test_ctrl_c_keeps_what_came(provider: str, tmp_path: Path) -> None:
+    """Ctrl-C while a reply is streamed ends the chat, and keeps the part that was shown."""
+    path, over = tmp_path / "chat.jsonl", Event()
+
+    def reply(_: object) -> tuple[int, Iterator[bytes]]:
+        def parts() -> Iterator[bytes]:
+            for part in events(provider):
+                yield part
+                if b'"o"' in part:
+                    over.wait(20)
+
+        return 200, parts()
+
+    with served(reply) as url, chat(path, provider, url, "--stream") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("Hi.\n")
+        process.stdin.flush()
+        assert "> o" == process.stdout.read(3)
+        process.send_signal(signal.SIGINT)
+        assert 130 == process.wait(20)
+        over.set()
+    with Transcript.open(path, read_only=True) as transcript:
+        assert [("Hi.", None), ("o", "interrupted")] == [
+            (message.text, message.finish_reason) for message in transcript
+        ]
+
+
+# The agent.
+
+
+def reply_of_model(body: dict[str, Any], rounds: int) -> dict[str, Any]:
+    """Return what a model says that pays two invoices in each round, and looks."""
+    done = sum(message["role"] == "assistant" for message in body["messages"])
+    names = [("pay", 2 * done + 1), ("paid", None), ("pay", 2 * done + 2)]
+    calls = [
+        {
+            "id": f"call_{number}",  # the same ids in each round
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": json.dumps({} if invoice is None else {"invoice": invoice}),
+            },
+        }
+        for number, (name, invoice) in enumerate(names)
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": calls}
+    if done == rounds:
+        message = {"role": "assistant", "content": "All is paid."}
+    reason = "stop" if done == rounds else "tool_calls"
+    choice = {"index": 0, "finish_reason": reason, "logprobs": None, "message": message}
+    return {**CHAT_REPLY, "choices": [choice]}
+
+
+def wrong(path: Path, ledger: Path, rounds: int, stops: int) -> list[str]:
+    """Return what is wrong with a transcript and a ledger after so many stops."""
+    with Transcript.open(path, read_only=True) as transcript:
+        results = [m.content[0] for m in transcript if m.role == "tool"]
+        open_calls = transcript.pending_calls
+        render(resumed_agent.prompt(transcript, {}), provider="openai").to_openai()
+        pays = [call for m in transcript for call in m.calls if call.name == "pay"]
+    paid = ledger.read_text().split("\n")[:-1] if ledger.exists() else []
+    interrupted = [r for r in results if cast("Any", r).error_type == "interrupted"]
+    told = [r for r in results if "Error" in cast("Any", r).content[0].text]
+    missing = {f"invoice {n + 1}" for n in range(2 * rounds)} - {*paid}
+    checks = {
+        "something is paid twice": len(paid) == len({*paid}),
+        "more is interrupted than was stopped": len(interrupted) <= stops,
+        "something that was not interrupted is missing": len(missing) <= len(interrupted),
+        "a call is open": not open_calls,
+        "a tool failed": not told,
+        "calls and results differ in number": len(results) == 3 * rounds,
+        "a call is missing": len(pays) == 2 * rounds,
+        "it is not done": roles(path)[-1] == "assistant",
+    }
+    return [name for name, holds in checks.items() if not holds]
+
+
+class Stopped(BaseException):
+    """The end of a run: no code of the agent catches it."""
+
+
+def stopped_anywhere(seed: int, folder: Path) -> str:
+    """Return what is wrong after an agent was stopped at random and started again, until done."""
+    random, stops = Random(seed), 0
+    path, ledger = folder / f"{seed}.jsonl", folder / f"{seed}.txt"
+
+    def may_stop(*_: object) -> None:
+        if random.random() < 0.2:
+            raise Stopped
+
+    def stopping(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)  # the tool keeps its parameters
+        def call(*args: Any, **options: Any) -> Any:
+            may_stop()
+            result = function(*args, **options)
+            may_stop()
+            return result
+
+        return call
+
+    @stopping
+    def ask(timeline: Any) -> dict[str, Any]:
+        body: Any = render(timeline, provider="openai").to_openai()
+        return reply_of_model(body, 2)
+
+    tools = {name: stopping(tool) for name, tool in resumed_agent.tools_of(ledger).items()}
+    while True:
+        try:
+            with Transcript.open(path) as transcript:
+                transcript.subscribe(may_stop)
+                if not transcript:
+                    transcript.append("Pay.")
+                resumed_agent.work(transcript, tools, ask)
+            return "; ".join(wrong(path, ledger, 2, stops))
+        except Stopped:
+            stops += 1
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(5), pytest.param(range(5, 200), marks=pytest.mark.slow)], ids=["some", "many"]
+)
+def test_an_agent_is_stopped_anywhere(seeds: range, tmp_path: Path) -> None:
+    """No tool runs twice, and only one that ran when the agent was stopped may not have run."""
+    assert [] == failures(seeds, lambda seed: stopped_anywhere(seed, tmp_path))
+
+
+def count_of(path: Path) -> int:
+    """Return how many lines a file has."""
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def killed_until_done(folder: Path, seed: int) -> str:
+    """Return what is wrong after an agent was killed at each line that it wrote, until done."""
+    path, ledger, random, kills = folder / "work.jsonl", folder / "paid.txt", Random(seed), 0
+    context = multiprocessing.get_context("forkserver")  # the client is loaded once
+    context.set_forkserver_preload(["examples.resumed_agent", "openai", "promptdsl.tokens"])
+
+    def reply(body: dict[str, Any]) -> tuple[int, Iterator[bytes]]:
+        sleep(random.random() / 50)
+        return 200, iter([json.dumps(reply_of_model(body, 3)).encode()])
+
+    with served(reply) as url:
+        while True:
+            lines = count_of(path)
+            arguments = [str(path), str(ledger), "--base-url", url]
+            process = context.Process(target=resumed_agent.main, args=(arguments,))
+            process.start()
+            while process.is_alive() and count_of(path) == lines:
+                sleep(0.001)
+            process.join(random.random() ** 3 / 10)
+            process.kill()
+            process.join()
+            if process.exitcode != -signal.SIGKILL:
+                return "; ".join(wrong(path, ledger, 3, kills)) or f"killed {kills} times"
+            kills += 1
+
+
+@pytest.mark.slow
+@pytest.mark.sdk("openai")
+@pytest.mark.parametrize("seed", range(2))
+def test_an_agent_is_killed(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: object
+) -> None:
+    """The same holds for a process with the real client that is killed again and again."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    import time; t=time.time()
+    x=killed_until_done(tmp_path, seed)
+    raise Exception(x, time.time()-t)
