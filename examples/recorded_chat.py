@@ -129,7 +129,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 130
         except Exception as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
-            print("The last question stands: the next start asks it again.", file=sys.stderr)
             return 1
     return 0
 

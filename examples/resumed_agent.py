@@ -15,16 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptdsl import (
-    History,
-    Message,
-    System,
-    Timeline,
-    Tool,
-    ToolUseBlock,
-    Transcript,
-    render,
-)
+from promptdsl import History, Message, System, Timeline, Tool, ToolUseBlock, Transcript, render
 
 Tools = Mapping[str, Callable[..., str]]
 

@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import wraps
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
@@ -19,7 +20,7 @@ from typing import Any, cast
 import pytest
 
 from examples import edit_transcript, recorded_chat, resumed_agent
-from promptdsl import Transcript, render
+from promptdsl import Message, TextBlock, ToolUseBlock, Transcript, render
 from tests.examples.desk import ROOT
 from tests.folding import failures
 from tests.providers.recorder import CHAT_REPLY, MESSAGES_REPLY
@@ -46,7 +47,7 @@ STREAMS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         status, parts = cast("Any", self.server).reply(body)
@@ -66,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def served(reply: Server) -> Generator[str]:
     """Answer requests for the length of a ``with`` block; the address is yielded."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         server.daemon_threads = True
         server.reply = reply  # type: ignore[attr-defined]
         server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a killed client
@@ -132,12 +133,9 @@ def chat(path: Path, provider: str, url: str, *options: str) -> "subprocess.Pope
 
 @pytest.mark.slow
 @pytest.mark.sdk("openai", "anthropic")
-@pytest.mark.parametrize("options", [(), ("--stream",)], ids=["reply", "stream"])
 @pytest.mark.parametrize("provider", REPLIES)
-def test_a_chat_with_the_real_clients(
-    provider: str, options: tuple[str, ...], tmp_path: Path
-) -> None:
-    """A chat that ends with an error of the service goes on at the next start."""
+def test_a_chat_with_the_real_clients(provider: str, tmp_path: Path) -> None:
+    """A chat that ends with an error of the service goes on at the next start, as a stream."""
     path, asked = tmp_path / "chat.jsonl", list[int]()
 
     def reply(body: dict[str, Any]) -> tuple[int, Iterator[bytes]]:
@@ -148,11 +146,11 @@ def test_a_chat_with_the_real_clients(
         return 200, iter(parts)
 
     with served(reply) as url:
-        with chat(path, provider, url, *options) as first:
+        with chat(path, provider, url) as first:
             said, error = first.communicate("Hi.\nAnd now?\nNever read.\n")
         assert (1, "> ok\n> ") == (first.returncode, said)
         assert "BadRequestError" in error
-        with chat(path, provider, url, *options) as second:
+        with chat(path, provider, url, "--stream") as second:
             said, error = second.communicate("Bye.\n")
     assert (0, "ok\n> ok\n> \n", "") == (second.returncode, said, error)
     assert ([1, 3, 3, 5], ["user", "assistant"] * 3) == (asked, roles(path))
@@ -160,6 +158,9 @@ def test_a_chat_with_the_real_clients(
 
 @pytest.mark.slow
 @pytest.mark.sdk("openai", "anthropic")
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here"
+)
 @pytest.mark.parametrize("provider", STREAMS)
 def test_ctrl_c_keeps_what_came(provider: str, tmp_path: Path) -> None:
     """Ctrl-C while a reply is streamed ends the chat, and keeps the part that was shown."""
@@ -218,23 +219,29 @@ def reply_of_model(body: dict[str, Any], rounds: int) -> dict[str, Any]:
 def wrong(path: Path, ledger: Path, rounds: int, stops: int) -> list[str]:
     """Return what is wrong with a transcript and a ledger after so many stops."""
     with Transcript.open(path, read_only=True) as transcript:
-        results = [m.content[0] for m in transcript if m.role == "tool"]
-        open_calls = transcript.pending_calls
-        render(resumed_agent.prompt(transcript, {}), provider="openai").to_openai()
-        pays = [call for m in transcript for call in m.calls if call.name == "pay"]
-    paid = ledger.read_text().split("\n")[:-1] if ledger.exists() else []
-    interrupted = [r for r in results if cast("Any", r).error_type == "interrupted"]
-    told = [r for r in results if "Error" in cast("Any", r).content[0].text]
-    missing = {f"invoice {n + 1}" for n in range(2 * rounds)} - {*paid}
+        turns, messages = transcript.turns, transcript.messages
+    render(resumed_agent.prompt(messages, {}), provider="openai").to_openai()  # they are in pairs
+    running, results, interrupted, surprising = set[str](), 0, 0, False
+    for turn in turns:
+        if turn.message is None:
+            running.add(turn.note["running"])
+        elif turn.message.role == "assistant":
+            running.clear()
+        elif turn.message.role == "tool":
+            result: Any = turn.message.content[0]
+            results += 1
+            interrupted += result.error_type == "interrupted"
+            surprising |= result.is_error and result.tool_use_id not in running
+            surprising |= result.error_type == "execution_error"
+    paid = ledger.read_text().splitlines() if ledger.exists() else []
+    missing = {f"invoice {number + 1}" for number in range(2 * rounds)} - {*paid}
     checks = {
         "something is paid twice": len(paid) == len({*paid}),
-        "more is interrupted than was stopped": len(interrupted) <= stops,
-        "something that was not interrupted is missing": len(missing) <= len(interrupted),
-        "a call is open": not open_calls,
-        "a tool failed": not told,
-        "calls and results differ in number": len(results) == 3 * rounds,
-        "a call is missing": len(pays) == 2 * rounds,
-        "it is not done": roles(path)[-1] == "assistant",
+        "more is interrupted than was stopped": interrupted <= stops,
+        "more is missing than was interrupted": len(missing) <= interrupted,
+        "a call failed, or was interrupted before it began": not surprising,
+        "a call or a result is missing": results == 3 * rounds,
+        "it is not done": (messages[-1].role, messages[-1].calls) == ("assistant", ()),
     }
     return [name for name, holds in checks.items() if not holds]
 
@@ -281,9 +288,9 @@ def stopped_anywhere(seed: int, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(5), pytest.param(range(5, 200), marks=pytest.mark.slow)], ids=["some", "many"]
+    "seeds", [(1, 3), pytest.param(range(80), marks=pytest.mark.slow)], ids=["some", "many"]
 )
-def test_an_agent_is_stopped_anywhere(seeds: range, tmp_path: Path) -> None:
+def test_an_agent_is_stopped_anywhere(seeds: Sequence[int], tmp_path: Path) -> None:
     """No tool runs twice, and only one that ran when the agent was stopped may not have run."""
     assert [] == failures(seeds, lambda seed: stopped_anywhere(seed, tmp_path))
 
@@ -293,8 +300,8 @@ def count_of(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def killed_until_done(folder: Path, seed: int) -> str:
-    """Return what is wrong after an agent was killed at each line that it wrote, until done."""
+def killed_until_done(folder: Path, seed: int) -> tuple[int, list[str]]:
+    """Kill an agent soon after it writes, until it is done; return how often, and what is wrong."""
     path, ledger, random, kills = folder / "work.jsonl", folder / "paid.txt", Random(seed), 0
     context = multiprocessing.get_context("forkserver")  # the client is loaded once
     context.set_forkserver_preload(["examples.resumed_agent", "openai", "promptdsl.tokens"])
@@ -315,18 +322,91 @@ def killed_until_done(folder: Path, seed: int) -> str:
             process.kill()
             process.join()
             if process.exitcode != -signal.SIGKILL:
-                return "; ".join(wrong(path, ledger, 3, kills)) or f"killed {kills} times"
+                return kills, wrong(path, ledger, 3, kills)
             kills += 1
 
 
 @pytest.mark.slow
 @pytest.mark.sdk("openai")
-@pytest.mark.parametrize("seed", range(2))
-def test_an_agent_is_killed(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: object
-) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_an_agent_is_killed(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same holds for a process with the real client that is killed again and again."""
     monkeypatch.setenv("OPENAI_API_KEY", "test")
-    import time; t=time.time()
-    x=killed_until_done(tmp_path, seed)
-    raise Exception(x, time.time()-t)
+    kills, faults = killed_until_done(tmp_path, seed)
+    assert ([], True) == (faults, kills > 2)
+
+
+# The editor.
+
+
+def as_process(arguments: Sequence[str]) -> tuple[int, str, str]:
+    """Return the exit code of the editor as a process, and what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "examples/edit_transcript.py", *arguments],
+        check=False,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def in_process(arguments: Sequence[str]) -> tuple[int, str, str]:
+    """Return the same of the editor called as a function."""
+    out, error = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(error):
+        code = edit_transcript.main(arguments)
+    return code, out.getvalue(), error.getvalue()
+
+
+EDITED = """\
+   2  user       Why twice?
+   4  note       "Ann called."
+   5  assistant  I look. [call call_0: find {"invoice": 1881}]
+   6  tool       [result of call_0: paid twice]
+   7  assistant  Twice.
+"""
+
+
+@pytest.mark.parametrize(
+    "run", [in_process, pytest.param(as_process, marks=pytest.mark.slow)], ids=["here", "process"]
+)
+def test_the_editor(run: Callable[[list[str]], tuple[int, str, str]], tmp_path: Path) -> None:
+    """Each command makes its change; an error of the library is printed, with exit code 1."""
+    path = tmp_path / "chat.jsonl"
+    call = ToolUseBlock("call_0", "find", '{"invoice": 1881}')
+    with Transcript.open(path) as transcript:
+        for said in ("Hi.", "Why was I charged twice?", "Hello?"):
+            transcript.append(said)
+        transcript.note("Ann called.")
+        transcript.append(Message("assistant", [TextBlock("Let me look."), call]))
+        transcript.answer(call, "paid twice")
+        transcript.append(Message("assistant", "Twice."))
+
+    def edit(*arguments: str) -> tuple[int, str, str]:
+        return run([str(path), *arguments])
+
+    for change in ("remove 1", "remove 3", "remove 7", "undo"):
+        assert 0 == edit(*change.split())[0]
+    edit("replace", "2", "Why twice?")
+    assert (0, f"entry 13: replace\n{EDITED}", "") == edit("replace", "5", "I look.")
+    assert (0, EDITED, "") == edit("show")
+    code, out, error = edit("remove", "6")
+    assert (1, "") == (code, out)
+    assert "a result is not removed alone\n  remove the turn that makes the call" in error
+    assert 1 == edit("replace", "3", "Gone.")[0]
+    assert "entry 14: compact" in edit("compact", "Charged twice.", "--keep", "1")[1]
+    assert "<summary>\nCharged twice.\n</summary>\n" in edit("show")[1]
+    assert (0, f"entry 15: undo\n{EDITED}", "") == edit("undo", "13")
+    assert '  16  note       "Paid."\n' in edit("note", "Paid.")[1]
+    with Transcript.open(path):
+        assert "has another writer" in edit("undo")[2]
+        assert 0 == edit("show")[0]
+
+
+def test_the_editor_makes_no_file(tmp_path: Path) -> None:
+    """A path that was mistyped is an error."""
+    path = tmp_path / "none.jsonl"
+    assert (1, "", f"there is no file {str(path)!r}\n") == in_process([str(path), "undo"])
+    assert not path.exists()
