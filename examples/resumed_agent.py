@@ -51,18 +51,16 @@ def prompt(conversation: Sequence[Message], tools: Tools) -> Timeline:
     return timeline
 
 
-def begun_calls(transcript: Transcript) -> set[str]:
-    """Return the ids of those calls of the newest reply that were begun."""
-    ids: set[str] = set()
-    for turn in reversed(transcript.turns):
-        if turn.message is not None and turn.message.role == "assistant":
-            break
-        match turn.note:
-            case {"running": str(id)}:
-                ids.add(id)
-            case _:
-                pass
-    return ids
+def notes_of_calls(transcript: Transcript) -> list[object]:
+    """Return the notes behind the newest reply, undone ones too: what a tool did is not undone."""
+    replies = [
+        turn.number
+        for turn in transcript.turns
+        if turn.message is not None and turn.message.role == "assistant"
+    ]
+    newest = max(replies, default=0)
+    notes = [entry for entry in transcript.entries if entry.type == "note"]
+    return [note.data["note"] for note in notes if note.number > newest]
 
 
 def run(transcript: Transcript, call: ToolUseBlock, tools: Tools) -> None:
@@ -79,9 +77,9 @@ def run(transcript: Transcript, call: ToolUseBlock, tools: Tools) -> None:
 
 def work(transcript: Transcript, tools: Tools, ask: Callable[[Timeline], Any]) -> str:
     """Go on with a transcript until the model calls no tool; return its answer."""
-    begun = begun_calls(transcript)
+    notes = notes_of_calls(transcript)
     for call in transcript.pending_calls:
-        if call.id in begun and call.name not in REPEATABLE:
+        if {"running": call.id} in notes and call.name not in REPEATABLE:
             transcript.answer(call, INTERRUPTED, error_type="interrupted")
     while transcript.pending_calls or transcript[-1].role != "assistant":
         for call in transcript.pending_calls:

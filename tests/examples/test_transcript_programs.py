@@ -295,6 +295,18 @@ def test_an_agent_is_stopped_anywhere(seeds: Sequence[int], tmp_path: Path) -> N
     assert [] == failures(seeds, lambda seed: stopped_anywhere(seed, tmp_path))
 
 
+@pytest.mark.parametrize("to", [None, 2])
+def test_an_undone_payment(to: int | None, tmp_path: Path) -> None:
+    """What a tool did is not undone with its entries: it is not paid again."""
+    ledger, call = tmp_path / "paid.txt", ToolUseBlock("call_0", "pay", '{"invoice": 1}')
+    tools = resumed_agent.tools_of(ledger)
+    transcript = Transcript(["Pay.", Message("assistant", [call])])
+    resumed_agent.run(transcript, call, tools)
+    transcript.undo(to)
+    assert "ok" == resumed_agent.work(transcript, tools, lambda _: CHAT_REPLY)
+    assert ("invoice 1\n", resumed_agent.INTERRUPTED) == (ledger.read_text(), transcript[2].text)
+
+
 def count_of(path: Path) -> int:
     """Return how many lines a file has."""
     return path.read_bytes().count(b"\n") if path.exists() else 0
