@@ -163,7 +163,8 @@ def depends_on_values(page: Page) -> bool:
     """Return whether what a line of the author's is depends on a paragraph or a list of a value.
 
     That is an indented line below a value; in the paragraph of one, a line of only ``-`` or ``=``,
-    or of one tag; a tag with a value among its attributes; and an item that begins with blanks.
+    of one tag, or a list that does not begin with 1; a tag with a value among its attributes; and
+    an item that begins with blanks.
     """
     if re.search(r"(?m)^[> ]*(?:[-*+]|\d+[.)])(?: {2}|\t)", page.text):
         return True
@@ -178,7 +179,9 @@ def depends_on_values(page: Page) -> bool:
         blank = max((it.end() for it in _BLANK.finditer(page.text, 0, above)), default=0)
         is_under = any(start < first and end > blank for start, end in page.values)
         if is_under and (
-            _UNDERLINE.fullmatch(bare) or re.fullmatch(r"<.*>\s*", _MARKERS.sub("", bare, count=1))
+            _UNDERLINE.fullmatch(bare)
+            or _LATER_ITEM.match(bare)
+            or re.fullmatch(r"<.*>\s*", _MARKERS.sub("", bare, count=1))
         ):
             return True
     opened = (
@@ -205,6 +208,7 @@ _HEADING = re.compile(r"(#{1,6})(?=\s|$)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _RULE = re.compile(r"([-*_])\s*(?:\1\s*){2,}$")
 _UNDERLINE = re.compile(r"(?:=+|-+)\s*$")
+_LATER_ITEM = re.compile(r"(?!1[.)])\d{1,9}[.)](?=\s)")
 
 
 def _markdown_it(parser: MarkdownIt, text: str) -> list[Mark]:

@@ -36,6 +36,8 @@ MARKO_ONE_IN = 4
 # in a quotation.
 MARKO_ERRS = re.compile(r"\]:|>[^\n]*\t|\t[^\n]*>")
 ENDS_IN_BRACKET = re.compile(r"</?\Z")
+ENDED = re.compile(r"<[!?][^>\n\r]*>[^\n\r]*\Z")
+"""A comment or a declaration before a value on its line."""
 VALUES_A_FRAME = 12
 CLASSES = {
     **{f"h{level}": "heading" for level in range(1, 7)},
@@ -128,6 +130,9 @@ class Harmless(NamedTuple):
                 continue  # a tag written by hand, whose name is a value
             if in_html and len(self.frame) + len(self.frame[0]) > 2 and re.search("<[!?]", text):
                 continue  # a comment or a declaration around other parts
+            ended = [at for at in in_html if ENDED.search("".join(self.outer[: at + 1]))]
+            if any("\n" in values[at] or "\r" in values[at] for at in ended):
+                continue  # its line was HTML of the author's, which the value ends
             if reader == "marko" and (reader not in self.things or MARKO_ERRS.search(text)):
                 continue
             try:

@@ -31,7 +31,7 @@ from promptdsl import (
 )
 from tests.errors import lines_of, raised
 from tests.internals import dedent_parts
-from tests.renders import said
+from tests.renders import only_text, said
 
 WRITTEN = """
     First line.
@@ -138,6 +138,12 @@ def test_a_line_that_begins_with_a_value_shares_the_margin() -> None:
     """White space before a value is indentation of its line."""
     value = Value("v")
     assert ("a\n", value, "\n  b") == dedent_parts(("\n    a\n    ", value, "\n      b\n    "))
+
+
+@pytest.mark.parametrize("value", ["d", "D", "D\na"])
+def test_strings_side_by_side_are_dedented_as_one(value: str) -> None:
+    """Whether a space is missing before a value, which is told, changes no indentation."""
+    assert f"x\n\na.{value}" == only_text(System("\n  x\n", "\n  a.", Value(value)))
 
 
 @pytest.mark.parametrize(

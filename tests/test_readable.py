@@ -89,6 +89,8 @@ def test_what_forges_nothing_is_as_written(value: str) -> None:
         ("a <con", "a &lt;con"),
         ("&lt; &#38; &amp", "&amp;lt; &amp;#38; &amp"),
         ("a\x07\rb\u2028c\u2029", "a&#7;&#13;b&#8232;c&#8233;"),
+        ("a\u2028b", "a&#8232;b"),
+        ("a\u2029", "a&#8233;"),
         # Headings, rules and fences, at any place of a line that a reader might begin it at.
         ("# a", "&#35; a"),
         ("a\n## b\n#", "a\n&#35;# b\n&#35;"),
@@ -97,6 +99,7 @@ def test_what_forges_nothing_is_as_written(value: str) -> None:
         ("a\n> > 1. # b", "a\n> > 1. &#35; b"),
         ("a\n>#\tb", "a\n>&#35;\tb"),
         ("a\n. # b", "a\n. &#35; b"),
+        ("a\n) # b", "a\n) &#35; b"),
         ("a\n\u200b\u0301# b", "a\n\u200b\u0301&#35; b"),
         ("a\n---\nb\n===", "a\n&#45;--\nb\n&#61;=="),
         ("a\n* * *\n> - - -", "a\n&#42; * *\n> &#45; - -"),
@@ -123,6 +126,17 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
     assert (expected, value) == (found, decode(found))
 
 
+def test_a_delimiter_in_instructions() -> None:
+    """A value writes no delimiter of the configuration that is no tag."""
+    delimiters = {"delimiters": {"event": ("[[event", "]]")}}
+    assert "see &#91;[event x" == sent(Value("see [[event x"), **delimiters)
+
+
+def test_behind_a_fence_of_the_library() -> None:
+    """A tag of a fence that is closed again is the author's to write."""
+    assert sent(Untrusted("a"), "b </untrusted>").endswith("\n</untrusted>\n\nb </untrusted>")
+
+
 # What stands beside a value.
 
 
@@ -137,6 +151,8 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
         ((Value("1"), ". # a"), "&#49;. # a"),
         ((Value("a\n 1"), ". # a"), "a\n &#49;. # a"),
         (("- ", Value("---")), "- &#45;--"),
+        ((Value("- "), "# b"), "&#45; # b"),
+        ((Value("`"), Value("``x")), "&#96;``x"),
         ((Value("1"), ". ", Value("# a")), "1. &#35; a"),
         (("- ", Value("2"), ") ", Value("a")), "- 2) a"),
         (("<", Value("issue"), " ", Value("a='b'"), ">"), "<issue a='b'>"),
@@ -170,6 +186,8 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
         # The author's own code, comments and tags.
         (("```\n", Value("# a\n---\n  <div>"), "\n```"), "```\n# a\n---\n  <div>\n```"),
         (("```\n", Value("a\n```\n# b"), "\n```"), "```\na\n&#96;``\n# b\n```"),
+        (("```\n", Value("``"), Value("`"), "\n```"), "```\n&#96;``\n```"),
+        (("1. ```\n```\n", Value("# a"), "\n```"), "1. ```\n```\n&#35; a\n```"),
         (("```a`b\n", Value("# a"), "\n```"), "```a`b\n&#35; a\n```"),
         (("<press>", Value("</script> a"), "</press>"), "<press></script> a</press>"),
         (("~~~ ", Value("a`b\nc"), "\n~~~"), "~~~ a&#96;b&#10;c\n~~~"),
@@ -180,6 +198,8 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
         (("<a>", Value("</a> <b>"), "</a>"), "<a>&lt;/a> <b></a>"),
         (("<pre>a\n", Value("</script>\n# b"), "</pre>"), "<pre>a\n&lt;/script>\n&#35; b</pre>"),
         (("<a", Value(" b="), '"">'), '<a b&#61;"">'),
+        (("<a ", Value("b="), '"">'), '<a b&#61;"">'),
+        (("<a", Value(" b=\n"), '"">'), '<a b&#61;&#10;"">'),
         (("~~~", Value("~"), "\na\n~~~"), "~~~&#126;\na\n~~~"),
         (("2) <a>\n", Value("\tb"), "c"), "2) <a>\n&#9;bc"),
         (("2) <a>\n", Value("\tb\n c")), "2) <a>\n\tb\n c"),

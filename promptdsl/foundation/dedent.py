@@ -1,8 +1,9 @@
 """Removing the indentation that source code gives a text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from os.path import commonprefix
-from typing import TypeVar
+from typing import TypeVar, cast
 
 V = TypeVar("V")
 
@@ -10,8 +11,16 @@ V = TypeVar("V")
 def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
     """Return the parts of one text without outer blank lines and common indentation.
 
-    Parts that are not strings are placeholders for text that is never changed.
+    Parts that are not strings are placeholders for text that is never changed. Strings side by side
+    become one.
     """
+    joined: list[str | V] = []
+    for is_text, run in groupby(parts, key=lambda part: isinstance(part, str)):
+        if is_text:
+            joined.append("".join(cast("Iterable[str]", run)))
+        else:
+            joined += run
+    parts = joined
     last = len(parts) - 1
     split = [part.split("\n") if isinstance(part, str) else None for part in parts]
     # Every line that starts in a string and is not blank; a part's last line continues in the next.

@@ -31,7 +31,7 @@ _SLASHES = frozenset("/\\\u1735\u2044\u2215\u29f8\uff0f")
 # without it a closer look is needed.
 _TAG = (
     rf"([{_BRACKETS}])(?=[\s/\\]*+"
-    r"(?:([A-Za-z0-9_.\-]++)(?=[\t\n\r -~])|(?![!-~])|[A-Za-z0-9_.\-]))"
+    r"(?:([A-Za-z0-9_.\-]++)(?=[\t\n\r -~])|(?![!-~])|[A-Za-z0-9_]))"
 )
 # A reference as XML writes it, or also the beginning of one at the end of the text.
 _WHOLE_REFERENCE = r"(?:amp|lt|gt|quot|apos|\#[0-9]++|\#x[0-9A-Fa-f]++);"

@@ -86,9 +86,9 @@ class StringRules:
 
     def encoded_by(self, encoding: BodyEncoding | None) -> "StringRules":
         """Return the rules for a part with its own ``encoding`` of values, if it has one."""
-        full = encoding == "full"
-        if encoding is None or full == self.full == self.full_inline:
+        if encoding is None:
             return self
+        full = encoding == "full"
         return attrs.evolve(self, full=full, full_inline=full)
 
 
