@@ -88,7 +88,7 @@ def write_json(value: object, *, wrapped: int = 0) -> str:
     :class:`DataError` for a value that JSON cannot express.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = ENCODER.encode(value)
     except RecursionError:
         raise (too_deep() if _is_deep(value, wrapped) else stack_is_full()) from None
     except (TypeError, ValueError) as error:
@@ -138,6 +138,8 @@ def _finite(text: str) -> float:
     return number if isfinite(number) else _refuse(text)
 
 
-# Built once: making a decoder costs more than reading a call's arguments with it.
+# Built once: making one costs more than reading or writing a call's arguments with it.
 DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 """Reads strict JSON: ``NaN``, ``Infinity`` and a number that is too large are none."""
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+"""Writes strict JSON with all characters as they are, lone surrogates too."""

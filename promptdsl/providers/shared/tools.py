@@ -1,12 +1,12 @@
 """The rules that providers share for tools, the choice of a tool, and the form of the answer."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.json import ENCODER
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import hint
@@ -36,16 +36,19 @@ def write_tools(
     ``closes``, ``strict`` goes from tools whose schema is not closed: they would be refused.
     """
     params: list[Param] = []
-    request.taken_names |= {tool.name for tool in request.prompt.tools}
-    for tool in request.prompt.tools:
+    tools = request.prompt.tools
+    request.taken_names |= {tool.name for tool in tools}
+    are_whole = is_whole(ENCODER.encode([(it.description, it.input_schema) for it in tools]))
+    for tool in tools:
         if tool.raw is not None and tool.origin != origin:
             reason = f"a tool of {tool.origin}, which no other provider has"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is None:
             param = write(request, tool)
-            texts = (tool.description, tool.input_schema)
-            _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
+            if not are_whole:
+                texts = (tool.description, tool.input_schema)
+                _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
             # Further keys go out where they were read, and where the provider has them, too.
             extra = dict(tool.extra)
             for key in tool.extra if tool.origin not in (None, origin) else ():
@@ -81,7 +84,7 @@ def _note_surrogates(
     request: Request, subject: ToolDefinition | OutputSchema, what: str, *data: object
 ) -> None:
     """Record a hint where plain data contains a lone surrogate."""
-    if not is_whole(json.dumps(data, ensure_ascii=False)):
+    if not is_whole(ENCODER.encode(data)):
         request.lose_surrogate(subject, what)
 
 

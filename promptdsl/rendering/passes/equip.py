@@ -114,9 +114,9 @@ def equipment_of(root: RootNode) -> tuple[tuple[ToolDefinition, ...], OutputSche
     output = None
     for node in root.equipment:
         if isinstance(node, ToolNode):
-            tools.append(attrs.evolve(node.definition, at=node.source))
+            tools.append(attrs.evolve(node.definition, at=node.at))
         elif isinstance(node, OutputNode):
-            output = attrs.evolve(node.schema, at=node.source)
+            output = attrs.evolve(node.schema, at=node.at)
     return tuple(tools), output
 
 

@@ -44,26 +44,35 @@ def merge(root: RootNode, *, enabled: bool) -> RootNode:
 
 
 def _has_neighbours(root: RootNode) -> bool:
-    """Return whether two neighbours have one role; tool turns do not count."""
-    before = None
+    """Return whether two neighbours may merge, by their roles and kinds."""
+    before: TurnNode | Message | None = None
     if not root.mask & RECORDED:
         for turn in cast("Sequence[TurnNode]", root.content):
-            role = turn.role
-            if role == before and role != "tool":
+            if before is not None and turn.role == before.role and _are_alike(before, turn):
                 return True
-            before = role
+            before = turn
         return False
     for child in _turns(root):
+        first: TurnNode | Message
         if isinstance(child, RecordedNode):
-            role, last = child.items[0].role, child.items[-1].role
+            first, last = child.items[0], child.items[-1]
             if not _is_apart(child):
                 return True
         else:
-            role = last = child.role
-        if role == before and role != "tool":
+            first = last = child
+        if before is not None and first.role == before.role and _are_alike(before, first):
             return True
         before = last
     return False
+
+
+def _are_alike(first: TurnNode | Message, second: TurnNode | Message) -> bool:
+    """Return whether neighbours of one role may merge: an event does not with instructions."""
+    return first.role != "tool" and (first.role not in _BY_KIND or first.kind == second.kind)
+
+
+_BY_KIND = ("developer", "system")
+"""The roles of which only turns of one kind merge."""
 
 
 def _turns(root: RootNode) -> "Sequence[TurnNode | RecordedNode]":
@@ -129,7 +138,7 @@ def merge_key(
     return (
         role,
         name,
-        kind if role in ("developer", "system") else None,
+        kind if role in _BY_KIND else None,
         object() if apart else None,
     )
 

@@ -6,7 +6,7 @@ from typing import cast
 import attrs
 
 from promptdsl.config.transformation import Resolved
-from promptdsl.foundation.guards import fold, written_tags
+from promptdsl.foundation.guards import WrittenTags, fold, written_tags
 from promptdsl.rendering.text.beside import FENCE_MARK, code_in
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
@@ -52,28 +52,35 @@ class TurnTags:
         waiting: list[tuple[Node, Form]] = [(turn, form)]
         while waiting:
             node, form = waiting.pop()
-            is_section = isinstance(node, SectionNode)
+            kind = type(node)
             if isinstance(node, FormatNode):
                 form = FORMATS[node.format]
-            frame_of = FRAMES.get(type(node))
+            frame_of = FRAMES.get(kind)
             if frame_of is not None:
-                names = self.sections if is_section else self.components
+                names = self.sections if kind is SectionNode else self.components
                 names.update(map(fold, frame_of(form, node).tags))
-            if isinstance(node, LISTS):  # each of its parts becomes an item
+            if kind in LISTS:  # each of its parts becomes an item
                 self.components.update(form.item_alone.tags)
-            texts = [] if are_values and is_section else [*node.authored()]
+            texts = [] if are_values and kind is SectionNode else [*node.authored()]
             for child in node.content:
                 if not isinstance(child, str):
                     waiting.append((child, form))
                 elif not are_values:
                     texts.append(child)
-            fenced = [node.text] if isinstance(node, VerbatimNode) else texts
-            if any(map(FENCE_MARK.search, fenced)):
+            for tags in node.options.tags_of_source:
+                self._add(tags)
+            has_code = isinstance(node, VerbatimNode) and FENCE_MARK.search(node.text) is not None
+            for text in texts:
+                has_code = has_code or "```" in text or "~~~" in text
+                if "<" in text or not text.isascii():
+                    self._add(written_tags(text))
+            if has_code:
+                fenced = [node.text] if isinstance(node, VerbatimNode) else texts
                 self.opens_code += code_in([*map(authored_text, node.content)] or fenced)[1]
-            found = [written_tags(text) for text in texts if "<" in text or not text.isascii()]
-            for tags in (*found, *node.options.tags_of_source):
-                self.opened |= tags.opened
-                self.closed |= tags.closed
+
+    def _add(self, tags: WrittenTags) -> None:
+        self.opened |= tags.opened
+        self.closed |= tags.closed
 
 
 def tags_of(turn: Node, form: Form) -> TurnTags:
