@@ -287,6 +287,7 @@ def test_texts_between_two_values() -> None:
         (System("a <", Section("b", Value("context>"))), "a <\n\n&#99;ontext>"),
         (System(Text("a <"), Text("b <c"), Text(Value("ontext>"))), "a <\n\nb <c\n\nontext>"),
         (System(Text("a <"), Text("b"), Text(Value("x"))), "a <\n\nb\n\nx"),
+        (System(Value("context>"), Text("a <"), List("b")), "context>\n\na <\n\n- b"),
         (
             Ephemeral(Text("</"), Text(Value("context>"))),
             "<context>\n&lt;/\n\n&#99;ontext>\n</context>",

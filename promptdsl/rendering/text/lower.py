@@ -278,6 +278,7 @@ class Lowering:
             text = plain_instructions(turn.content, self.setting.form, encode)
             if text and not losses:  # the walk knows in which section a loss is
                 return (text_block(text, mark_of(turn.options)),)
+            fences.begun = ""
         elif rules.joined and not self.config.literals:
             text = plain_fence(turn.content)
             if text:
