@@ -172,16 +172,17 @@ def depends_on_values(page: Page) -> bool:
     for above, first, end in zip([0, *starts], starts, [*starts[1:], len(page.text)], strict=False):
         line = page.text[first:end]
         bare = line.lstrip("> \t")
+        blank = max((it.end() for it in _BLANK.finditer(page.text, 0, above)), default=0)
+        is_under = any(start < first and end > blank for start, end in page.values)
+        item = _LATER_ITEM.match(line)
+        if is_under and item and page.is_author(first, first + item.end()):
+            return True
         if not page.is_author(first, end):
             continue
         if re.match(r"[> ]*(?: {2}|\t)", line) and bare.strip():
             return True
-        blank = max((it.end() for it in _BLANK.finditer(page.text, 0, above)), default=0)
-        is_under = any(start < first and end > blank for start, end in page.values)
         if is_under and (
-            _UNDERLINE.fullmatch(bare)
-            or _LATER_ITEM.match(bare)
-            or re.fullmatch(r"<.*>\s*", _MARKERS.sub("", bare, count=1))
+            _UNDERLINE.fullmatch(bare) or re.fullmatch(r"<.*>\s*", _MARKERS.sub("", bare, count=1))
         ):
             return True
     opened = (
@@ -208,7 +209,7 @@ _HEADING = re.compile(r"(#{1,6})(?=\s|$)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _RULE = re.compile(r"([-*_])\s*(?:\1\s*){2,}$")
 _UNDERLINE = re.compile(r"(?:=+|-+)\s*$")
-_LATER_ITEM = re.compile(r"(?!1[.)])\d{1,9}[.)](?=\s)")
+_LATER_ITEM = re.compile(r"[> \t]*(?!1[.)])\d{1,9}[.)](?=\s)")
 
 
 def _markdown_it(parser: MarkdownIt, text: str) -> list[Mark]:

@@ -343,6 +343,7 @@ def test_decode(text: str, expected: str) -> None:
         ("a\n-\nb\n=\nc", "a\n&#45;\nb\n&#61;\nc"),
         ("a\n_ _ _\nb", "a\n&#95; _ _\nb"),
         ("a\n- * * *\nb", "a\n&#45; * * *\nb"),
+        ("a\n* * *\nb", "a\n&#42; * *\nb"),
         ("a\n1. ---\nb", "a\n1. &#45;--\nb"),
         ("a\n1. ---", "a\n1. &#45;--"),
         ("a\n```py\nb", "a\n&#96;``py\nb"),

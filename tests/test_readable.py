@@ -68,6 +68,7 @@ def last(prompt: Any, **transformation: Any) -> str:
         "> quoted\n- item\n  - inner\n1. first\n2) second\n+ plus",
         "#include <stdio.h>\n#!/bin/sh\n+++ b/file\n--- a/file",
         "a\n\n<div>\n\nb",
+        "a\n-# b\n1.# c",
         "text\n    <path> is a path",
         "\u00e9 \u65e5\u672c\u8a9e",
         "",
@@ -126,6 +127,13 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
     assert (expected, value) == (found, decode(found))
 
 
+@pytest.mark.parametrize("marker", ["-", "+", "*", ">", "1.", "1)", " "])
+def test_a_fence_behind_a_marker(marker: str) -> None:
+    """Below a fence of the author's that is in a list or a quotation, no value is in code."""
+    before = f"{marker} ```\n```\n"
+    assert f"{before}&#35; a\n```" == sent(before, Value("# a"), "\n```")
+
+
 def test_a_delimiter_in_instructions() -> None:
     """A value writes no delimiter of the configuration that is no tag."""
     delimiters = {"delimiters": {"event": ("[[event", "]]")}}
@@ -176,6 +184,9 @@ def test_behind_a_fence_of_the_library() -> None:
         ((Value("a\n1"), ".", Value(" # b")), "a\n1.&#32;# b"),
         ((Value("a &"), Value("lt;")), "a &amp;lt;"),
         ((Value("a\n<d"), Value("iv>")), "a\n&lt;div>"),
+        ((Value("a\n<n"), Value("av>")), "a\n&lt;nav>"),
+        (("a", Value("\n\n")), "a&#10;\n"),
+        (("a\r", Value("# b")), "a\r&#35; b"),
         ((Value("a <"), Value("context>")), "a &lt;context>"),
         # The beginning of a tag before a value.
         (("a <", Value("context> b")), "a <&#99;ontext> b"),
@@ -187,7 +198,10 @@ def test_behind_a_fence_of_the_library() -> None:
         (("```\n", Value("# a\n---\n  <div>"), "\n```"), "```\n# a\n---\n  <div>\n```"),
         (("```\n", Value("a\n```\n# b"), "\n```"), "```\na\n&#96;``\n# b\n```"),
         (("```\n", Value("``"), Value("`"), "\n```"), "```\n&#96;``\n```"),
-        (("1. ```\n```\n", Value("# a"), "\n```"), "1. ```\n```\n&#35; a\n```"),
+        (
+            ("```\n", Value("# a"), "\n```", Value("x"), "\n", Value("# b")),
+            "```\n# a\n```x\n&#35; b",
+        ),
         (("```a`b\n", Value("# a"), "\n```"), "```a`b\n&#35; a\n```"),
         (("<press>", Value("</script> a"), "</press>"), "<press></script> a</press>"),
         (("~~~ ", Value("a`b\nc"), "\n~~~"), "~~~ a&#96;b&#10;c\n~~~"),
@@ -195,10 +209,12 @@ def test_behind_a_fence_of_the_library() -> None:
         (("- ```\n  ", Value("# a"), "\n  ```"), "- ```\n  &#35; a\n  ```"),
         (("```\na\n```\n", Value("# b")), "```\na\n```\n&#35; b"),
         (("<!-- ", Value("a --> b"), " -->"), "<!-- a --&gt; b -->"),
+        (("<? ", Value("a?"), "> b"), "<? a&#63;> b"),
         (("<a>", Value("</a> <b>"), "</a>"), "<a>&lt;/a> <b></a>"),
         (("<pre>a\n", Value("</script>\n# b"), "</pre>"), "<pre>a\n&lt;/script>\n&#35; b</pre>"),
         (("<a", Value(" b="), '"">'), '<a b&#61;"">'),
         (("<a ", Value("b="), '"">'), '<a b&#61;"">'),
+        (("a < b c ", Value("d="), '""'), 'a < b c d=""'),
         (("<a", Value(" b=\n"), '"">'), '<a b&#61;&#10;"">'),
         (("~~~", Value("~"), "\na\n~~~"), "~~~&#126;\na\n~~~"),
         (("2) <a>\n", Value("\tb"), "c"), "2) <a>\n&#9;bc"),
@@ -524,6 +540,7 @@ def test_a_line_that_begins_html(name: str) -> None:
         ("<1>", "<1>"),
         ("<a> b", "<a> b"),
         ("x\n\u1ab0# a", "x\n\u1ab0&#35; a"),
+        ("x\n\u0300# a", "x\n\u0300&#35; a"),
         ("x\n\u0301# a", "x\n\u0301&#35; a"),
         ("x\n\u1dc0# a", "x\n\u1dc0&#35; a"),
         ("x\n\u20d0# a", "x\n\u20d0&#35; a"),

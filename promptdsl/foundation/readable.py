@@ -21,7 +21,7 @@ from promptdsl.foundation.unicode import UNSEEN, pattern
 _COMBINING = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _BLANK = rf"[\t\x0b\x0c\r \xa0\u1680\u2000-\u200a\u202f\u205f\u3000{UNSEEN}\u2800{_COMBINING}]"
 _SIGN = rf"(?:>|(?:[-+*]|[0-9]*[.)])(?={_BLANK}|\Z))"
-_MARKS = r"[#=\-*_~`+]"
+_MARKS = r"[=\-*_~`+]"
 # The HTML blocks of CommonMark by their beginnings.
 RAW = ("script", "pre", "style", "textarea")
 """The names of the HTML blocks of kind 1, each of which ends with the tag of any of these."""

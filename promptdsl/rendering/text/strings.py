@@ -252,11 +252,9 @@ class Fences:
         return beside
 
     def open(self, names: Iterable[str]) -> None:
-        """Count tags that are opened."""
+        """Count tags that are opened, which are in the vocabulary."""
         for name in names:
             self.tags[name] = self.tags.get(name, 0) + 1
-            if name not in self.vocabulary:
-                self._found = self._authored()._replace(names=self.vocabulary | {name})
 
     def close(self, names: Iterable[str]) -> None:
         """Count tags that are closed."""
