@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from os import PathLike
 from tempfile import mkstemp
 
@@ -28,6 +29,30 @@ def _lock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def _write(descriptor: int, data: bytes) -> None:
+    """Write all bytes, and wait until they are on the disk."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.fsync(descriptor)
+
+
+def _sync_folder(path: str) -> None:
+    """Wait until the name of a file is on the disk, where systems can."""
+    if os.name == "posix":
+        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            _close(folder)
+
+
+def _close(descriptor: int) -> None:
+    """Close a file. All that was written is on the disk, so an error means nothing."""
+    with suppress(OSError):
+        os.close(descriptor)
+
+
 class TranscriptFile:
     """An open file: the bytes of whole lines up to ``end``, and what was wrong with others."""
 
@@ -39,73 +64,72 @@ class TranscriptFile:
         self.end = 0
         self._lines = 0
         self._last: int = 0
-        self._broken = False
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
         try:
             self._descriptor = os.open(self.path, flags | _BINARY, 0o600)
         except OSError as error:
-            raise self._failed("open", error) from error
+            raise _failed("open", self.path, error) from error
         try:
             if not read_only:
                 _lock(self._descriptor)
         except OSError as error:
-            os.close(self._descriptor)
+            _close(self._descriptor)
+            if not isinstance(error, BlockingIOError | PermissionError):
+                raise _failed("lock", self.path, error) from error
             fix = "close it there, or open it with read_only=True"
             raise ConflictError(f"{self.path!r} has another writer", fix=fix) from error
-
-    def _failed(self, verb: str, error: OSError) -> TranscriptError:
-        return TranscriptError(
-            f"cannot {verb} {self.path!r}: {error.strerror or error}",
-            fix="nothing was recorded by this call",
-        )
 
     def close(self) -> None:
         """Close the file, and end its lock."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+            descriptor, self._descriptor = self._descriptor, -1
+            _close(descriptor)
+
+    def _size(self) -> int:
+        """Return the size of the file; :class:`ConflictError` where it has no name any more."""
+        status = os.fstat(self._descriptor)
+        if status.st_nlink == 0:
+            what = f"{self.path!r} was removed, or replaced by another file"
+            raise ConflictError(what, fix="open it again")
+        return status.st_size
 
     # Reading.
 
     def read(self) -> list[TranscriptEntry]:
         """Return the entries of the lines after ``end``, which moves behind them."""
         try:
-            if os.fstat(self._descriptor).st_size < self.end:
+            if self._size() < self.end:
                 fix = "open it again"
                 raise ConflictError(f"{self.path!r} was cut by its writer", fix=fix)
             os.lseek(self._descriptor, self.end, os.SEEK_SET)
-            with open(self._descriptor, "rb", closefd=False) as file:
-                data = file.read()
+            data = b"".join(iter(lambda: os.read(self._descriptor, 2**24), b""))
         except OSError as error:
-            raise self._failed("read", error) from error
+            raise _failed("read", self.path, error) from error
         *lines, tail = data.split(b"\n")
         if not self._lines and not lines:
             if not HEADER.startswith(tail):
                 raise TranscriptError(f"{self.path!r} is no transcript", fix="check the path")
             if not self.read_only:
-                self._put(HEADER)
-                self._lines = 1
+                self._put(HEADER, 0)
             return []
-        if tail and not self.read_only:
-            self.notes.append(f"{len(tail)} bytes of a line without an end were cut off")
-        elif tail:
-            self.notes.append(f"{len(tail)} bytes of a line without an end are not read")
+        if tail:
+            done = "not read" if self.read_only else "cut off"
+            self.notes.append(f"{len(tail)} bytes of a line without an end are {done}")
         return self._entries(lines)
 
     def _entries(self, lines: list[bytes]) -> list[TranscriptEntry]:
         found: dict[int, TranscriptEntry] = {}
-        for line in lines:
-            self._lines += 1
-            place = f"line {self._lines} at byte {self.end} of {self.path!r}"
-            self.end += len(line) + 1
+        end, last = self.end, self._last
+        for count, line in enumerate(lines, self._lines + 1):
+            place = f"line {count} at byte {end} of {self.path!r}"
+            end += len(line) + 1
             try:
-                if self._lines == 1:
-                    self._check_header(line)
+                if count == 1 and self._is_header(line):
                     continue
                 entry = entry_of(line)
-                if entry.number != self._last + 1 and not self.salvage:
+                if entry.number != last + 1 and not self.salvage:
                     gap = "lost, doubled or moved"
-                    raise ValueError(f"it is entry {entry.number} behind {self._last}: {gap}")
+                    raise ValueError(f"it is entry {entry.number} behind {last}: {gap}")
             except ValueError as error:
                 if isinstance(error, TranscriptError):
                     raise
@@ -113,20 +137,26 @@ class TranscriptFile:
                     raise TranscriptError(f"{place} is damaged: {error}", fix=_DAMAGED) from None
                 self.notes.append(f"{place} is left out: {error}")
                 continue
-            self._last = entry.number
-            if entry.number in found:
-                self.notes.append(f"{place} is left out: entry {entry.number} was there before")
-            found.setdefault(entry.number, entry)
+            last = entry.number
+            if last in found:
+                self.notes.append(f"{place} is left out: entry {last} was there before")
+            found.setdefault(last, entry)
+        self.end, self._lines, self._last = end, self._lines + len(lines), last
         return [found[number] for number in sorted(found)]
 
-    def _check_header(self, line: bytes) -> None:
+    def _is_header(self, line: bytes) -> bool:
+        """Return whether a first line is the header; in salvage it may be lost."""
         header = object_of(line)
-        version = str(header.get("version"))
         if header.get("format") != FORMAT:
+            if self.salvage:
+                self.notes.append("the header is missing")
+                return False
             raise ValueError("it is no header of a transcript")
+        version = str(header.get("version"))
         if version.partition(".")[0] != "1":
             fix = "open it with a newer version of promptdsl"
             raise TranscriptError(f"{self.path!r} has the format version {version}", fix=fix)
+        return True
 
     # Writing.
 
@@ -140,35 +170,31 @@ class TranscriptFile:
             raise ConflictError(
                 f"{self.path!r} has more entries than are known", fix="open it again"
             )
-        self._put(b"".join(map(line_of, entries)))
-        self._lines += len(entries)
-        self._last = entries[-1].number
+        self._put(b"".join(map(line_of, entries)), entries[-1].number)
 
-    def _put(self, data: bytes) -> None:
-        if self._broken or self._descriptor < 0:
-            what = "a failed write could not be cut off" if self._broken else "it is closed"
-            raise TranscriptError(f"cannot write {self.path!r}: {what}", fix="open it again")
+    def _put(self, data: bytes, last: int) -> None:
+        end = self.end + len(data)
         try:
-            if os.fstat(self._descriptor).st_size != self.end:
+            if self._size() != self.end:
                 os.ftruncate(self._descriptor, self.end)
             os.lseek(self._descriptor, self.end, os.SEEK_SET)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
-            os.fsync(self._descriptor)
+            _write(self._descriptor, data)
+            if not self.end:
+                _sync_folder(self.path)
         except BaseException as error:
-            self._cut_off()
+            # If this fails, too, the next write does it.
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self.end)
+                os.fsync(self._descriptor)
             if isinstance(error, OSError):
-                raise self._failed("write", error) from error
+                raise _failed("write", self.path, error) from error
             raise
-        self.end += len(data)
+        self._last, self.end = last, end  # no signal comes between the two
 
-    def _cut_off(self) -> None:
-        try:
-            os.ftruncate(self._descriptor, self.end)
-            os.fsync(self._descriptor)
-        except OSError:
-            self._broken = True
+
+def _failed(verb: str, path: str, error: OSError) -> TranscriptError:
+    what = f"cannot {verb} {path!r}: {error.strerror or error}"
+    return TranscriptError(what, fix="nothing was recorded by this call")
 
 
 def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) -> None:
@@ -183,18 +209,15 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
     temporary = ""
     try:
         descriptor, temporary = mkstemp(dir=os.path.dirname(os.path.abspath(name)))
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
+        try:
+            _write(descriptor, data)
+        finally:
+            _close(descriptor)
         os.replace(temporary, name)
-        if os.name == "posix":
-            folder = os.open(os.path.dirname(os.path.abspath(name)), os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        temporary = ""
+        _sync_folder(name)
     except OSError as error:
-        if temporary and os.path.exists(temporary):
+        raise _failed("write", name, error) from error
+    finally:
+        if temporary:
             os.unlink(temporary)
-        raise TranscriptError(f"cannot write {name!r}: {error.strerror or error}") from error

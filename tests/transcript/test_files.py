@@ -120,6 +120,32 @@ def test_one_writer(path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.skipif(os.name != "posix", reason="an open file cannot be replaced on Windows")
+def test_a_file_that_was_replaced(path: Path) -> None:
+    """Neither a writer nor a reader goes on in a file that another one replaced."""
+    other = path.with_name("b.jsonl")
+    read(path).save(other)
+    with Transcript.open(path) as transcript, Transcript.open(path, read_only=True) as reader:
+        os.replace(other, path)
+        for change in (lambda: transcript.append("lost"), reader.refresh):
+            with pytest.raises(ConflictError, match="replaced by another file"):
+                change()
+        assert len(transcript.entries) == len(read(path).entries) == 6
+
+
+def test_a_refresh_that_fails_takes_nothing(path: Path) -> None:
+    """Entries before a damaged line are not passed over."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3]))
+    with Transcript.open(path, read_only=True) as reader:
+        path.write_bytes(b"".join([*lines[:5], b"{}\n"]))
+        for _ in range(2):
+            with pytest.raises(TranscriptError, match="line 6"):
+                reader.refresh()
+        path.write_bytes(b"".join(lines))
+        assert [entry.number for entry in reader.refresh()] == [3, 4, 5, 6]
+
+
 @pytest.mark.parametrize("name", ["write", "fsync", "lseek", "fstat"])
 def test_a_call_that_fails_leaves_no_trace(
     path: Path, name: str, monkeypatch: pytest.MonkeyPatch
