@@ -1,7 +1,7 @@
 """The lines of a transcript's file: JSON with a number and a checksum, one for each entry."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 from zlib import crc32
 
@@ -49,14 +49,44 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
     if line[-_LENGTH + len(_SUM) :] != b'%08x"}' % crc32(body):
         raise ValueError("its checksum is another one: its bytes were changed")
     try:
-        found: Any = DECODER.decode(body.decode())  # Any: JSON
+        text = body.decode().strip(" \t\r")
+        found: Any  # Any: JSON
+        found, end = DECODER.raw_decode(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except ValueError:
         raise ValueError("it is not JSON") from None
-    if type(found) is not dict:
+    if type(found) is not dict or end != len(text):
         raise ValueError("it is no JSON object")
+    if _may_lose_a_key(body, found):
+        json.loads(text, object_pairs_hook=_once)
     return cast("dict[str, Any]", found)
+
+
+def _may_lose_a_key(body: bytes, found: Any) -> bool:  # Any: JSON
+    """Return whether a JSON text may have a key twice, of which its data keeps one.
+
+    A quote and a colon follow each key. Where a text has as many of them as its data has keys,
+    none is lost; a string that begins with a colon only makes them more.
+    """
+    text = body.translate(None, b" \t\r").replace(b"\\\\", b"")
+    count = text.count(b'":') - text.count(b'\\":')
+    values: list[Any] = [found]
+    for value in values:
+        cls: object = type(value)
+        if cls is dict:
+            count -= len(value)
+            values += value.values()
+        elif cls is list:
+            values += value
+    return count != 0
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has a key twice")
+    return found
 
 
 def entry_of(line: bytes) -> TranscriptEntry:
@@ -78,32 +108,46 @@ def entry_of(line: bytes) -> TranscriptEntry:
     )
 
 
-def _is_readable(kind: str, found: Any) -> bool:  # Any: JSON
+def _is_readable(kind: str, data: Any) -> bool:  # Any: JSON
     """Return whether this version can read the data of a type; messages are read later."""
-    if not is_known(kind) or not isinstance(found, Mapping):
+    if not _is_dict(data) or not is_known(kind):
         return False
-    data = cast("Mapping[str, Any]", found)
-    if kind not in BUILT_IN:
+    keys = BUILT_IN.get(kind)
+    if keys is None:
         return [*data] == ["value"]
-    if not {*data} <= BUILT_IN[kind]:
+    if not keys - _OPTIONAL <= data.keys() <= keys:
         return False
-    messages = [data["message"]] if kind in ("message", "replace") else []
-    try:
-        if kind in ("replace", "remove"):
-            messages += data.get("rest", {}).values()
-            return type(data["turn"]) is int and all(map(_is_message, messages))
-        wanted: dict[str, tuple[str, type]] = {
-            "summary": ("upto", int),
-            "undo": ("to", int),
-            "metadata": ("metadata", dict),
-        }
-        if kind in wanted:
-            key, cls = wanted[kind]
-            return type(data[key]) is cls
-        return all(map(_is_message, messages)) and (kind != "note" or "note" in data)
-    except (KeyError, AttributeError):
-        return False
+    return all(_CHECKS[key](value) for key, value in data.items())
 
 
 def _is_message(data: Any) -> bool:  # Any: JSON
-    return bool(data.get("role") in ROLES and data.keys() <= KEYS)
+    return _is_dict(data) and data.keys() <= KEYS and data.get("role") in ROLES
+
+
+def _is_dict(value: object) -> bool:
+    return type(value) is dict
+
+
+def _is_list(value: object) -> bool:
+    return type(value) is list
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int
+
+
+_OPTIONAL = frozenset({"reply", "also", "rest"})
+_CHECKS: Mapping[str, Callable[[Any], bool]] = {  # Any: JSON
+    "message": _is_message,
+    "reply": _is_dict,
+    "turn": _is_number,
+    "also": lambda value: _is_list(value) and all(map(_is_number, value)),
+    "rest": lambda value: (
+        _is_dict(value) and all(map(str.isdecimal, value)) and all(map(_is_message, value.values()))
+    ),
+    "text": lambda value: type(value) is str,
+    "upto": _is_number,
+    "to": _is_number,
+    "note": lambda _: True,
+    "metadata": _is_dict,
+}

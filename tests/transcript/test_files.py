@@ -289,6 +289,78 @@ def test_a_key_of_a_newer_version_is_kept(path: Path) -> None:
     assert path.with_name("b.jsonl").read_bytes().endswith(line)
 
 
+def summed(body: str) -> bytes:
+    """Return a line with the right checksum."""
+    from zlib import crc32
+
+    return body[:-1].encode() + b',"sum":"%08x"}\n' % crc32(body.encode())
+
+
+TWICE = [
+    '{"n":7,"n":8,"type":"note","data":{"note":1}}',
+    '{"n":7,"type":"note","data":{"note":[{"a":1,"a":1}]}}',
+    '{"n":7,"type":"note","data":{"note":{"a" :1,"a":1}}}',
+    '{"n":7,"type":"note","data":{"note":{"a"\t:":","a"\t:2}}}',
+    '{"n":7,"type":"note","data":{"note":{"a\\\\":":","a\\\\":2}}}',
+    '{"n":7,"type":"note","data":{"note":{"a":1,"\\u0061":2}}}',
+]
+ONCE = [
+    '{"n":7,"type":"note","data":{"note":{"a":":","b":"\\":","c :" :"\\\\"}}}',
+    ' {"n":7,"type":"note","data":{"note":[{"a":1},{"a":1}]}}',
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "is_twice"), [*((b, True) for b in TWICE), *((b, False) for b in ONCE)]
+)
+def test_a_key_that_is_there_twice(path: Path, body: str, is_twice: bool) -> None:
+    """A line whose data would lose one of two keys is damaged."""
+    path.write_bytes(path.read_bytes() + summed(body))
+    if not is_twice:
+        assert len(read(path).entries) == 7
+        return
+    with pytest.raises(TranscriptError, match=r"line 8 .* it has a key twice"):
+        read(path)
+
+
+UNREADABLE = [
+    '"message","data":{"message":{"role":"user","content":5}}',
+    '"replace","data":{"turn":1,"message":{"role":"user","content":[{"type":3}]}}',
+    '"remove","data":{"turn":2,"rest":{"3":{"role":"tool","content":"x"}}}',
+]
+
+
+@pytest.mark.parametrize("rest", UNREADABLE)
+def test_a_message_that_cannot_be_read(path: Path, rest: str) -> None:
+    """A message that another program wrote wrong is an error; salvage leaves it out."""
+    whole = read(path).messages
+    path.write_bytes(path.read_bytes() + summed(f'{{"n":7,"type":{rest}}}'))
+    with pytest.raises(TranscriptError, match="entry 7 cannot be read"):
+        read(path).messages  # noqa: B018
+    good = read(path, salvage=True)
+    assert good.messages == whole
+    assert "entry 7 cannot be read" in good.repairs[0]
+
+
+@pytest.mark.parametrize("kind", ["message", "replace", "remove", "summary", "undo", "metadata"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *("[]", "{}", '{"to":"1"}', '{"turn":1,"also":[[]]}', '{"turn":1,"rest":{"x":{}}}'),
+        *('{"upto":2}', '{"text":1,"upto":2}', '{"message":{"role":[]}}', '{"metadata":[]}'),
+        '{"turn":{},"message":{"role":"user","content":"x"}}',
+    ],
+)
+def test_data_of_another_shape(path: Path, kind: str, data: str) -> None:
+    """Data that this version does not know is that of a newer one."""
+    path.write_bytes(path.read_bytes() + summed(f'{{"n":7,"type":"{kind}","data":{data}}}'))
+    with Transcript.open(path) as transcript:
+        assert len(transcript) == 4
+        with pytest.raises(TranscriptError, match="unknown type"):
+            transcript.note(1)
+    assert read(path, salvage=True).messages == transcript.messages
+
+
 @pytest.mark.parametrize("data", [b"Dear diary\n", b"{}\n", b"x", b'{"n":1}\n'])
 def test_another_file_is_not_touched(tmp_path: Path, data: bytes) -> None:
     """A file that is no transcript is refused, and stays as it is."""
