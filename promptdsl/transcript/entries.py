@@ -112,6 +112,12 @@ class TranscriptEntry:
             return spoken("user", f"<summary>\n{text}\n</summary>", kind="summary")
         return message_of(self.type, self.value) if self.type in _TYPES else None
 
+    def make_messages(self) -> None:
+        """Make every message of the entry; :class:`TranscriptError` where that cannot be."""
+        made = [self.message]
+        if self.type in ("replace", "remove") and not self.opaque:
+            made += map(self.rest, map(int, self._raw.get("rest", ())))
+
     def rest(self, number: int) -> Message:
         """Return what is left of the turn of this number after a call of this entry went."""
         if number not in self._rest:

@@ -35,6 +35,8 @@ class Standing:
 
     turns: dict[int, TranscriptTurn] = attrs.field(factory=dict[int, TranscriptTurn])
     summary: TranscriptTurn | None = None
+    is_salvaged: bool = False
+    """Whether entries are missing: an edit may be of results that are not there."""
 
     def apply(self, entry: TranscriptEntry) -> None:
         """Add the effect of an entry; :class:`TranscriptError` for one whose turn is not there."""
@@ -43,17 +45,19 @@ class Standing:
         data: Any = entry.data if entry.type not in ("message", "note") else {}  # Any: JSON
         if entry.type in ("replace", "remove"):
             turn = data["turn"]
-            gone = [turn, *data.get("also", ()), *map(int, data.get("rest", ()))]
-            if not self.turns.keys() >= {*gone}:
+            also, rest = {*data.get("also", ())}, {*map(int, data.get("rest", ()))}
+            results = (also | rest) & self.turns.keys() if self.is_salvaged else also | rest
+            if not self.turns.keys() >= {turn, *results}:
                 raise TranscriptError(f"entry {entry.number} changes a turn that does not stand")
             if entry.type == "replace":
                 self.turns[turn] = TranscriptTurn(turn, entry)
             else:
                 del self.turns[turn]
-            for number in data.get("also", ()):
-                del self.turns[number]
-            for number in map(int, data.get("rest", ())):
-                self.turns[number] = TranscriptTurn(number, entry, "rest")
+            for number in results:
+                if number in also:
+                    del self.turns[number]
+                else:
+                    self.turns[number] = TranscriptTurn(number, entry, "rest")
         elif entry.type == "summary":
             leading = self.leading()
             for number in [n for n in self.turns if n <= data["upto"] and n not in leading]:

@@ -16,27 +16,36 @@ def pruned(
 ) -> tuple[Standing, list[str]]:
     """Return what stands of the entries of a damaged file, in pairs, and what is missing.
 
-    An edit of an entry that is missing does not count.
+    An entry that cannot be read is taken out, too. An edit of a turn that is missing does not
+    count; an undo goes back to what stood before an entry that is missing.
     """
     told: list[str] = []
+    for number, entry in [*entries.items()]:
+        try:
+            entry.make_messages()
+        except TranscriptError as error:
+            told.append(error.what)
+            del entries[number]
+    last, missing = 0, dict[int, TranscriptEntry]()
     for number in sorted(entries):
-        entry = entries[number]
-        to: Any = entry.data.get("to") if entry.type == "undo" and not entry.opaque else 0
-        if to and to not in entries:
-            told.append(f"entry {number} goes back to one that is missing: it does not count")
-            entries[number] = attrs.evolve(entry, opaque=True)
-    before = 0
-    for number in sorted(entries):
-        if number > before + 1:
-            told.append(f"entries {before + 1} to {number - 1} are missing")
-        before = number
-    state = Standing()
-    for entry in way_to(entries, before):
+        if number > last + 1:
+            told.append(f"entries {last + 1} to {number - 1} are missing")
+        for lost in range(last + 1, number):
+            missing[lost] = TranscriptEntry(lost, "erased", None, lost, {})
+        last = number
+    way = way_to(entries | missing, last)
+    gap = max((entry.number for entry in way if entry.number in missing), default=0)
+    state = Standing(is_salvaged=True)
+    for entry in way:
         try:
             state.apply(entry)
         except TranscriptError:
             told.append(f"entry {entry.number} changes what is missing: it does not count")
     turns = [(turn, turn.message) for turn in state.turns.values() if turn.message is not None]
+    callers = [i for i, (_, message) in enumerate(turns) if message.role == "assistant"]
+    if callers and turns[callers[-1]][0].number > gap:
+        # No result of the last calls is missing: they may be open.
+        del turns[callers[-1] :]
     kept, removed = repair([message for _, message in turns], "prune")
     standing = dict(kept)
     for index, (turn, given) in enumerate(turns):
@@ -72,6 +81,8 @@ def only_standing(
             if reply:
                 data["reply"] = reply
             yield TranscriptEntry(number, "message", turn.entry.at, number, data)
+        elif entry is not None and entry.opaque:
+            yield entry
         elif number == last_tag and tags and entry is not None:
             yield TranscriptEntry(number, "metadata", entry.at, number, tagged)
         else:

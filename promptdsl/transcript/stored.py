@@ -60,6 +60,14 @@ class StoredLog(TranscriptLog):
         self.repairs = tuple(file.notes)
         self._note_read_only()
 
+    def _gapless(self) -> dict[int, TranscriptEntry]:
+        """Return the entries for a copy: of a damaged file what stands, without a gap."""
+        if self._file is None or not self._file.salvage:
+            return self._entries
+        from promptdsl.transcript.salvage import only_standing
+
+        return {entry.number: entry for entry in only_standing(self._entries, self._state)}
+
     def _note_read_only(self) -> None:
         opaque = next((entry for entry in self._entries.values() if entry.opaque), None)
         if opaque is not None:
@@ -107,7 +115,7 @@ class StoredLog(TranscriptLog):
         from promptdsl.transcript.files import save_lines
 
         with self._lock:
-            save_lines(path, self._entries.values())
+            save_lines(path, self._gapless().values())
 
     @door
     def vacuum(self, path: Path) -> None:

@@ -259,7 +259,7 @@ class Transcript(StoredLog):
             copy = type(self).__new__(type(self))
             copy._begin(self._clock, None)
             copy._ids = self._ids
-            copy._entries = {n: entry for n, entry in self._entries.items() if n <= number}
+            copy._entries = {n: entry for n, entry in self._gapless().items() if n <= number}
             copy._state = standing(copy._entries, number)
             copy._changed()
             copy._note_read_only()

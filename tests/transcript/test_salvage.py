@@ -1,0 +1,187 @@
+"""Damaged files: a lost line takes its batch along at most, and the rest renders and goes on."""
+
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptdsl import (
+    History,
+    Message,
+    System,
+    TextBlock,
+    Timeline,
+    ToolResultBlock,
+    ToolUseBlock,
+    Transcript,
+    TranscriptError,
+    User,
+    entry_type,
+    render,
+)
+
+
+@entry_type("salvaged_mark")
+class Mark:
+    """An entry of a type of one's own; a model gets the odd ones."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def to_json(self) -> int:
+        """Return the JSON data."""
+        return self.number
+
+    @classmethod
+    def from_json(cls, data: int) -> "Mark":
+        """Return the object of JSON data."""
+        return cls(data)
+
+    def to_message(self) -> Message | None:
+        """Return what a model gets."""
+        return Message("developer", f"Mark {self.number}") if self.number % 2 else None
+
+
+NAMES = ("ask", "reply", "call", "answer", "both", "replace", "remove", "undo", "back", "note")
+NAMES += ("tag", "mark", "compact", "call", "answer")
+
+
+def change(transcript: Transcript, name: str, n: int) -> None:
+    """Make a change of a transcript, chosen by a number."""
+    said, calls = transcript.messages, transcript.pending_calls
+    target: Any = said[n % len(said)] if said else 1
+    made = [ToolUseBlock(f"call_{k}", "find", f"{n}") for k in range(n % 3)]
+    if name == "ask":
+        transcript.append(f"Question {n}", interrupt=n % 3 == 0)
+    elif name == "reply":
+        transcript.append(Message("assistant", f"Reply {n}"))
+    elif name == "call":
+        transcript.append(Message("assistant", [*[TextBlock("Look.")][: n % 2], *made] or "Ok."))
+    elif name == "answer" and calls:
+        transcript.answer(calls[n % len(calls)], f"Result {n}")
+    elif name == "both" and calls:
+        results = [ToolResultBlock(call.id, "1") for call in calls]
+        transcript.append(Message("user", [*results, TextBlock("Go on.")]))
+    elif name == "replace" and said:
+        new = [TextBlock(f"New {n}"), *target.calls[: n % 2]]
+        transcript.replace(target, Message(target.role, new))
+    elif name == "remove":
+        transcript.remove(target)
+    elif name in ("undo", "back"):
+        transcript.undo(None if name == "undo" else n)
+    elif name == "note":
+        transcript.note(n)
+    elif name == "tag":
+        transcript.tag(title=str(n))
+    elif name == "mark":
+        transcript.append(Mark(n))
+    elif name == "compact":
+        transcript.compact(f"Summary {n}", keep=n % 5)
+
+
+def batches(transcript: Transcript) -> list[set[int]]:
+    """Return the numbers of each turn with calls and of its results; empty for other replies."""
+    found: list[set[int]] = [set()]
+    for turn in transcript.turns:
+        message = turn.message
+        if message is not None and message.role == "assistant":
+            found.append({turn.number} if message.calls else set())
+        elif any(block.type == "tool_result" for block in (message.content if message else ())):
+            found[-1].add(turn.number)
+    return found
+
+
+def messages_of(transcript: Transcript) -> dict[int, Message]:
+    """Return the messages that stand, by number."""
+    return {turn.number: turn.message for turn in transcript.turns if turn.message is not None}
+
+
+def batch_of(whole: Transcript, number: int) -> set[int]:
+    """Return what may be lost with a line: its turn, those that it changed, and their batches.
+
+    A batch is a turn with calls, and its results. That of a line is also the one that was open
+    before or after it: the line may be one of its results. An edit belongs to its turn.
+    """
+    before, after = whole.fork(at=max(number - 1, 0)), whole.fork(at=number)
+    stood = messages_of(before)
+    lost = {number, *(n for n, message in messages_of(after).items() if stood.get(n) != message)}
+    lost |= batches(before)[-1] | batches(after)[-1]
+    data: Any = whole.entries[number - 1].data if number else {}
+    lost |= {data.get("turn", 0), *data.get("also", ()), *map(int, data.get("rest", ()))}
+    for batch in [*batches(before), *batches(after), *batches(whole)]:
+        lost |= batch if batch & lost else set()
+    return lost
+
+
+def check_lost_lines(path: Path) -> None:
+    """Lose each line of a file in turn, the header too, and look what stands then."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    damaged, copy = path.with_name("b.jsonl"), path.with_name("c.jsonl")
+    with Transcript.open(path) as whole:
+        pass
+    stood = messages_of(whole)
+    for number in range(len(lines)):
+        damaged.write_bytes(b"".join([*lines[:number], *lines[number + 1 :]]))
+        with Transcript.open(damaged, salvage=True) as good:
+            assert good.repairs or number == len(lines) - 1
+        stands = messages_of(good)
+        other = {n for n, message in stood.items() if stands.get(n) != message}
+        assert other <= batch_of(whole, number), (number, good.repairs)
+        done = good.fork()
+        assert done.messages == good.messages
+        for write in (good.save, good.vacuum):
+            write(copy)
+            with Transcript.open(copy, read_only=True) as reader:
+                assert reader.messages == good.messages
+        for call in done.pending_calls:
+            done.answer(call, "Late.")
+        for target in ("openai", "anthropic"):
+            tree = Timeline(System("Be brief."), History(done), User("Go on."))
+            render(tree, provider=target, hints=False).payload()
+
+
+CHANGES = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 16)), max_size=16)
+
+
+def written(path: Path, changes: list[tuple[str, int]]) -> None:
+    """Write a file by changes; what is refused is left out."""
+    with Transcript.open(path, clock=None) as transcript:
+        transcript.append(Message("system", "Be kind."))
+        for name, number in changes:
+            with suppress(TranscriptError):
+                change(transcript, name, number)
+
+
+@pytest.mark.parametrize("rounds", [10, pytest.param(300, marks=pytest.mark.slow)])
+def test_each_line_of_any_file_may_be_lost(rounds: int) -> None:
+    """A lost line takes its batch along at most, and brings back what it took away."""
+
+    @settings(max_examples=rounds, deadline=None)
+    @given(CHANGES)
+    def check(changes: list[tuple[str, int]]) -> None:
+        with TemporaryDirectory() as folder:
+            written(Path(folder, "a.jsonl"), changes)
+            check_lost_lines(Path(folder, "a.jsonl"))
+
+    check()
+
+
+EVERY = """ask 1, call 2, answer 0, answer 1, replace 2, reply 1, note 1, tag 1, mark 3, mark 2,
+ask 4, call 5, answer 1, both 1, remove 5, undo 1, back 12, compact 4, ask 7, remove 3, call 4"""
+
+
+def test_each_line_of_a_file_with_everything(tmp_path: Path) -> None:
+    """The same for one file with every kind of entry, whose last call is open."""
+    changes = [(part.split()[0], int(part.split()[1])) for part in EVERY.split(",")]
+    written(tmp_path / "a.jsonl", changes)
+    with Transcript.open(tmp_path / "a.jsonl") as transcript:
+        kinds = {entry.type for entry in transcript.entries}
+        assert len(transcript.pending_calls) == 1
+    assert kinds == {
+        *("message", "replace", "remove", "summary", "undo", "note", "metadata", "salvaged_mark"),
+    }
+    check_lost_lines(tmp_path / "a.jsonl")
