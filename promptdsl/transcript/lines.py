@@ -73,7 +73,7 @@ def _may_lose_a_key(body: bytes, found: Any) -> bool:  # Any: JSON
     count = text.count(b'":') - text.count(b'\\":')
     values: list[Any] = [found]
     for value in values:
-        cls: object = type(value)
+        cls = value.__class__
         if cls is dict:
             count -= len(value)
             values += value.values()
