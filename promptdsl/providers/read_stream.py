@@ -110,6 +110,11 @@ class Reading(Generic[E]):
             self._message = message if self._reply.ended else _interrupted(message)
         return self._message
 
+    @property
+    def response(self) -> tuple[Param, str]:
+        """The reply so far in the form of a response, and its provider."""
+        return self._reply.response, self._provider
+
     def _add(self, given: object) -> None:
         """Add an event to the reply."""
         self._count += 1

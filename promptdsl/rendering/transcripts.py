@@ -5,7 +5,7 @@ from typing import Any
 from promptdsl.foundation.errors import ContentError, TranscriptError
 from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import author
-from promptdsl.messages import Block
+from promptdsl.messages import Block, EventBlock
 from promptdsl.messages.message import Message
 from promptdsl.transcript.transcript import Transcript as Transcript  # noqa: PLC0414
 from promptdsl.transcript.values import Above, Given, Repair, join
@@ -21,15 +21,16 @@ def _read(value: object) -> Given:
     if isinstance(value, Node):
         return Given(_written(value), {})
     if isinstance(value, Reading):
-        return Given(value.message, {})
-    message, entries = read_response(value), mapping(value)
-    found = {
-        "id": entries.get("id") or entries.get("responseId") or entries.get("response_id"),
-        "model": entries.get("model")
-        or entries.get("modelVersion")
-        or entries.get("model_version"),
-        "provider": provider_of(entries),
+        message, (entries, provider) = value.message, value.response
+    else:
+        message, entries = read_response(value), mapping(value)
+        provider = provider_of(entries) or ""
+    names = {
+        "id": ("id", "responseId", "response_id"),
+        "model": ("model", "modelVersion", "model_version"),
     }
+    found = {key: next(filter(None, map(entries.get, keys)), None) for key, keys in names.items()}
+    found["provider"] = provider
     return Given(message, {key: text for key, text in found.items() if isinstance(text, str)})
 
 
@@ -40,7 +41,6 @@ def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
     from promptdsl.components.timeline import Timeline
     from promptdsl.rendering.render import render
     from promptdsl.rendering.root import root_around
-    from promptdsl.tree.part_nodes import EventBlockNode
     from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
 
     if not isinstance(turn, TurnNode) or turn.role == "ephemeral":
@@ -48,10 +48,7 @@ def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
         raise ContentError(f"a {type(turn).__name__} is no turn of a conversation", fix=fix)
     root_around(turn)  # refuses a turn of an open block
     if turn.role == "event":
-        content: list[Block] = [n.block for n in turn.content if isinstance(n, EventBlockNode)]
-        if len(content) == len(turn.content):
-            return Message("event", tuple(content))
-        raise TranscriptError("an event in a transcript has no text", fix="write UserAction(...)")
+        return _event(turn)
     calls: list[Message] = []
     if isinstance(turn, ToolTurnNode):
         call: dict[str, Any] = {
@@ -64,8 +61,40 @@ def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
     with detached():
         *_, message = render(Timeline(History(calls), turn), hints=False).messages or (None,)
     if message is None or len(message.sources) > 1:
-        raise TranscriptError("this turn has nothing to record", fix="write what was said")
+        raise _nothing()
     return message
+
+
+def _nothing() -> TranscriptError:
+    return TranscriptError("this turn has nothing to record", fix="write what was said")
+
+
+def _event(turn: Any) -> Message:  # Any: a TurnNode
+    """Return the message of an event; its text is as a user would write it, and a value later."""
+    from promptdsl.components.scope import detached
+    from promptdsl.components.timeline import Timeline
+    from promptdsl.components.turns import User
+    from promptdsl.rendering.render import render
+    from promptdsl.tree.part_nodes import EventBlockNode
+
+    runs: list[list[Any]] = [[]]  # Any: an event block alone, or text nodes
+    for node in turn.content:
+        if isinstance(node, EventBlockNode):
+            runs += [[node.block], [*node.content], []]
+        else:
+            runs[-1].append(node)
+    blocks: list[Block] = []
+    with detached():
+        for run in filter(None, runs):
+            if isinstance(run[0], EventBlock):
+                blocks += run
+                continue
+            for message in render(Timeline(User(*run)), hints=False).messages:
+                blocks += message.content
+    if not blocks:
+        raise _nothing()
+    id, metadata, tags = turn.options.id, turn.options.metadata, turn.options.tags
+    return Message("event", tuple(blocks), id=id, metadata=metadata, tags=tags)
 
 
 def _recording(data: object, provider: str) -> tuple[Message, ...]:

@@ -10,10 +10,13 @@ from promptdsl import (
     Event,
     History,
     ImageBlock,
+    List,
     MediaSource,
     Message,
     OptionError,
+    Section,
     SubscriberError,
+    SystemEvent,
     TextBlock,
     Timeline,
     ToolMessage,
@@ -28,6 +31,7 @@ from promptdsl import (
     read_stream,
     render,
 )
+from tests.providers.recorder import STREAMS
 
 REPLY = {
     "type": "message",
@@ -85,6 +89,25 @@ def test_what_may_be_appended() -> None:
     assert transcript.usage == {"input": 7, "output": 2, "total": 9}
 
 
+REPLIES = {
+    "anthropic": {"id": "msg_1", "model": "claude-opus-5-5"},
+    "bedrock": {},
+    "gemini": {"model": "gemini-3.8-flash"},
+    "openai": {"id": "chatcmpl-1", "model": "gpt-5"},
+    "openai_responses": {"id": "resp_1", "model": "gpt-5"},
+}
+
+
+@pytest.mark.parametrize("provider", REPLIES)
+def test_the_reply_of_a_stream(provider: str) -> None:
+    """The entry of a stream has the id and the model that its events tell, and the provider."""
+    stream = read_stream(STREAMS[provider])
+    for _ in stream:
+        pass
+    entry = Transcript(["Hi."]).append(stream)
+    assert entry.data["reply"] == {**REPLIES[provider], "provider": provider}
+
+
 @pytest.mark.parametrize("value", ["", " ", None, 1, ["Hi."], {"x": 1}, b"x", object()])
 def test_what_may_not_be_appended(value: object) -> None:
     """Anything else is refused, and leaves no trace."""
@@ -92,6 +115,36 @@ def test_what_may_not_be_appended(value: object) -> None:
     with pytest.raises((ContentError, DataError, TranscriptError)):
         transcript.append(value)
     assert transcript.entries == ()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Event("The user left."),
+        Event(Section("why", "A ", Value("x<y> & z")), UserAction("left"), "Later."),
+        Event("It is ", Value(3), id="e", metadata={"a": 1}, tags=("t",)),
+        Event(List("one", "two"), SystemEvent("paid", source="bank")),
+    ],
+)
+def test_an_event_with_text(event: Event) -> None:
+    """A written event is recorded with its text, and sent from the transcript as it was."""
+    transcript = Transcript([User("a"), event, User("b")])
+    sent = render(Timeline(User("a"), event, User("b"))).messages
+    assert render(Timeline(History(transcript))).messages[0].text == sent[0].text
+    message, options = transcript[1], event.options
+    assert (message.id, message.metadata, message.tags) == (
+        options.id,
+        options.metadata,
+        options.tags,
+    )
+
+
+def test_the_text_of_an_event_block() -> None:
+    """The text in an event block is recorded beside it; an event without content is refused."""
+    transcript = Transcript([Event(UserAction("wrote", "Hi.", target="Bo"))])
+    assert [block.type for block in transcript[0].content] == ["user_action", "text"]
+    with pytest.raises(TranscriptError, match="nothing to record"):
+        transcript.append(Event(None))
 
 
 def test_a_turn_of_an_open_block_is_refused() -> None:

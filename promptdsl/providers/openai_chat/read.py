@@ -172,7 +172,7 @@ def read_response(data: object, dialect: Wire = WIRE) -> Message:
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add a chunk of a stream to the reply so far."""
     (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
-    merge(reply.response, {"usage": event.get("usage")})
+    merge(reply.response, {key: event.get(key) for key in ("id", "model", "usage")})
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
         delta = {**mapping(choice.get("delta") or {}), "role": None}
         for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):

@@ -7,7 +7,10 @@ from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import read_json
 from promptdsl.providers.shared.request import Param
 
-_WHOLE = {"id", "toolUseId", "name", "type", "finish_reason", "stop_reason"}
+_WHOLE = {
+    *("id", "toolUseId", "name", "type", "finish_reason", "stop_reason"),
+    *("model", "model_version", "response_id"),
+}
 """Keys whose texts come whole, from some servers in every event."""
 
 
