@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, overload
 
 from promptdsl.foundation.errors import OptionError, SubscriberError, TranscriptError, shown
 from promptdsl.foundation.frozen import frozen
@@ -14,10 +14,8 @@ from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.transcript import pairs
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
+from promptdsl.transcript.files import TranscriptFile
 from promptdsl.transcript.log import Standing, metadata_of, standing, usage_of
-
-if TYPE_CHECKING:
-    from promptdsl.transcript.files import TranscriptFile
 
 Clock: TypeAlias = Callable[[], datetime] | None
 Ids: TypeAlias = Literal["uuid", "uuid7"] | Callable[[], str] | None
@@ -42,6 +40,7 @@ class TranscriptLog(Sequence[Message]):
         self._lock = RLock()
         self._entries: dict[int, TranscriptEntry] = {}
         self._state = Standing()
+        self._said: list[Message] | None = []
         self._messages: tuple[Message, ...] | None = ()
         self._by_id: dict[str, TranscriptTurn] | None = None
         self._clock = clock
@@ -61,8 +60,10 @@ class TranscriptLog(Sequence[Message]):
         """The messages that stand: what a model gets."""
         with self._lock:
             if self._messages is None:
-                found = (turn.message for turn in self._state.in_order())
-                self._messages = tuple(message for message in found if message is not None)
+                if self._said is None:
+                    found = (turn.message for turn in self._state.in_order())
+                    self._said = [message for message in found if message is not None]
+                self._messages = tuple(self._said)
             return self._messages
 
     @property
@@ -152,20 +153,19 @@ class TranscriptLog(Sequence[Message]):
 
     def _added(self, entries: list[TranscriptEntry]) -> None:
         """Note what stands now: what was only appended is known without looking at all turns."""
-        messages, by_id = self._messages, self._by_id
-        self._changed()
-        added = [entry.message for entry in entries if entry.message is not None]
-        if messages is not None and all(entry.type == "message" for entry in entries):
-            self._messages = (*messages, *added)
-            if by_id is not None:
-                turns = (self._state.turns[entry.number] for entry in entries)
-                by_id |= {
-                    turn.message.id: turn for turn in turns if turn.message and turn.message.id
-                }
-                self._by_id = by_id
+        self._messages = None
+        if any(entry.type != "message" for entry in entries):
+            self._changed()
+            return
+        for turn in (self._state.turns[entry.number] for entry in entries):
+            message = turn.message
+            if message is not None and self._said is not None:
+                self._said.append(message)
+            if message is not None and message.id and self._by_id is not None:
+                self._by_id[message.id] = turn
 
     def _changed(self) -> None:
-        self._messages = self._by_id = None
+        self._said = self._messages = self._by_id = None
 
     def _deliver(self) -> None:
         """Give the entries of the queue to the subscribers; one of them may append."""

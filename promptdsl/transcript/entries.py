@@ -9,7 +9,7 @@ import attrs
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, json_leaf, plain, thawed
 from promptdsl.foundation.guards import minimal_body
-from promptdsl.foundation.json import ABSENT, Absent, JsonObject, JsonValue
+from promptdsl.foundation.json import ABSENT, Absent, JsonObject
 from promptdsl.foundation.notice import TAGS
 from promptdsl.foundation.source import door
 from promptdsl.messages.message import Message, spoken
@@ -214,13 +214,7 @@ def is_known(name: str) -> bool:
     return name in BUILT_IN or name in _TYPES
 
 
-def json_of(name: str, value: Any) -> JsonValue:  # Any: an object of a registered class
-    """Return the JSON data of an object of a registered class."""
-    data: object = value.to_json()
-    return plain(data, name)
-
-
-def message_of(name: str, value: Any) -> Message | None:  # Any: as above
+def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered class
     """Return the message of an object of a registered class, ``None`` if it is for people only."""
     make = getattr(value, "to_message", None)
     message: object = None if make is None else make()

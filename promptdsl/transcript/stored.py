@@ -1,16 +1,15 @@
 """Transcripts in files: opening, saving, following another writer."""
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Clock, Ids, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
+from promptdsl.transcript.files import TranscriptFile, save_lines
 from promptdsl.transcript.log import standing
+from promptdsl.transcript.salvage import only_standing, pruned
 from promptdsl.transcript.values import above
-
-if TYPE_CHECKING:
-    from promptdsl.transcript.files import TranscriptFile
 
 
 class StoredLog(TranscriptLog):
@@ -34,8 +33,6 @@ class StoredLog(TranscriptLog):
         damaged file; ``repairs`` tells what is not. Raises :class:`ConflictError` where another
         writer has it, :class:`TranscriptError` with line and byte for a damaged file.
         """
-        from promptdsl.transcript.files import TranscriptFile
-
         self = cls.__new__(cls)
         self._begin(clock, ids)
         file = TranscriptFile(path, read_only=read_only or salvage, salvage=salvage)
@@ -46,9 +43,7 @@ class StoredLog(TranscriptLog):
             raise
         return self
 
-    def _load(self, file: "TranscriptFile", *, salvage: bool) -> None:
-        from promptdsl.transcript.salvage import pruned
-
+    def _load(self, file: TranscriptFile, *, salvage: bool) -> None:
         self._file = file
         self._entries = {entry.number: entry for entry in file.read()}
         if salvage:
@@ -64,8 +59,6 @@ class StoredLog(TranscriptLog):
         """Return the entries for a copy: of a damaged file what stands, without a gap."""
         if self._file is None or not self._file.salvage:
             return self._entries
-        from promptdsl.transcript.salvage import only_standing
-
         return {entry.number: entry for entry in only_standing(self._entries, self._state)}
 
     def _note_read_only(self) -> None:
@@ -112,8 +105,6 @@ class StoredLog(TranscriptLog):
 
         Raises :class:`ConflictError` where a writer has a file of this name open.
         """
-        from promptdsl.transcript.files import save_lines
-
         with self._lock:
             save_lines(path, self._gapless().values())
 
@@ -124,9 +115,6 @@ class StoredLog(TranscriptLog):
         What was removed, replaced, undone or is under a summary is not in it. It does not reach
         the words of a summary, forks and backups. Errors are those of :meth:`save`.
         """
-        from promptdsl.transcript.files import save_lines
-        from promptdsl.transcript.salvage import only_standing
-
         with self._lock:
             if any(entry.opaque for entry in self._entries.values()):
                 what = "entries that this version cannot read may hold what was removed"

@@ -14,7 +14,6 @@ from promptdsl.transcript.base import Clock, Ids, New, Target
 from promptdsl.transcript.entries import (
     TranscriptEntry,
     TranscriptTurn,
-    json_of,
     message_of,
     type_of,
     utc_now,
@@ -82,8 +81,8 @@ class Transcript(StoredLog):
             name = type_of(value)
             found = None
             if name is not None:
-                message, data = message_of(name, value), {"value": json_of(name, value)}
-                new = New(name, plain(data, ""), message and checked(message), value)
+                message, data = message_of(name, value), {"value": cast("Any", value).to_json()}
+                new = New(name, plain(data, name), message and checked(message), value)
             else:
                 found = given(value)
                 known = self._known(found.message)
@@ -100,12 +99,12 @@ class Transcript(StoredLog):
             if interrupt and message is not None and pairs.speaks(message):
                 left = set(waiting) - set(pairs.results_in(message))
                 closed = [call for call in waiting.values() if call.id in left]
-                before = [_result_entry(pairs.interrupted_result(call)) for call in closed]
+                before = [New("message", None, pairs.interrupted_result(call)) for call in closed]
                 waiting = {id: call for id, call in waiting.items() if id not in left}
             if message is not None:
                 pairs.check_next(message, waiting)
             calls = message.calls if interrupted and message is not None else ()
-            after = [_result_entry(pairs.interrupted_result(call)) for call in calls]
+            after = [New("message", None, pairs.interrupted_result(call)) for call in calls]
             entry = self._commit([*before, new, *after])[len(before)]
             cut = message.metadata.get("interrupted", ()) if interrupted and message else ()
             self.repairs += tuple(f"a {what} was cut, and is left out" for what in cast("Any", cut))
@@ -372,10 +371,6 @@ def _message_data(found: Given) -> dict[str, Any]:  # Any: JSON
 
 def _message_entry(found: Given) -> New:
     return New("message", _message_data(found) if found.reply else None, found.message)
-
-
-def _result_entry(result: Message) -> New:
-    return New("message", None, result)
 
 
 def _cut_data(cut: pairs.GoneResults) -> dict[str, Any]:  # Any: JSON
