@@ -24,6 +24,7 @@ BENCHMARKS = {
     "agent": "the same for one question and 400 tool calls",
     "next": "one turn more in a prompt of 10,000 messages",
     "recounting": "texts, counted and counted again",
+    "transcripts": "a recorded conversation of 100,000 messages, appended, saved and opened",
     "snapshots": "tests that compare prompts, and what the plug-in of pytest costs others",
 }
 MODULES = {"next": "benchmarks.next_turn"}

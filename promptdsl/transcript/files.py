@@ -1,8 +1,8 @@
 """The file of a transcript: one writer at a time, who only appends; every line is checked."""
 
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from os import PathLike
 from tempfile import mkstemp
 
@@ -53,6 +53,16 @@ def _close(descriptor: int) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def _named(verb: str, path: str) -> Generator[None]:
+    """Raise errors of the system as errors that name the file."""
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot {verb} {path!r}: {error.strerror or error}"
+        raise TranscriptError(what, fix="nothing was recorded by this call") from error
+
+
 class TranscriptFile:
     """An open file: the bytes of whole lines up to ``end``, and what was wrong with others."""
 
@@ -65,17 +75,16 @@ class TranscriptFile:
         self._lines = 0
         self._last: int = 0
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
-        try:
+        with _named("open", self.path):
             self._descriptor = os.open(self.path, flags | _BINARY, 0o600)
-        except OSError as error:
-            raise _failed("open", self.path, error) from error
         try:
             if not read_only:
-                _lock(self._descriptor)
-        except OSError as error:
+                with _named("lock", self.path):
+                    _lock(self._descriptor)
+        except TranscriptError as error:
             _close(self._descriptor)
-            if not isinstance(error, BlockingIOError | PermissionError):
-                raise _failed("lock", self.path, error) from error
+            if not isinstance(error.__cause__, BlockingIOError | PermissionError):
+                raise
             fix = "close it there, or open it with read_only=True"
             raise ConflictError(f"{self.path!r} has another writer", fix=fix) from error
 
@@ -97,14 +106,12 @@ class TranscriptFile:
 
     def read(self) -> list[TranscriptEntry]:
         """Return the entries of the lines after ``end``, which moves behind them."""
-        try:
+        with _named("read", self.path):
             if self._size() < self.end:
                 fix = "open it again"
                 raise ConflictError(f"{self.path!r} was cut by its writer", fix=fix)
             os.lseek(self._descriptor, self.end, os.SEEK_SET)
             data = b"".join(iter(lambda: os.read(self._descriptor, 2**24), b""))
-        except OSError as error:
-            raise _failed("read", self.path, error) from error
         *lines, tail = data.split(b"\n")
         if not self._lines and not lines:
             if not HEADER.startswith(tail):
@@ -174,27 +181,20 @@ class TranscriptFile:
 
     def _put(self, data: bytes, last: int) -> None:
         end = self.end + len(data)
-        try:
-            if self._size() != self.end:
-                os.ftruncate(self._descriptor, self.end)
-            os.lseek(self._descriptor, self.end, os.SEEK_SET)
-            _write(self._descriptor, data)
-            if not self.end:
-                _sync_folder(self.path)
-        except BaseException as error:
-            # If this fails, too, the next write does it.
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, self.end)
-                os.fsync(self._descriptor)
-            if isinstance(error, OSError):
-                raise _failed("write", self.path, error) from error
-            raise
+        with _named("write", self.path):
+            try:
+                if self._size() != self.end:
+                    os.ftruncate(self._descriptor, self.end)
+                os.lseek(self._descriptor, self.end, os.SEEK_SET)
+                _write(self._descriptor, data)
+                if not self.end:
+                    _sync_folder(self.path)
+            except BaseException:
+                with suppress(OSError):  # then the next write does it
+                    os.ftruncate(self._descriptor, self.end)
+                    os.fsync(self._descriptor)
+                raise
         self._last, self.end = last, end  # no signal comes between the two
-
-
-def _failed(verb: str, path: str, error: OSError) -> TranscriptError:
-    what = f"cannot {verb} {path!r}: {error.strerror or error}"
-    return TranscriptError(what, fix="nothing was recorded by this call")
 
 
 def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) -> None:
@@ -206,18 +206,15 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
     data = HEADER + b"".join(map(line_of, entries))
     if os.path.exists(name):
         TranscriptFile(name, read_only=False, salvage=False).close()
-    temporary = ""
-    try:
+    with _named("write", name):
         descriptor, temporary = mkstemp(dir=os.path.dirname(os.path.abspath(name)))
         try:
-            _write(descriptor, data)
-        finally:
-            _close(descriptor)
-        os.replace(temporary, name)
-        temporary = ""
-        _sync_folder(name)
-    except OSError as error:
-        raise _failed("write", name, error) from error
-    finally:
-        if temporary:
+            try:
+                _write(descriptor, data)
+            finally:
+                _close(descriptor)
+            os.replace(temporary, name)
+        except BaseException:
             os.unlink(temporary)
+            raise
+        _sync_folder(name)
