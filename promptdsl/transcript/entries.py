@@ -70,7 +70,7 @@ class TranscriptEntry:
     """Whether this version of the package cannot read it."""
     line: bytes | None = None
     """Its bytes in a file, where this version would write others."""
-    _rest: dict[int, Message] = attrs.field(factory=dict[int, Message], init=False)
+    _rests: dict[int, Message] | None = attrs.field(default=None, init=False)
 
     @property
     def data(self) -> JsonObject:
@@ -112,17 +112,14 @@ class TranscriptEntry:
             return spoken("user", f"<summary>\n{text}\n</summary>", kind="summary")
         return message_of(self.type, self.value) if self.type in _TYPES else None
 
-    def make_messages(self) -> None:
-        """Make every message of the entry; :class:`TranscriptError` where that cannot be."""
-        made = [self.message]
-        if self.type in ("replace", "remove") and not self.opaque:
-            made += map(self.rest, map(int, self._raw.get("rest", ())))
-
-    def rest(self, number: int) -> Message:
-        """Return what is left of the turn of this number after a call of this entry went."""
-        if number not in self._rest:
-            self._rest[number] = self._read(self._raw["rest"][str(number)])
-        return self._rest[number]
+    @property
+    def rests(self) -> Mapping[int, Message]:
+        """What is left of other turns, by number, after calls of this one went."""
+        if self._rests is None:
+            is_edit = self.type in ("replace", "remove") and not self.opaque
+            found: Any = self._raw.get("rest", {}) if is_edit else {}  # Any: JSON
+            _set(self, "_rests", {int(key): self._read(data) for key, data in found.items()})
+        return self._rests or {}
 
     def _read(self, data: object) -> Message:
         try:
@@ -176,7 +173,7 @@ class TranscriptTurn:
         """The message of the turn, ``None`` for a note."""
         if self._repaired is not None or self.part == "note":
             return self._repaired
-        return self.entry.message if self.part == "message" else self.entry.rest(self.number)
+        return self.entry.message if self.part == "message" else self.entry.rests[self.number]
 
     @property
     def note(self) -> Any:  # Any: its author knows the type

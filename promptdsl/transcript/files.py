@@ -128,8 +128,7 @@ class TranscriptFile:
         found: dict[int, TranscriptEntry] = {}
         end, last = self.end, self._last
         for count, line in enumerate(lines, self._lines + 1):
-            place = f"line {count} at byte {end} of {self.path!r}"
-            end += len(line) + 1
+            start, end = end, end + len(line) + 1
             try:
                 if count == 1 and self._is_header(line):
                     continue
@@ -137,17 +136,17 @@ class TranscriptFile:
                 if entry.number != last + 1 and not self.salvage:
                     gap = "lost, doubled or moved"
                     raise ValueError(f"it is entry {entry.number} behind {last}: {gap}")
+                if entry.number in found:
+                    raise ValueError(f"entry {entry.number} was there before")
+                last = entry.number
+                found[last] = entry
             except ValueError as error:
                 if isinstance(error, TranscriptError):
                     raise
+                place = f"line {count} at byte {start} of {self.path!r}"
                 if not self.salvage:
                     raise TranscriptError(f"{place} is damaged: {error}", fix=_DAMAGED) from None
                 self.notes.append(f"{place} is left out: {error}")
-                continue
-            last = entry.number
-            if last in found:
-                self.notes.append(f"{place} is left out: entry {last} was there before")
-            found.setdefault(last, entry)
         self.end, self._lines, self._last = end, self._lines + len(lines), last
         return [found[number] for number in sorted(found)]
 

@@ -46,18 +46,15 @@ class Standing:
         if entry.type in ("replace", "remove"):
             turn = data["turn"]
             also, rest = {*data.get("also", ())}, {*map(int, data.get("rest", ()))}
-            results = (also | rest) & self.turns.keys() if self.is_salvaged else also | rest
-            if not self.turns.keys() >= {turn, *results}:
+            if self.is_salvaged:
+                also, rest = also & self.turns.keys(), rest & self.turns.keys()
+            if not self.turns.keys() >= {turn, *also, *rest}:
                 raise TranscriptError(f"entry {entry.number} changes a turn that does not stand")
-            if entry.type == "replace":
-                self.turns[turn] = TranscriptTurn(turn, entry)
-            else:
-                del self.turns[turn]
-            for number in results:
-                if number in also:
-                    del self.turns[number]
-                else:
-                    self.turns[number] = TranscriptTurn(number, entry, "rest")
+            self.turns[turn] = TranscriptTurn(turn, entry)
+            for number in rest:
+                self.turns[number] = TranscriptTurn(number, entry, "rest")
+            for number in also | ({turn} if entry.type == "remove" else set[int]()):
+                del self.turns[number]
         elif entry.type == "summary":
             leading = self.leading()
             for number in [n for n in self.turns if n <= data["upto"] and n not in leading]:

@@ -22,7 +22,7 @@ def pruned(
     told: list[str] = []
     for number, entry in [*entries.items()]:
         try:
-            entry.make_messages()
+            _ = entry.message, entry.rests
         except TranscriptError as error:
             told.append(error.what)
             del entries[number]
