@@ -255,6 +255,7 @@ def entry_type(name: str) -> Callable[[C], C]:
         fix = f"write a word; these are taken: {', '.join(BUILT_IN)}"
         raise OptionError(f"an entry type cannot be named {shown(name)}", fix=fix)
 
+    @door
     def register(cls: C) -> C:
         for method in ("to_json", "from_json"):
             if not callable(getattr(cls, method, None)):
@@ -263,7 +264,8 @@ def entry_type(name: str) -> Callable[[C], C]:
         known = _TYPES.setdefault(name, cls)
         # A module that is loaded again defines its class again.
         if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise OptionError(f"the entry type {name!r} is taken by {known.__qualname__}")
+            what = f"the entry type {name!r} is taken by {known.__qualname__}"
+            raise OptionError(what, fix="give it another name")
         _TYPES[name] = cls
         return cls
 

@@ -14,7 +14,7 @@ from promptdsl.transcript.entries import BUILT_IN, TranscriptEntry, is_known
 FORMAT = "promptdsl.transcript"
 _SUM = b',"sum":"'
 _LENGTH = len(b'"}') + 8 + len(_SUM)
-_KEYS = frozenset({"n", "at", "type", "data", "change", "sum"})
+_KEYS = frozenset({"n", "at", "type", "data", "change"})
 
 
 def with_sum(data: dict[str, object]) -> bytes:

@@ -49,7 +49,8 @@ class Standing:
             if self.is_salvaged:
                 also, rest = also & self.turns.keys(), rest & self.turns.keys()
             if not self.turns.keys() >= {turn, *also, *rest}:
-                raise TranscriptError(f"entry {entry.number} changes a turn that does not stand")
+                what = f"entry {entry.number} changes a turn that does not stand"
+                raise TranscriptError(what, fix="open the file with salvage=True")
             self.turns[turn] = TranscriptTurn(turn, entry)
             for number in rest:
                 self.turns[number] = TranscriptTurn(number, entry, "rest")

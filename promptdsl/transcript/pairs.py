@@ -104,7 +104,7 @@ def replaced(
 ) -> GoneResults:
     """Return what becomes of the results when a turn is replaced; refuse a change of pairs."""
     if old.role != new.role:
-        what = f"a {old.role} turn cannot become a {new.role} turn"
+        what = f"a turn of the role {old.role!r} cannot become one of {new.role!r}"
         raise TranscriptError(what, fix="remove it, and append the other one")
     if sorted(results_in(old)) != sorted(results_in(new)):
         fix = f"keep the ids: {', '.join(map(repr, results_in(old))) or 'none'}"

@@ -212,7 +212,8 @@ class Transcript(StoredLog):
             if not isinstance(summary, str) or not summary.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TranscriptError("a summary is a text that is not empty", fix="write one")
             if type(keep) is not int or keep < 0:
-                raise OptionError(f"keep= is a number of messages, not {shown(keep)}")
+                what = f"keep= is a number of messages, not {shown(keep)}"
+                raise OptionError(what, fix="write 0 or more")
             leading = self._state.leading()
             turns = [turn for number, turn in self._state.turns.items() if number not in leading]
             said = [(turn.number, turn.message) for turn in turns if turn.message is not None]

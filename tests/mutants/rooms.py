@@ -85,7 +85,7 @@ ROOMS: Mapping[str, Room] = {
         "integrations/*.py integrations/*/*.py",
         "tests/integrations",
     ),
-    "transcript": Room("transcript/*.py", "tests/transcript"),
+    "transcript": Room("transcript/*.py", "tests/transcript tests/mistakes"),
     "config": Room(
         "config/*.py config/wires/*.py",
         "tests/test_config.py tests/test_models.py tests/test_targets.py"

@@ -323,6 +323,16 @@ def test_a_key_that_is_there_twice(path: Path, body: str, is_twice: bool) -> Non
         read(path)
 
 
+@pytest.mark.parametrize("rest", ['"also":[9]', '"rest":{"9":{"role":"tool"}}', '"also":[]'])
+def test_an_edit_of_what_is_not_there(path: Path, rest: str) -> None:
+    """An edit of a turn that does not stand is an error, also of one result."""
+    turn = 99 if rest == '"also":[]' else 2
+    body = f'{{"n":7,"type":"remove","data":{{"turn":{turn},{rest}}}}}'
+    path.write_bytes(path.read_bytes() + summed(body))
+    with pytest.raises(TranscriptError, match="entry 7 changes a turn that does not stand"):
+        read(path)
+
+
 UNREADABLE = [
     '"message","data":{"message":{"role":"user","content":5}}',
     '"replace","data":{"turn":1,"message":{"role":"user","content":[{"type":3}]}}',

@@ -1,6 +1,7 @@
 """Transcripts in memory: every operation, what it refuses, and what is in the log after it."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from promptdsl import (
     ToolResultBlock,
     ToolUseBlock,
     Transcript,
+    TranscriptEntry,
     TranscriptError,
     User,
     UserAction,
@@ -351,11 +353,83 @@ def test_subscribers() -> None:
     assert transcript[-1].text == "d"
 
 
-def test_a_path_becomes_bytes(tmp_path: object) -> None:
-    """A path in code is read when it is appended; one in data is refused."""
-    from pathlib import Path
+def test_a_subscriber_that_appends_comes_after_the_others() -> None:
+    """Every subscriber gets an entry before any gets the next one."""
+    transcript = Transcript()
+    told: list[tuple[str, int]] = []
 
-    file = Path(str(tmp_path)) / "a.gif"
+    def first(entry: TranscriptEntry) -> None:
+        told.append(("first", entry.number))
+        if entry.number < 3:
+            transcript.note("more")
+
+    transcript.subscribe(first)
+    transcript.subscribe(lambda entry: told.append(("second", entry.number)))
+    transcript.append("a")
+    assert told == [(name, number) for number in (1, 2, 3) for name in ("first", "second")]
+
+
+def test_the_first_failure_is_told() -> None:
+    """Of several subscribers that fail the first is told, the others get the entry."""
+    transcript = Transcript()
+    transcript.subscribe(lambda _: 1 / 0)
+    transcript.subscribe(lambda _: int("x"))
+    with pytest.raises(SubscriberError, match="ZeroDivisionError") as caught:
+        transcript.append("a")
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert len(transcript) == 1
+
+
+def test_many_edits_of_one_batch() -> None:
+    """Of a turn that holds several results, the others stay when one call goes."""
+    results = [ToolResultBlock("a", "1"), ToolResultBlock("b", "2")]
+    transcript = Transcript(["Hi.", calling("a", "b", "c"), Message("tool", results), result("c")])
+    transcript.replace(2, calling("b"))
+    assert [turn.number for turn in transcript.turns] == [1, 2, 3]
+    assert [block.to_dict()["tool_use_id"] for block in transcript[2].content] == ["b"]
+    transcript.undo()
+    transcript.replace(2, calling("a", "b", "c", text="Look."))
+    assert len(transcript[2].content) == 2
+
+
+def test_the_numbers_of_messages_that_a_summary_keeps() -> None:
+    """``keep`` counts messages; with 0 the summary stands alone; a batch stays whole."""
+    for keep, left in enumerate([0, 1, 2, 4, 4, 7, 7, 7]):
+        transcript = worked()
+        transcript.compact("Short.", keep=keep)
+        assert len(transcript) == 1 + left
+
+
+def test_usage() -> None:
+    """Counts are summed by kind; a total that is not told is the sum of input and output."""
+    transcript = Transcript()
+    for usage in ({"input": 1, "output": 2, "reasoning": 1}, {"total": 5}, {"input": 4}):
+        transcript.append(Message("assistant", "Ok.", token_usage=usage))
+    transcript.replace(1, Message("assistant", "No.", token_usage={"output": 3}))
+    assert transcript.usage == {"input": 5, "output": 5, "reasoning": 1, "total": 15}
+
+
+def test_times_and_ids() -> None:
+    """Entries of one change have one time of the clock; a UUID of version 7 begins with it."""
+    from datetime import UTC, datetime
+    from uuid import RFC_4122, UUID
+
+    moment = datetime(2026, 11, 26, tzinfo=UTC)
+    transcript = Transcript(clock=lambda: moment)
+    transcript.append(calling("a"))
+    transcript.append("b", interrupt=True)
+    assert {entry.at for entry in transcript.entries} == {"2026-11-26T00:00:00+00:00"}
+    assert [entry.change for entry in transcript.entries] == [1, 2, 2]
+    sent = [Transcript(ids="uuid7").append("a").data for _ in range(9)]
+    made = [UUID(data["message"]["id"]) for data in sent]  # type: ignore[index,call-overload]
+    assert {(id.version, id.variant) for id in made} == {(7, RFC_4122)}
+    assert abs((made[0].int >> 80) / 1000 - datetime.now(UTC).timestamp()) < 60
+    assert len({*made}) == 9
+
+
+def test_a_path_becomes_bytes(tmp_path: Path) -> None:
+    """A path in code is read when it is appended; one in data is refused."""
+    file = tmp_path / "a.gif"
     file.write_bytes(b"GIF89a\x01\0\x01\0\0\0\0;")
     transcript = Transcript([Message("user", [ImageBlock(MediaSource("path", str(file)))])])
     file.unlink()
@@ -364,6 +438,20 @@ def test_a_path_becomes_bytes(tmp_path: object) -> None:
     assert block.source.kind == "base64"
     with pytest.raises(DataError, match="came in data"):
         transcript.append({"role": "user", "content": [{"type": "image", "path": str(file)}]})
+
+
+def test_a_path_in_a_result_becomes_bytes(tmp_path: Path) -> None:
+    """An attachment in the result of a call is read, too; other blocks stay as they are."""
+    file = tmp_path / "a.gif"
+    file.write_bytes(b"GIF89a\x01\0\x01\0\0\0\0;")
+    text, image = TextBlock("Here."), ImageBlock(MediaSource("path", str(file)))
+    transcript = Transcript([calling("a"), Message.tool_result("a", [text, image])])
+    (block,) = transcript[1].content
+    assert isinstance(block, ToolResultBlock)
+    kept, read = block.content
+    assert kept == text
+    assert isinstance(read, ImageBlock)
+    assert read.source.kind == "base64"
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1}, b"x"])
@@ -407,11 +495,29 @@ CLIENT = [
 URL = {"type": "url", "url": "https://example.com/a.png"}
 
 
+SENT = [
+    {"type": "text", "text": "Hi."},
+    {"type": "image", "source": {**URL, "media_type": "image/png"}, "title": "A"},
+    {
+        "type": "image",
+        "source": {"type": "base64", "data": "R0lGODlhAQABAAAAADs=", "media_type": "image/gif"},
+    },
+    *(
+        {"type": kind, "source": {**URL, "url": f"https://example.com/{kind}"}, "title": "B"}
+        for kind in ("audio", "document", "video")
+    ),
+]
+
+
 def test_from_a_client() -> None:
     """A browser may send user, assistant and tool turns."""
-    image = {"role": "user", "content": [{"type": "image", "source": URL}]}
-    assert len(Transcript.from_client([*CLIENT, image])) == 4
     assert len(Transcript.from_client({"messages": CLIENT})) == 3
+    failed = {"type": "tool_result", "tool_use_id": "c", "content": SENT[:2], "is_error": True}
+    log = [*CLIENT[:2], {"role": "tool", "content": [failed]}, {"role": "user", "content": SENT}]
+    transcript = Transcript.from_client(log, clock=None)
+    assert [block.type for block in transcript[3].content] == [block["type"] for block in SENT]
+    assert transcript[2].content[0].to_dict()["is_error"]
+    assert transcript.entries[0].at is None
 
 
 @pytest.mark.parametrize(

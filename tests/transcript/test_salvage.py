@@ -185,3 +185,57 @@ def test_each_line_of_a_file_with_everything(tmp_path: Path) -> None:
         *("message", "replace", "remove", "summary", "undo", "note", "metadata", "salvaged_mark"),
     }
     check_lost_lines(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize("lost", [3, 4])
+def test_an_edit_counts_for_the_results_that_are_there(tmp_path: Path, lost: int) -> None:
+    """A turn that was removed stays away when one of its results is lost; so does a call."""
+    path = tmp_path / "a.jsonl"
+    calls = [ToolUseBlock(id, "find", "{}") for id in "abc"]
+    both = Message("tool", [ToolResultBlock("b", "2"), ToolResultBlock("c", "3")])
+    said = [Message("assistant", calls), Message.tool_result("a", "1"), both, "Thanks."]
+    for change in ("remove", "replace"):
+        transcript = Transcript(["Hi.", *said], clock=None)
+        if change == "remove":
+            transcript.remove(2)
+        else:
+            transcript.replace(2, Message("assistant", calls[1:2]))
+        transcript.save(path)
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join([*lines[:lost], *lines[lost + 1 :]]))
+        with pytest.raises(TranscriptError, match="lost"):
+            Transcript.open(path)
+        with Transcript.open(path, salvage=True) as good:
+            pass
+        called = change == "replace" and lost == 3
+        assert [turn.number for turn in good.turns] == ([1, 2, 4, 5] if called else [1, 5])
+        assert good.repairs[0] == f"entries {lost} to {lost} are missing"
+
+
+def test_the_order_of_lines_that_moved(tmp_path: Path) -> None:
+    """Lines that are in another place are put in order; a second one of a number is left out."""
+    path = tmp_path / "a.jsonl"
+    Transcript(["a", "b", "c"], clock=None).save(path)
+    header, *lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([header, lines[2], lines[0], lines[1], lines[0]]))
+    with Transcript.open(path, salvage=True) as good:
+        assert [message.text for message in good] == ["a", "b", "c"]
+        (told,) = good.repairs
+    place = len(header) + sum(map(len, lines))
+    assert told == f"line 5 at byte {place} of {str(path)!r} is left out: entry 1 was there before"
+
+
+def test_the_tail_of_a_file(tmp_path: Path) -> None:
+    """Bytes of a line without an end are told: cut off by a writer, not read by others."""
+    path = tmp_path / "a.jsonl"
+    Transcript(["a"], clock=None).save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"{half")
+    what = "5 bytes of a line without an end are "
+    with Transcript.open(path, read_only=True) as reader:
+        assert reader.repairs == (f"{what}not read",)
+    with Transcript.open(path) as writer:
+        assert writer.repairs == (f"{what}cut off",)
+        assert path.read_bytes() == whole + b"{half"
+        writer.append("b")
+    assert path.read_bytes().startswith(whole + b'{"n":2,')
