@@ -70,7 +70,6 @@ class TranscriptFile:
         self.path = os.fspath(path)
         self.read_only = read_only
         self.salvage = salvage
-        self.notes: list[str] = []
         self.end = 0
         self._lines = 0
         self._last: int = 0
@@ -106,6 +105,7 @@ class TranscriptFile:
 
     def read(self) -> list[TranscriptEntry]:
         """Return the entries of the lines after ``end``, which moves behind them."""
+        self.notes: list[str] = []
         with _named("read", self.path):
             if self._size() < self.end:
                 fix = "open it again"

@@ -13,13 +13,13 @@ from promptdsl.transcript.log import Standing, metadata_of, way_to
 def pruned(
     entries: dict[int, TranscriptEntry],
     repair: Any,  # Any: Above.repair
-) -> tuple[Standing, list[str]]:
-    """Return what stands of the entries of a damaged file, in pairs, and what is missing.
+    told: list[str],
+) -> Standing:
+    """Return what stands of the entries of a damaged file, in pairs; tell what is missing.
 
     An entry that cannot be read is taken out, too. An edit of a turn that is missing does not
     count; an undo goes back to what stood before an entry that is missing.
     """
-    told: list[str] = []
     for number, entry in [*entries.items()]:
         try:
             _ = entry.message, entry.rests
@@ -55,7 +55,8 @@ def pruned(
         elif message is not given:
             repaired = TranscriptTurn(turn.number, turn.entry, turn.part, message)
             state.turns[turn.number] = repaired
-    return state, [*told, *removed]
+    told += removed
+    return state
 
 
 def only_standing(

@@ -37,23 +37,24 @@ class StoredLog(TranscriptLog):
         self._begin(clock, ids)
         file = TranscriptFile(path, read_only=read_only or salvage, salvage=salvage)
         try:
-            self._load(file, salvage=salvage)
+            self._load(file)
         except BaseException:
             file.close()
             raise
         return self
 
-    def _load(self, file: TranscriptFile, *, salvage: bool) -> None:
-        self._file = file
-        self._entries = {entry.number: entry for entry in file.read()}
-        if salvage:
-            self._state, told = pruned(self._entries, above().repair)
-            file.notes += told
+    def _load(self, file: TranscriptFile) -> tuple[TranscriptEntry, ...]:
+        """Read what is new in a file, note what stands, and return the new entries."""
+        new = file.read()
+        entries = self._entries | {entry.number: entry for entry in new}
+        if file.salvage:
+            self._state = pruned(entries, above().repair, file.notes)
         else:
-            self._state = standing(self._entries, max(self._entries, default=0))
+            self._state = standing(entries, max(entries, default=0))
+        self._file, self._entries, self.repairs = file, entries, tuple(file.notes)
         self._changed()
-        self.repairs = tuple(file.notes)
         self._note_read_only()
+        return tuple(new)
 
     def _gapless(self) -> dict[int, TranscriptEntry]:
         """Return the entries for a copy: of a damaged file what stands, without a gap."""
@@ -91,13 +92,7 @@ class StoredLog(TranscriptLog):
         with self._lock:
             if self._file is None or not self._file.read_only or self._file.salvage:
                 return ()
-            new = self._file.read()
-            for entry in new:
-                self._entries[entry.number] = entry
-            self._state = standing(self._entries, self._last)
-            self._changed()
-            self._note_read_only()
-            return tuple(new)
+            return self._load(self._file)
 
     @door
     def save(self, path: Path) -> None:

@@ -257,8 +257,7 @@ class Transcript(StoredLog):
         with self._lock:
             number = self._last if at is None else self._after(at)
             copy = type(self).__new__(type(self))
-            copy._begin(self._clock, None)
-            copy._ids = self._ids
+            copy._begin(self._clock, self._ids)
             copy._entries = {n: entry for n, entry in self._gapless().items() if n <= number}
             copy._state = standing(copy._entries, number)
             copy._changed()
