@@ -82,11 +82,9 @@ def _may_lose_a_key(body: bytes, found: Any) -> bool:  # Any: JSON
     return count != 0
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _once(pairs: list[tuple[str, object]]) -> None:
+    if len(dict(pairs)) < len(pairs):
         raise ValueError("it has a key twice")
-    return found
 
 
 def entry_of(line: bytes) -> TranscriptEntry:

@@ -118,7 +118,7 @@ def usage_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, int]:
     """Return the sums of the token counts of all replies, those that were undone included."""
     sums: dict[str, int] = {}
     for entry in entries.values():
-        if entry.type not in ("message", "replace") or entry.opaque:
+        if entry.type not in ("message", "replace"):
             continue
         message = entry.message
         counts = dict(message.token_usage or {}) if message is not None else {}

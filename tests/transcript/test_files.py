@@ -394,8 +394,16 @@ def test_a_vacuumed_file_has_only_what_stands(tmp_path: Path) -> None:
     transcript.note("secret-5")
     transcript.append("secret-6")
     transcript.undo(11)
-    path = tmp_path / "a.jsonl"
+    transcript.append(Message("assistant", [ToolUseBlock("c", "f", "{}")]))
+    transcript.append("Stop.", interrupt=True)
+    path, copy = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     transcript.vacuum(path)
+    transcript.save(copy)
     assert b"secret" not in path.read_bytes()
+    assert b'"change"' not in path.read_bytes()
+    read(copy).vacuum(copy)
+    assert copy.read_bytes() == path.read_bytes()
+    read(path).save(copy)
+    assert copy.read_bytes() == path.read_bytes()
     assert read(path).turns == transcript.turns
     assert read(path).metadata == {"title": "T"}
