@@ -285,6 +285,7 @@ def test_an_entry_of_a_newer_version(path: Path, kind: str, data: str) -> None:
 def test_a_key_of_a_newer_version_is_kept(path: Path) -> None:
     """A line with a further key is read, and copied to the byte."""
     line = with_line(path, 7, "note", '{"note":1}')
+    assert [entry.line for entry in read(path).entries] == [None] * 6 + [line]
     read(path).save(path.with_name("b.jsonl"))
     assert path.with_name("b.jsonl").read_bytes().endswith(line)
 

@@ -289,8 +289,9 @@ def test_ids() -> None:
     with pytest.raises(TranscriptError, match="another content"):
         transcript.append(Message("user", "b", id="m1"))
     assert [len(Transcript(ids="uuid7").append("a").data["message"]["id"])] == [36]
-    with pytest.raises(TranscriptError, match="has no id"):
-        Transcript(["a"], ids="uuid")
+    transcript.note("for people")
+    transcript.fork().append(again)
+    assert transcript.fork().append("b").message == Message("user", "b", id="m2")
 
 
 def test_notes_tags_and_types() -> None:
@@ -418,8 +419,10 @@ def test_times_and_ids() -> None:
     transcript = Transcript(clock=lambda: moment)
     transcript.append(calling("a"))
     transcript.append("b", interrupt=True)
+    transcript = transcript.fork()
+    transcript.note(1)
     assert {entry.at for entry in transcript.entries} == {"2026-11-26T00:00:00+00:00"}
-    assert [entry.change for entry in transcript.entries] == [1, 2, 2]
+    assert [entry.change for entry in transcript.entries] == [1, 2, 2, 4]
     sent = [Transcript(ids="uuid7").append("a").data for _ in range(9)]
     made = [UUID(data["message"]["id"]) for data in sent]  # type: ignore[index,call-overload]
     assert {(id.version, id.variant) for id in made} == {(7, RFC_4122)}
@@ -452,6 +455,20 @@ def test_a_path_in_a_result_becomes_bytes(tmp_path: Path) -> None:
     assert kept == text
     assert isinstance(read, ImageBlock)
     assert read.source.kind == "base64"
+
+
+def test_data_as_deep_as_may_be(tmp_path: Path) -> None:
+    """Metadata at the limit of nesting is kept in a file, deeper data is refused."""
+    data: dict[str, object] = {}
+    for _ in range(198):
+        data = {"a": data}
+    message = Message("user", "Hi.", metadata=data)
+    Transcript([message]).save(tmp_path / "a.jsonl")
+    with Transcript.open(tmp_path / "a.jsonl", read_only=True) as transcript:
+        assert transcript[0] == message
+        assert transcript.entries[0].data == Transcript([message]).entries[0].data
+    with pytest.raises(DataError, match="deeper"):
+        transcript.fork().note({"a": {"a": {"a": data}}})
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1}, b"x"])
@@ -554,6 +571,38 @@ def test_threads_share_a_transcript() -> None:
         entries = [*pool.map(transcript.append, map(str, range(1, 101)))]
     assert {entry.number for entry in entries} == {*range(1, 101)}
     assert {message.text for message in transcript} == {*map(str, range(1, 101))}
+
+
+def test_how_values_are_shown_and_compared() -> None:
+    """Entries and turns compare by number and content, not by time; each shows what it is."""
+    one, other = Transcript(["a", "b"], clock=None), Transcript(["a", "c"])
+    one.note({"a": 1})
+    assert repr(one) == "<Transcript: 2 messages, 3 entries>"
+    assert repr(one.entries[2]) == "<TranscriptEntry 3: note {'note': {'a': 1}}>"
+    assert [repr(turn) for turn in one.turns[1:]] == (
+        ["<TranscriptTurn 2: user>", "<TranscriptTurn 3: note>"]
+    )
+    for mine, theirs in ((one.entries, other.entries), (one.turns, other.turns)):
+        assert mine[0] == theirs[0]
+        assert hash(mine[0]) == hash(theirs[0])
+        assert mine[1] != theirs[1]
+        assert mine[0] != mine[1]
+        assert mine[0] != 1
+    same = Transcript(["a", "a"])
+    assert same.entries[0] != same.entries[1]
+    assert same.turns[0] != same.turns[1]
+    other.undo()
+    other.note({"a": 1})
+    assert other.entries[3] != one.entries[2]
+
+
+def test_a_result_without_content() -> None:
+    """A browser may leave out the content of a result; an entry in a result is checked."""
+    empty = {"type": "tool_result", "tool_use_id": "c"}
+    assert len(Transcript.from_client([*CLIENT[:2], {"role": "tool", "content": [empty]}])) == 3
+    inner = {**empty, "content": [{"type": "reasoning", "text": "x"}]}
+    with pytest.raises(DataError, match=r"messages\[0\].content\[0\].content\[0\] has the type"):
+        Transcript.from_client([{"role": "tool", "content": [inner]}])
 
 
 def test_an_entry_is_frozen() -> None:
