@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
 from promptdsl.foundation.json import DECODER
@@ -50,17 +50,17 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
         raise ValueError("its checksum is another one: its bytes were changed")
     try:
         text = body.decode().strip(" \t\r")
-        found: Any  # Any: JSON
+        found: dict[str, Any]  # its last byte is a brace
         found, end = DECODER.raw_decode(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except ValueError:
         raise ValueError("it is not JSON") from None
-    if type(found) is not dict or end != len(text):
+    if end != len(text):
         raise ValueError("it is no JSON object")
     if _may_lose_a_key(body, found):
         json.loads(text, object_pairs_hook=_once)
-    return cast("dict[str, Any]", found)
+    return found
 
 
 def _may_lose_a_key(body: bytes, found: Any) -> bool:  # Any: JSON

@@ -324,6 +324,54 @@ def test_a_key_that_is_there_twice(path: Path, body: str, is_twice: bool) -> Non
         read(path)
 
 
+DAMAGED = {
+    '{"n":7}}': "it is no JSON object",
+    '7,{"n":7}': "it is no JSON object",
+    '{"n":7,"data":NaN}': "it is not JSON",
+    '{"a":' * 2000 + "1" + "}" * 2000: "it is nested too deep",
+    '{"n":0,"type":"note","data":{}}': "it has no number, type or data",
+    '{"n":7.0,"type":"note","data":{}}': "it has no number, type or data",
+    '{"n":7,"type":null,"data":{}}': "it has no number, type or data",
+    '{"n":7,"type":"note"}': "it has no number, type or data",
+    '{"n":7,"at":1,"type":"note","data":{}}': "its time or the number of its change is wrong",
+    '{"n":7,"change":8,"type":"note","data":{}}': "its time or the number of its change is wrong",
+    '{"n":7,"change":0,"type":"note","data":{}}': "its time or the number of its change is wrong",
+    '{"n":7,"type":"undo","data":{"to":7}}': "it goes back to an entry that is not before it",
+    '{"n":7,"type":"undo","data":{"to":-1}}': "it goes back to an entry that is not before it",
+    '{"n":9,"type":"note","data":{}}': "it is entry 9 behind 6: lost, doubled or moved",
+}
+
+
+@pytest.mark.parametrize("body", DAMAGED, ids=DAMAGED.values())
+def test_what_is_wrong_with_a_line(path: Path, body: str) -> None:
+    """A line with the right checksum and other content is told with line, byte and reason."""
+    end = path.stat().st_size
+    path.write_bytes(path.read_bytes() + summed(body))
+    with pytest.raises(TranscriptError) as caught:
+        read(path)
+    assert caught.value.what == f"line 8 at byte {end} of {str(path)!r} is damaged: {DAMAGED[body]}"
+    assert len(read(path, salvage=True).entries) in (6, 7)
+
+
+@pytest.mark.parametrize("version", ["2.0", "10.1", None])
+def test_the_version_of_a_file(path: Path, version: str | None) -> None:
+    """A file of a later form is refused, one of a later version of this form is read."""
+    from json import dumps
+
+    _, *lines = path.read_bytes().splitlines(keepends=True)
+    for known in (version, "1.7"):
+        header = summed(dumps({"format": "promptdsl.transcript", "version": known}))
+        path.write_bytes(b"".join([header, *lines]))
+        if known == "1.7":
+            assert len(read(path)) == 4
+            continue
+        with pytest.raises(TranscriptError, match=f"has the format version {version}"):
+            read(path)
+    path.write_bytes(b"".join([summed('{"format":"other"}'), *lines]))
+    with pytest.raises(TranscriptError, match="it is no header of a transcript"):
+        read(path)
+
+
 @pytest.mark.parametrize("rest", ['"also":[9]', '"rest":{"9":{"role":"tool"}}', '"also":[]'])
 def test_an_edit_of_what_is_not_there(path: Path, rest: str) -> None:
     """An edit of a turn that does not stand is an error, also of one result."""

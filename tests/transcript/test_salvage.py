@@ -239,3 +239,21 @@ def test_the_tail_of_a_file(tmp_path: Path) -> None:
         assert path.read_bytes() == whole + b"{half"
         writer.append("b")
     assert path.read_bytes().startswith(whole + b'{"n":2,')
+
+
+def test_a_call_without_its_result_is_left_out(tmp_path: Path) -> None:
+    """Of a turn with a text and two calls the text and one call stay, and this is told."""
+    path = tmp_path / "a.jsonl"
+    calls = [TextBlock("Look."), ToolUseBlock("a", "f", "{}"), ToolUseBlock("b", "f", "{}")]
+    results = [Message.tool_result(id, "1") for id in "ab"]
+    Transcript(["Hi.", Message("assistant", calls), *results, "Thanks."], clock=None).save(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:3], *lines[4:]]))
+    with Transcript.open(path, salvage=True) as good:
+        pass
+    assert [block.type for block in good[1].content] == ["text", "tool_use"]
+    assert [turn.number for turn in good.turns] == [1, 2, 4, 5]
+    assert good.repairs == (
+        "entries 3 to 3 are missing",
+        "history[1]: a call or a result is left out, as it has no result",
+    )
