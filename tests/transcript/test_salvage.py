@@ -257,3 +257,30 @@ def test_a_call_without_its_result_is_left_out(tmp_path: Path) -> None:
         "entries 3 to 3 are missing",
         "history[1]: a call or a result is left out, as it has no result",
     )
+
+
+@pytest.mark.parametrize(("lost", "pending"), [([2], ["a"]), ([4], []), ([2, 4], [])])
+def test_an_open_call_stays_open(tmp_path: Path, lost: list[int], pending: list[str]) -> None:
+    """The last calls are still open, unless a line behind them is lost: it may be their result."""
+    path = tmp_path / "a.jsonl"
+    transcript = Transcript(["Hi."], clock=None)
+    transcript.note(1)
+    transcript.append(Message("assistant", [ToolUseBlock("a", "f", "{}")]))
+    transcript.note(2)
+    transcript.tag(title="T")
+    transcript.save(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for n, line in enumerate(lines) if n not in lost))
+    with Transcript.open(path, salvage=True) as good:
+        assert [call.id for call in good.pending_calls] == pending
+        assert good.messages[0].text == "Hi."
+
+
+def test_undo_passes_over_what_was_erased(tmp_path: Path) -> None:
+    """In a vacuumed file the last change is that of what stands."""
+    transcript = Transcript(["a", "b", "c"])
+    transcript.remove(3)
+    transcript.vacuum(tmp_path / "a.jsonl")
+    with Transcript.open(tmp_path / "a.jsonl") as vacuumed:
+        vacuumed.undo()
+        assert [message.text for message in vacuumed] == ["a"]
