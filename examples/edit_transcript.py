@@ -49,23 +49,13 @@ def lines(transcript: Transcript) -> Iterator[str]:
         yield f"{turn.number:>4}  {role:<9}  {text}"
 
 
-def replace_text(transcript: Transcript, number: int, text: str) -> TranscriptEntry:
-    """Give a turn another text; its calls and attachments stay."""
-    turns = {turn.number: turn for turn in transcript.turns}
-    old = turns[number].message if number in turns else None
-    if old is None:
-        return transcript.replace(number, text)  # raises: no message of this number stands
-    rest = [block for block in old.content if not isinstance(block, TextBlock)]
-    return transcript.replace(number, old.replace(content=(TextBlock(text), *rest)))
-
-
 def change(transcript: Transcript, options: argparse.Namespace) -> TranscriptEntry:
     """Make the change of a command, and return its entry."""
     match options.command:
         case "remove":
             return transcript.remove(options.number)
         case "replace":
-            return replace_text(transcript, options.number, options.text)
+            return transcript.replace(options.number, options.text)
         case "undo":
             return transcript.undo(options.number)
         case "compact":

@@ -20,7 +20,7 @@ from promptdsl.transcript.entries import (
 )
 from promptdsl.transcript.log import last_change, standing
 from promptdsl.transcript.stored import StoredLog
-from promptdsl.transcript.values import Given, Repair, above, checked, given
+from promptdsl.transcript.values import Given, Repair, above, checked, given, with_text
 
 
 class Transcript(StoredLog):
@@ -169,12 +169,13 @@ class Transcript(StoredLog):
     def replace(self, target: Target, value: object) -> TranscriptEntry:
         """Replace a turn, which keeps its number and its role; return the entry.
 
-        ``target`` is a message, a turn, an entry or a number. A result keeps its call; calls that
+        ``target`` is a message, a turn, an entry or a number. A text takes the place of the texts
+        of the turn: its calls and attachments stay. A result keeps its call; calls that
         go take their results along, new ones are possible only where nothing follows.
         """
         with self._lock:
             turn, old = self._target(target)
-            found = given(value)
+            found = Given(with_text(old, value), {}) if isinstance(value, str) else given(value)
             message = found.message
             if message.id is None and self._ids is not None and old.id is not None:
                 found = found._replace(message=message.replace(id=old.id))

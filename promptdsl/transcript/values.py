@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.foundation.errors import ContentError, DataError, TranscriptError
 from promptdsl.foundation.frozen import is_mapping, json_leaf, plain, thawed
-from promptdsl.messages import Block, ToolResultBlock
+from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.media.attachment import read_path
@@ -77,6 +77,20 @@ def given(value: object) -> Given:
             Message.from_dict(value)  # its error names the key that is wrong
         raise
     return Given(checked(found.message), found.reply)
+
+
+def with_text(message: Message, text: str) -> Message:
+    """Return a message with another text in place of its own; its calls and attachments stay.
+
+    The text of a result is in its content.
+    """
+    if not text.strip():
+        raise TranscriptError("the new text is empty", fix="remove the turn, or write a text")
+    rest = [block for block in message.content if not isinstance(block, TextBlock)]
+    if len(rest) == 1 and isinstance(rest[0], ToolResultBlock):
+        return message.replace(content=(attrs.evolve(rest[0], content=(TextBlock(text),)),))
+    start = next((i for i, it in enumerate(rest) if not isinstance(it, ReasoningBlock)), len(rest))
+    return message.replace(content=(*rest[:start], TextBlock(text), *rest[start:]))
 
 
 def checked(message: Message) -> Message:

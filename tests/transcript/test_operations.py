@@ -15,6 +15,7 @@ from promptdsl import (
     MediaSource,
     Message,
     OptionError,
+    ReasoningBlock,
     Section,
     SubscriberError,
     SystemEvent,
@@ -213,6 +214,28 @@ def test_a_turn_of_results_and_text_keeps_its_text() -> None:
     transcript.remove(2)
     assert spoken(transcript) == ["user: Hi.", "user: Go on."]
     assert transcript[1] is transcript.turns[1].message
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (1, Message("user", [TextBlock("new"), ImageBlock(MediaSource("url", "https://a.b/c"))])),
+        (2, Message("assistant", [ReasoningBlock("hm"), TextBlock("new"), *calling("c").content])),
+        (3, result("c", "new")),
+        (4, Message("assistant", "new")),
+    ],
+)
+def test_another_text(number: int, expected: Message) -> None:
+    """A text takes the place of the texts of a turn: role, calls, attachments and results stay."""
+    said = [
+        Message("user", [ImageBlock(MediaSource("url", "https://a.b/c")), TextBlock("a")]),
+        Message("assistant", [ReasoningBlock("hm"), *calling("c", text="b").content]),
+        result("c"),
+        Message("assistant", [TextBlock("c"), TextBlock("d")]),
+    ]
+    transcript = Transcript(said)
+    transcript.replace(number, "new")
+    assert [*said[: number - 1], expected, *said[number:]] == [*transcript]
 
 
 def test_an_interruption() -> None:
