@@ -139,6 +139,7 @@ def _rows() -> list[Row]:
             {OURS: agent_anew, HAND: agent_by_hand, **_in_mirascope(long)},
         ),
         Row("an agent's prompt, constants written once", {OURS: agent, HAND: agent_by_hand}),
+        Row("1,000 rows through one prompt", {OURS: rows, HAND: rows_by_hand}),
         Row("2,000 parts, fitted to half", {OURS: fitted, HAND: fitted_by_hand}),
     ]
 
@@ -265,6 +266,28 @@ def agent_by_hand(question: str) -> Any:
         "messages": [chat("system", "\n\n".join([*titled, role])), *RECORDED, *said],
         "tools": [{"type": "function", "function": function} for function in functions],
     }
+
+
+# Many rows: the instructions are written once.
+
+TEXTS = [f"Parcel {number} is late, & nobody answers." for number in range(1_000)]
+
+
+def rows(question: str) -> Any:
+    """Return a request for each text."""
+    return [
+        arguments(Timeline(System(*INSTRUCTIONS), User(question, "\n\n", Value(text))))
+        for text in TEXTS
+    ]
+
+
+def rows_by_hand(question: str) -> Any:
+    """Return the same by hand."""
+    role = "\n\n".join([f"## {section.title}\n{section.text}" for section in SECTIONS])
+    return [
+        {"messages": [chat("system", role), chat("user", f"{question}\n\n{text}")]}
+        for text in TEXTS
+    ]
 
 
 # Many parts in a budget, counted in characters.

@@ -288,9 +288,14 @@ def test_texts_between_two_values() -> None:
         (System(Text("a <"), Text("b <c"), Text(Value("ontext>"))), "a <\n\nb <c\n\nontext>"),
         (System(Text("a <"), Text("b"), Text(Value("x"))), "a <\n\nb\n\nx"),
         (System(Value("context>"), Text("a <"), List("b")), "context>\n\na <\n\n- b"),
+        (System(Text("a \u2039"), Text(Value("context>"))), "a \u2039\n\n&#99;ontext>"),
+        (System("a <", Value(""), Text(Value("context>"))), "a <\n\n&#99;ontext>"),
+        (System(Text("a <"), Text("b"), Text(Value("context>"))), "a <\n\nb\n\ncontext>"),
+        (System("a <", Section("b", Value("context>"), title="C")), "a <\n\n## C\ncontext>"),
+        (System("a <", Code(Value("context>"))), "a <\n\n```\ncontext>\n```"),
         (
             Ephemeral(Text("</"), Text(Value("context>"))),
-            "<context>\n&lt;/\n\n&#99;ontext>\n</context>",
+            "<context>\n&lt;/\n\ncontext>\n</context>",
         ),
         (User("<a> </a>", Text("</"), Text(Value("a>"))), "<a> </a>\n\n</\n\n&#97;>"),
         (User("<a> </a>", Text("</"), Text("b", Value("a>"))), "<a> </a>\n\n</\n\nba>"),
@@ -299,6 +304,8 @@ def test_texts_between_two_values() -> None:
 def test_a_part_that_ends_with_the_beginning_of_a_tag(turn: Any, expected: str) -> None:
     """A value in the next part does not go on in the tag: white space alone is between the two."""
     assert expected == heard(turn)
+    if isinstance(turn, System):  # a list is written by the walk over all parts
+        assert f"{expected}\n\n- z" == heard(System(*turn.content, List("z")))
 
 
 def test_turns_of_the_system_message_share_the_beginning_of_a_tag() -> None:

@@ -18,6 +18,7 @@ from promptdsl.messages.fast_path import text_block, tool_result_block
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.roles import Role
 from promptdsl.rendering.text.format import BETWEEN, Form, title_line
+from promptdsl.rendering.text.strings import Fences
 from promptdsl.tree.masks import CACHE, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import (
@@ -119,12 +120,15 @@ _TEXTS = frozenset({str, TextNode, ValueNode, VolatileNode, TrustedTextNode})
 
 
 def plain_instructions(
-    content: tuple[Child, ...], form: Form, encode: Callable[[tuple[Child, ...]], str] | None = None
+    content: tuple[Child, ...],
+    form: Form,
+    encode: Callable[[tuple[Child, ...]], str] | None = None,
+    fences: Fences | None = None,
 ) -> str | None:
     """Return the text of system content that has only texts and sections of one text.
 
-    ``encode`` returns the text of what is more than a string. ``None`` without it, and for other
-    content: fences, lists, marks, lone surrogates.
+    ``encode`` returns the text of what is more than a string, with these ``fences``. ``None``
+    without it, and for other content: fences, lists, marks, lone surrogates.
     """
     if form.tagged:
         return None
@@ -134,8 +138,10 @@ def plain_instructions(
         if type(text) is TextNode and len(text.content) == 1:
             text = text.content[0]
         plain = ""
+        if fences is not None and (head or type(text) is str):
+            fences.begun = ""
         # A text with a bracket may begin a tag before a value in the next one.
-        is_read = encode is not None and type(text) is str and "<" in text
+        is_read = fences is not None and type(text) is str and ("<" in text or not text.isascii())
         if type(text) is str and text and text[0] not in "\r\n" and not is_read:
             plain = text if text.isascii() or is_whole(text) else ""
         elif encode is not None and type(text) in _TEXTS:
@@ -162,9 +168,9 @@ def _plain_section(section: SectionNode) -> tuple[str, Child]:
 
 
 def plain_fence(content: tuple[Child, ...]) -> str | None:
-    """Return the text of one fence around one text that is sent as it is in any fence of tags.
+    """Return the text of one fence around one text that no rule changes.
 
-    That is an event, or text that was found. ``None`` for other content.
+    Most events and groundings are such a fence. ``None`` for other content.
     """
     fence = content[0] if len(content) == 1 else None
     if type(fence) is not FenceNode or not fence.close or len(fence.content) != 1:
@@ -179,4 +185,4 @@ def plain_fence(content: tuple[Child, ...]) -> str | None:
 
 
 _BARE = re.compile(r"[\t\n -%'-;=?-~]+\Z")
-"""Text of which no part is written otherwise: ASCII without control characters, ``&<>``."""
+"""Text that no rule changes: ASCII without control characters, ``&``, ``<`` and ``>``."""

@@ -47,10 +47,11 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
     """Write strings and values as one text; a loss in it is reported for ``node``."""
     page, note = state.page, partial(state.note, node)
     opening = page.opening if page.openings else ""
+    follows = not page.openings and page.written == state.fences.begun_at
+    encode = partial(text_in, fences=state.fences, opening=opening, follows=follows)
     if around.joined is None:
-        text = text_in(parts, around.rules, state.fences, note, opening=opening, runs=page.runs)
+        text = encode(parts, around.rules, note=note, runs=page.runs)
     else:
-        encode = partial(text_in, fences=state.fences, opening=opening)
         text, runs, gap = around.joined.take(around.rules, encode)
         if around.joined.lost:  # encoded alone, a text tells its own
             text_in(parts, around.rules, state.fences, note)
@@ -61,6 +62,7 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
     if text:
         page.put(text, around.margin)
         page.tail = PROSE
+    state.fences.begun_at = page.written
 
 
 def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:

@@ -274,11 +274,10 @@ class Lowering:
         rules, fences = self.rules(turn), self.fences(turn)
         if rules.instruction and turn.options.separator is None:
             losses: list[Loss] = []
-            encode = partial(text_in, rules=rules, fences=fences, note=losses.append)
-            text = plain_instructions(turn.content, self.setting.form, encode)
+            encode = partial(text_in, rules=rules, fences=fences, note=losses.append, follows=True)
+            text = plain_instructions(turn.content, self.setting.form, encode, fences)
             if text and not losses:  # the walk knows in which section a loss is
                 return (text_block(text, mark_of(turn.options)),)
-            fences.begun = ""
         elif rules.joined and not self.config.literals:
             text = plain_fence(turn.content)
             if text:

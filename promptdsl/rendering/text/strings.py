@@ -217,13 +217,14 @@ class Fences:
     that are no tags. No value in a fence, a tag or instructions forges any of these. ``closed`` are
     the tags that the author's text of a turn of the conversation closes: no value there forges one.
     Both are found when the first value needs them, which most do not. ``begun`` is the beginning of
-    a tag that the last text with a ``<`` ends with: white space alone is between it and the next.
+    a tag that the last text ends with; ``begun_at`` the number of texts on the page then.
     """
 
     find: Callable[[], Authored]
     literals: frozenset[str]
     tags: dict[str, int] = attrs.field(factory=dict[str, int])
     begun: str = ""
+    begun_at: int = -1
     _found: Authored | None = None
 
     @property
@@ -316,13 +317,15 @@ def text_in(
     encode: Callable[[str], str] | None = None,
     one_line: bool = False,
     opening: str = "",
+    follows: bool = False,
     runs: list[TextRun] | None = None,
 ) -> str:
     """Return strings and values as one text.
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
-    end is a character reference. ``opening`` is before the text on its first line. A list for
-    ``runs`` gets one for each part.
+    end is a character reference. ``opening`` is before the text on its first line. It ``follows``
+    the text before where white space alone is between them. A list for ``runs`` gets one for each
+    part.
     """
     if one_line:
         encode = field
@@ -331,7 +334,7 @@ def text_in(
     is_spoken, in_body = rules.encoding == "plain", fences.in_body(rules)
     is_guarded = bool(fences.tags or rules.literals or rules.guards)
     author = AuthorText(parts, rules.values, opening)
-    author.begun = fences.begun
+    author.begun = fences.begun if follows else ""
     texts: list[str] = []
     authored = 0  # the number of texts before the author's last ones
     for index, part in enumerate(parts):
@@ -367,7 +370,7 @@ def text_in(
         texts.append(text)
         authored = index + 1
         author.pass_value()
-    fences.begun = left_open(f"{author.begun}\n") if author.begun else ""
+    fences.begun = left_open("".join((*texts, "\n"))) if author.begun else ""
     if runs is not None:
         runs += map(partial(_run, rules), parts, texts)
     return "".join(texts)
