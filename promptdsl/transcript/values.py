@@ -1,6 +1,6 @@
 """What may be appended, as messages; and what rooms above do for transcripts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
@@ -80,17 +80,30 @@ def given(value: object) -> Given:
 
 
 def with_text(message: Message, text: str) -> Message:
-    """Return a message with another text in place of its own; its calls and attachments stay.
+    """Return a message with another text in place of its own; all else in it stays.
 
-    The text of a result is in its content.
+    The text of a tool's turn is that of its result.
     """
     if not text.strip():
         raise TranscriptError("the new text is empty", fix="remove the turn, or write a text")
-    rest = [block for block in message.content if not isinstance(block, TextBlock)]
-    if len(rest) == 1 and isinstance(rest[0], ToolResultBlock):
-        return message.replace(content=(attrs.evolve(rest[0], content=(TextBlock(text),)),))
-    start = next((i for i, it in enumerate(rest) if not isinstance(it, ReasoningBlock)), len(rest))
-    return message.replace(content=(*rest[:start], TextBlock(text), *rest[start:]))
+    content = message.content
+    if message.role == "tool":
+        result = content[0]
+        if len(content) > 1 or not isinstance(result, ToolResultBlock):
+            fix = "replace it with a Message that has all of them"
+            raise TranscriptError("the turn has several results, and so no one text", fix=fix)
+        inner = _with_text(result.content, text)
+        return message.replace(content=(attrs.evolve(result, content=inner),))
+    return message.replace(content=_with_text(content, text), token_usage=None)
+
+
+def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
+    """Return blocks with a text at the place of the first one, or else behind the reasoning."""
+    places = [i for i, block in enumerate(content) if isinstance(block, TextBlock)]
+    thoughts = (i for i, block in enumerate(content) if not isinstance(block, ReasoningBlock))
+    place = places[0] if places else next(thoughts, len(content))
+    behind = [block for block in content[place:] if not isinstance(block, TextBlock)]
+    return (*content[:place], TextBlock(text), *behind)
 
 
 def checked(message: Message) -> Message:

@@ -47,6 +47,9 @@ REPLY = {
 }
 
 
+PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))
+
+
 def calling(*ids: str, text: str = "") -> Message:
     """Return a message of an assistant that makes calls."""
     texts = [TextBlock(text)] if text else []
@@ -219,23 +222,39 @@ def test_a_turn_of_results_and_text_keeps_its_text() -> None:
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
-        (1, Message("user", [TextBlock("new"), ImageBlock(MediaSource("url", "https://a.b/c"))])),
+        (1, Message("user", [PICTURE, TextBlock("new"), PICTURE])),
         (2, Message("assistant", [ReasoningBlock("hm"), TextBlock("new"), *calling("c").content])),
-        (3, result("c", "new")),
+        (3, Message("tool", [ToolResultBlock("c", (TextBlock("new"), PICTURE))])),
         (4, Message("assistant", "new")),
     ],
 )
 def test_another_text(number: int, expected: Message) -> None:
     """A text takes the place of the texts of a turn: role, calls, attachments and results stay."""
     said = [
-        Message("user", [ImageBlock(MediaSource("url", "https://a.b/c")), TextBlock("a")]),
+        Message("user", [PICTURE, TextBlock("a"), PICTURE, TextBlock("a")]),
         Message("assistant", [ReasoningBlock("hm"), *calling("c", text="b").content]),
-        result("c"),
+        Message("tool", [ToolResultBlock("c", (TextBlock("a"), PICTURE))]),
         Message("assistant", [TextBlock("c"), TextBlock("d")]),
     ]
     transcript = Transcript(said)
     transcript.replace(number, "new")
     assert [*said[: number - 1], expected, *said[number:]] == [*transcript]
+
+
+def test_another_text_of_a_reply_or_of_results() -> None:
+    """A reply that is edited was paid once; the words beside results change, results do not."""
+    transcript = Transcript(["a", calling("b", "c")])
+    both = [ToolResultBlock(id, (TextBlock(id),)) for id in ("b", "c")]
+    transcript.append(Message("user", [*both, TextBlock("also")]))
+    transcript.append(REPLY)
+    paid = transcript.usage
+    transcript.replace(3, "new")
+    transcript.replace(4, "No.")
+    assert ((*both, TextBlock("new")), "No.", paid) == (
+        transcript[2].content,
+        transcript[3].text,
+        transcript.usage,
+    )
 
 
 def test_an_interruption() -> None:
