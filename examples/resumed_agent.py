@@ -65,9 +65,12 @@ def notes_of_calls(transcript: Transcript) -> list[object]:
 
 def run(transcript: Transcript, call: ToolUseBlock, tools: Tools) -> None:
     """Run a call, and record that it begins, then its result; an error is a result too."""
+    if call.input is None:
+        transcript.answer(call, "The arguments are no JSON object.", error_type="validation_error")
+        return
     transcript.note({"running": call.id})
     try:
-        text = tools[call.name](**(call.input or {}))
+        text = tools[call.name](**call.input)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         transcript.answer(call, text, error_type="execution_error")

@@ -46,7 +46,8 @@ class TranscriptLog(Sequence[Message]):
         self._clock = clock
         self._ids = _maker_of(ids)
         self._file: TranscriptFile | None = None
-        self._closed = ""
+        self._closed: tuple[str, str] | None = None
+        """Why it cannot be changed, and what to do."""
         self._subscribers: list[Subscriber] = []
         self._queue: deque[TranscriptEntry] = deque()
         self._delivers = False
@@ -124,10 +125,9 @@ class TranscriptLog(Sequence[Message]):
 
     def _commit(self, news: list[New]) -> list[TranscriptEntry]:
         """Write entries, then let them count, then tell the subscribers."""
-        if self._closed:
-            raise TranscriptError(
-                f"this transcript cannot be changed: {self._closed}", fix="change a fork() of it"
-            )
+        if self._closed is not None:
+            why, fix = self._closed
+            raise TranscriptError(f"this transcript cannot be changed: {why}", fix=fix)
         now = self._clock() if self._clock is not None else None
         at = None if now is None else now.isoformat()
         first = self._last + 1

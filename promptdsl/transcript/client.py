@@ -21,6 +21,7 @@ SOURCES = {
     "base64": frozenset({"type", "data", "media_type"}),
     "url": frozenset({"type", "url", "media_type"}),
 }
+_ADDRESSES = ("https://", "http://", "data:")
 ROLES = ("user", "assistant", "tool")
 FIX = "a client sends user, assistant and tool turns of text, addresses, base64, calls and results"
 
@@ -43,14 +44,14 @@ def client_messages(data: object) -> list[Message]:
     return messages
 
 
-def _check_blocks(blocks: object, where: str) -> None:
+def _check_blocks(blocks: object, where: str, *, in_result: bool = False) -> None:
     if not is_list(blocks):
         raise DataError(f"{where} is a text or a list of blocks", fix=FIX)
     for number, block in enumerate(blocks):
         here = f"{where}[{number}]"
         kind: Any = block.get("type") if is_mapping(block) else None
         known = BLOCKS.get(kind) if isinstance(kind, str) else None
-        if known is None:
+        if known is None or (in_result and kind in ("tool_use", "tool_result")):
             raise DataError(f"{here} has the type {str(kind)[:60]!r}", fix=FIX)
         fields = _allowed(block, known, here)
         if "source" in known:
@@ -59,10 +60,12 @@ def _check_blocks(blocks: object, where: str) -> None:
             if not isinstance(form, str) or form not in SOURCES:
                 raise DataError(f"{here}.source has the type {str(form)[:60]!r}", fix=FIX)
             _allowed(source, SOURCES[form], f"{here}.source")
+            if form == "url" and not str(source.get("url")).startswith(_ADDRESSES):
+                raise DataError(f"{here}.source.url is no address of the web", fix=FIX)
         elif kind == "tool_use" and not is_mapping(fields.get("input")):
             raise DataError(f"{here}.input is an object", fix=FIX)
         elif kind == "tool_result" and not isinstance(fields.get("content", ""), str):
-            _check_blocks(fields["content"], f"{here}.content")
+            _check_blocks(fields["content"], f"{here}.content", in_result=True)
 
 
 def _allowed(data: object, keys: frozenset[str], where: str) -> dict[str, Any]:  # Any: JSON

@@ -60,7 +60,8 @@ def _named(verb: str, path: str) -> Generator[None]:
         yield
     except OSError as error:
         what = f"cannot {verb} {path!r}: {error.strerror or error}"
-        raise TranscriptError(what, fix="nothing was recorded by this call") from error
+        fix = "nothing was recorded by this call" if verb == "write" else "check the path"
+        raise TranscriptError(what, fix=fix) from error
 
 
 class TranscriptFile:
@@ -68,6 +69,7 @@ class TranscriptFile:
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
         self.path = os.fspath(path)
+        self._place = os.path.abspath(self.path)  # the current folder may be another one later
         self.read_only = read_only
         self.salvage = salvage
         self.end = 0
@@ -94,9 +96,15 @@ class TranscriptFile:
             _close(descriptor)
 
     def _size(self) -> int:
-        """Return the size of the file; :class:`ConflictError` where it has no name any more."""
+        """Return the size of the file; :class:`ConflictError` where it is not in its place."""
+        if self._descriptor < 0:
+            raise TranscriptError(f"{self.path!r} is closed", fix="open it again")
         status = os.fstat(self._descriptor)
-        if status.st_nlink == 0:
+        try:
+            is_there = os.path.samestat(os.stat(self._place), status)
+        except FileNotFoundError:
+            is_there = False
+        if not is_there:
             what = f"{self.path!r} was removed, or replaced by another file"
             raise ConflictError(what, fix="open it again")
         return status.st_size

@@ -1,6 +1,7 @@
 """The lines of a transcript's file: JSON with a number and a checksum, one for each entry."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
@@ -134,6 +135,7 @@ def _is_number(value: object) -> bool:
     return type(value) is int
 
 
+_NUMBER = re.compile("[0-9]{1,18}")
 _OPTIONAL = frozenset({"reply", "also", "rest"})
 _CHECKS: Mapping[str, Callable[[Any], bool]] = {  # Any: JSON
     "message": _is_message,
@@ -141,7 +143,9 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {  # Any: JSON
     "turn": _is_number,
     "also": lambda value: _is_list(value) and all(map(_is_number, value)),
     "rest": lambda value: (
-        _is_dict(value) and all(map(str.isdecimal, value)) and all(map(_is_message, value.values()))
+        _is_dict(value)
+        and all(map(_NUMBER.fullmatch, value))
+        and all(map(_is_message, value.values()))
     ),
     "text": lambda value: type(value) is str,
     "upto": _is_number,

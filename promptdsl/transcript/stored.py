@@ -65,16 +65,17 @@ class StoredLog(TranscriptLog):
     def _note_read_only(self) -> None:
         opaque = next((entry for entry in self._entries.values() if entry.opaque), None)
         if opaque is not None:
-            self._closed = f"entry {opaque.number} has the unknown type {opaque.type!r}"
+            fix = "import what registers the type, or use a newer version of promptdsl"
+            self._closed = (f"entry {opaque.number} has the unknown type {opaque.type!r}", fix)
         elif self._file is not None and self._file.read_only:
-            self._closed = "it is open to be read only"
+            self._closed = ("it is open to be read only", "change a fork() of it")
 
     def close(self) -> None:
         """Close the file, if it has one: then another writer may open it."""
         with self._lock:
             if self._file is not None:
                 self._file.close()
-                self._closed = "it is closed"
+                self._closed = ("it is closed", "change a fork() of it, or open it again")
 
     def __enter__(self) -> Self:
         return self

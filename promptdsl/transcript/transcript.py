@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, cast
 
-from promptdsl.foundation.errors import OptionError, TranscriptError, shown
+from promptdsl.foundation.errors import ContentError, OptionError, TranscriptError, shown
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.source import door
 from promptdsl.messages import Block, ToolUseBlock
@@ -52,6 +52,8 @@ class Transcript(StoredLog):
         self, messages: Iterable[object] = (), *, clock: Clock = utc_now, ids: Ids = None
     ) -> None:
         self._begin(clock, ids)
+        if isinstance(messages, str):
+            raise ContentError("the messages are one text", fix=f"Transcript([{shown(messages)}])")
         for number, value in enumerate(messages):
             found = given(value)
             if self._ids is not None and found.message.id is None:

@@ -568,6 +568,10 @@ SENT = [
 ]
 
 
+FILE = {"type": "url", "url": "file:///etc/passwd"}
+INNER = [{"type": "tool_use", "id": "d", "name": "find", "input": {}}]
+
+
 def test_from_a_client() -> None:
     """A browser may send user, assistant and tool turns."""
     assert len(Transcript.from_client({"messages": CLIENT})) == 3
@@ -593,6 +597,17 @@ def test_from_a_client() -> None:
             "'path'",
         ),
         ({"role": "user", "content": [{"type": "text", "text": "x", "cache": "1h"}]}, "'cache'"),
+        (
+            {"role": "user", "content": [{"type": "image", "source": FILE}]},
+            "source.url is no address of the web",
+        ),
+        (
+            {
+                "role": "tool",
+                "content": [{"type": "tool_result", "tool_use_id": "c", "content": INNER}],
+            },
+            "'tool_use'",
+        ),
         ({"role": "user", "content": 3}, "list of blocks"),
         ({"type": "summary"}, "'type'"),
         ("Hi.", "not str"),
