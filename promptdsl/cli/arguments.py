@@ -22,14 +22,7 @@ def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p
     """
     arguments: Arguments = {}
     if props is not None:
-        try:
-            with open(props, encoding="utf-8-sig") as file:
-                text = file.read()
-        except OSError as error:
-            raise UsageError(f"cannot read {props}: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise UsageError(f"{props} is not UTF-8") from None
-        value = _json_value(text, props)
+        value = json_value(file_text(props), props)
         if not isinstance(value, dict):
             raise UsageError(f"{props} is not a JSON object of parameters by name")
         arguments.update(cast("Arguments", value))
@@ -38,13 +31,25 @@ def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p
         if not equals or not key.rstrip(":"):
             raise UsageError(f"{option} {pair}: write key=value, or key:=JSON")
         if key.endswith(":"):
-            arguments[key[:-1]] = _json_value(text, f"{option} {pair}")
+            arguments[key[:-1]] = json_value(text, f"{option} {pair}")
         else:
             arguments[key] = text
     return arguments
 
 
-def _json_value(text: str, origin: str) -> object:
+def file_text(path: str) -> str:
+    """Return the text of a file; :class:`UsageError` where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8") from None
+
+
+def json_value(text: str, origin: str) -> object:
+    """Return the value of a JSON text; :class:`UsageError` names ``origin`` for any other text."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:

@@ -14,6 +14,7 @@ COMMANDS = {
     "new": ("new", "begin a section library, or add a section to it"),
     "stubs": ("stubs", "write the types of a library's sections, for editors"),
     "eject": ("eject", "copy a section of a library, to change it"),
+    "transcript": ("transcript", "show, check, repair and convert recorded conversations"),
 }
 """The module and the summary of each command, by its name."""
 TARGET = "file.py:name or module:name, where name is a prompt or a function that returns one"

@@ -14,8 +14,8 @@ class UsageError(Exception):
     code = 2
 
 
-class OutOfDateError(UsageError):
-    """A file is not what the command would write; nothing was called wrongly."""
+class FileError(UsageError):
+    """What is in a file is wrong or out of date; nothing was called wrongly."""
 
     code = 1
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from promptdsl import Library, SectionInfo
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.errors import OutOfDateError, UsageError
+from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.libraries import TAKEN, class_name
 from promptdsl.cli.python_code import Imports, imported_from
 from promptdsl.cli.show import as_json
@@ -58,7 +58,7 @@ def add_stubs(add_parser: AddParser) -> None:
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command.
 
-    Raises :class:`UsageError` when it is called wrongly, :class:`OutOfDateError` for a file that
+    Raises :class:`UsageError` when it is called wrongly, :class:`FileError` for a file that
     is not up to date, and whatever the module raises.
     """
     target: str = arguments.target
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     old = Path(path).read_text("utf-8", "replace") if os.path.exists(path) else None
     is_current = old == text
     if arguments.check and not is_current:
-        raise OutOfDateError(f"{path} is not up to date: write it with promptdsl stubs {target}")
+        raise FileError(f"{path} is not up to date: write it with promptdsl stubs {target}")
     if not is_current:
         write_files({path: text}, force=arguments.force or (old is not None and MARK in old))
     done = "is up to date" if is_current else "is written"

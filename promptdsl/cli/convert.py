@@ -1,0 +1,96 @@
+"""Conversations that were recorded elsewhere, read as transcripts."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+from promptdsl import Transcript, read_payload
+from promptdsl.cli.arguments import file_text, json_value
+from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.options import PROVIDERS
+
+Read: TypeAlias = tuple[list[Any], Counter[str]]
+"""Messages, and how much is left out, by what it is."""
+
+
+def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
+    """Return the conversation in a file of one of the :data:`FORMS`, and what is left out.
+
+    A file ``*.jsonl`` has a message in each line, others are JSON. Raises :class:`FileError` for
+    what is not so, ``DataError`` for messages in another form.
+    """
+    text, told, data = file_text(path), Counter[str](), cast("Any", None)
+    read, messages_of = AGENTS.get(form) or (getattr(Transcript, f"from_{form}"), None)
+    try:
+        if messages_of or path.endswith(".jsonl"):
+            lines = enumerate(text.split("\n"), 1)
+            data = [json_value(line, f"{path}: line {n}") for n, line in lines if line.strip()]
+        else:
+            data = json_value(text, path)
+        if messages_of:
+            data, told = messages_of(data)
+            if not data:
+                raise LookupError
+    except UsageError as error:
+        raise FileError(str(error)) from None
+    except (AttributeError, LookupError, TypeError):
+        raise FileError(f"{path} is no session of {form}") from None
+    if isinstance(data, dict):
+        told["tools"] = len(read_payload(cast("object", data), form).tools)
+    return read(data, repair=repair), [f"left out: {n} {what}" for what, n in told.items() if n]
+
+
+def _claude_code(rows: list[Any]) -> Read:
+    """Return the messages of a session: those on the way from its last row back to the first.
+
+    A message comes in several rows, each with a block. Calls that run at once make branches, so a
+    message counts whole, and so do the results of its calls.
+    """
+    told, parents, said, before = Counter[str](), dict[str, str](), list[Any](), ""
+    known = {row.get("uuid") for row in rows}
+    for row in rows:
+        if row.get("isSidechain"):
+            told["rows of a sidechain"] += 1
+            continue
+        # After a compaction, rows go on without a parent, or with one that is not there.
+        parent = row.get("parentUuid") or row.get("logicalParentUuid")
+        if parent not in known and (parent or row.get("isCompactSummary")):
+            parent = before
+        if row.get("uuid"):
+            before = row["uuid"]
+            parents[before] = parent
+        if row.get("type") in ("user", "assistant"):
+            content = row["message"]["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            said.append((row["uuid"], row["message"].get("id"), row["type"], blocks))
+        else:
+            told[f"rows of the type {row.get('type')!r}"] += 1
+    way, at = set[str](), said[-1][0] if said else ""
+    while at in parents and at not in way:
+        way.add(at)
+        at = parents[at]
+    ids = {id for uuid, id, *_ in said if uuid in way} - {None}
+    calls = {block.get("id") for _, id, _, blocks in said if id in ids for block in blocks} - {None}
+    messages: dict[str, Any] = {}
+    for uuid, id, role, blocks in said:
+        if uuid in way or id in ids or calls & {block.get("tool_use_id") for block in blocks}:
+            messages.setdefault(id or uuid, {"role": role, "content": []})["content"] += blocks
+        else:
+            told["rows of another branch"] += 1
+    return [*messages.values()], told
+
+
+def _codex(rows: list[Any]) -> Read:
+    """Return the items of a session."""
+    kinds = (row.get("type") for row in rows)
+    told = Counter(f"rows of the type {kind!r}" for kind in kinds if kind != "response_item")
+    return [row["payload"] for row in rows if row.get("type") == "response_item"], told
+
+
+AGENTS: Mapping[str, tuple[Callable[..., Transcript], Callable[[Any], Read]]] = {
+    "claude-code": (Transcript.from_anthropic, _claude_code),
+    "codex": (Transcript.from_openai_responses, _codex),
+}
+"""The sessions of coding agents: who reads their messages, and what finds them."""
+FORMS = (*(name for name in PROVIDERS if hasattr(Transcript, f"from_{name}")), *AGENTS)
+"""The forms that are read, beside the own one of a transcript."""

@@ -1,0 +1,271 @@
+"""``promptdsl transcript``: recorded conversations in files are shown, checked and converted."""
+
+import argparse
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+
+from promptdsl import History, Timeline, Transcript, TranscriptError, render
+from promptdsl.cli.commands import COMMANDS, AddParser, add_command
+from promptdsl.cli.convert import FORMS, recorded
+from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.options import PROVIDERS
+from promptdsl.cli.show import as_json, fields, visible
+from promptdsl.cli.write_files import write_files
+
+MARK = b'"promptdsl.transcript"'
+"""What stands in the first line of a transcript."""
+OWN = "transcript"
+"""The form of such a file."""
+
+
+def add_transcript(add_parser: AddParser) -> None:
+    """Add the command, which has commands of its own: their docstrings are their help."""
+    usage, summary = "promptdsl transcript COMMAND ... [options]", COMMANDS["transcript"][1]
+    parser = add_parser("transcript", usage=usage, help=summary, allow_abbrev=False)
+    kinds = parser.add_subparsers(
+        dest="kind", metavar="COMMAND", title="commands", prog="promptdsl transcript", required=True
+    )
+    commands = {_show: "FILE", _check: "FILE ...", _repair: "FILE OUT", _vacuum: "FILE OUT"}
+    for run, takes in {**commands, _list: "FOLDER", _convert: "INPUT [OUT]"}.items():
+        name, description = run.__name__[1:], run.__doc__ or "."
+        one = add_command(
+            kinds.add_parser,
+            f"transcript {name}",
+            run=run,
+            takes=takes,
+            description=description,
+            summary=description[0].lower() + description[1 : description.index(".")],
+            failed="what a file holds is wrong",
+        )
+        add, (given, _, out) = one.add_argument, takes.partition(" ")
+        add("target", metavar=given, nargs="+" if out == "..." else None)
+        if "OUT" in out:
+            add("out", metavar="OUT", nargs="?" if "[" in out else None, help="a new file")
+        if run is _show:
+            add("--all", action="store_true", help="show all entries; - is what does not stand")
+        if run in (_show, _list):
+            add("--json", action="store_true", help="print the same as JSON")
+        if run is _convert:
+            for option, forms in {"--from": (OWN, *FORMS), "--to": (OWN, *PROVIDERS)}.items():
+                add(option, required=True, choices=forms, metavar="FORM", help=", ".join(forms))
+            repair = "calls without results are an error, answered as interrupted, or left out"
+            add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
+
+
+def _opened(path: str) -> Transcript:
+    """Return the transcript in a file, all of it read."""
+    try:
+        with Transcript.open(path, read_only=True) as transcript:
+            _ = [entry.message for entry in transcript.entries]
+            return transcript
+    except TranscriptError as error:
+        raise _told(error, path) from None
+
+
+def _told(error: TranscriptError, path: str) -> UsageError:
+    """Return the error of this command for one of a file."""
+    if isinstance(error.__cause__, OSError):
+        return UsageError(error.what)
+    fix = error.fix
+    if fix and "salvage" in fix:
+        with open(path, "rb") as file:
+            if MARK not in file.readline():
+                return FileError(f"{path} is no transcript")
+        fix = f"promptdsl transcript repair {path} OUT keeps what is good"
+    return FileError(f"{error.what}\n  {fix}" if fix else error.what)
+
+
+def _written(out: str, write: Callable[[str], None]) -> str:
+    """Write a new file, and return its name."""
+    if os.path.lexists(out):
+        raise UsageError(f"there is a file {out}: name a new one")
+    try:
+        write(out)
+    except TranscriptError as error:
+        raise _told(error, out) from None
+    return out
+
+
+def _line_on(path: str, transcript: Transcript) -> str:
+    turns, entries = len(transcript.turns), len(transcript.entries)
+    size = os.path.getsize(path)
+    return f"{_one_line(path)}: turns {turns:,}, entries {entries:,}, bytes {size:,}"
+
+
+def _notes_on(path: str, transcript: Transcript) -> list[str]:
+    opaque = [entry for entry in transcript.entries if entry.opaque]
+    told = [f"read-only: entry {it.number} has the unknown type {it.type!r}" for it in opaque]
+    return [f"{path}: {note}" for note in (*transcript.repairs, *told)]
+
+
+# The commands. Each returns data, notes, and an exit code that is not 0.
+
+
+def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Show what stands in a transcript.
+
+    Each turn has its number, its time in UTC and its role. The tags and the tokens of all replies
+    follow. Texts are cut at the end of the line.
+    """
+    transcript = _opened(arguments.target)
+    standing = {turn.entry.number for turn in transcript.turns}
+    data = fields(transcript, "metadata", "usage")
+    if arguments.all:
+        found = [(entry.number, entry, entry.message) for entry in transcript.entries]
+        data["entries"] = [fields(it, "number", "at", "type", "data") for _, it, _ in found]
+    else:
+        found = [(turn.number, turn.entry, turn.message) for turn in transcript.turns]
+        data["turns"] = [
+            {"number": number, "at": entry.at, "note": entry.data.get("note")}
+            | ({"message": message.to_dict()} if message else {})
+            for number, entry, message in found
+        ]
+    lines: list[str] = []
+    for number, entry, message in found:
+        role, texts = entry.type, [as_json(entry.data.get("note", entry.data))]
+        if message is not None:
+            texts = [*_texts(message.content)]
+            if entry.type == "message" or (entry.type != "summary" and not arguments.all):
+                role = message.role
+        is_gone = entry.number not in standing and (message is not None or role == "note")
+        start = f"{'-' if is_gone else ' '}{number:>4}  {_time(entry.at):19}  {role:9}  "
+        room = max(shutil.get_terminal_size().columns - len(start), 20)
+        for text in texts or [""]:
+            lines.append(f"{start}{_one_line(text, room)}".rstrip())
+            start = " " * len(start)
+    lines += ["", *(f"{_one_line(k)}: {_one_line(v)}" for k, v in transcript.metadata.items())]
+    counts = [f"{count:,} {name}" for name, count in transcript.usage.items()]
+    lines += [f"tokens: {', '.join(counts)}"] if counts else []
+    text = as_json(data) if arguments.json else "\n".join(lines).strip("\n")
+    return text, _notes_on(arguments.target, transcript)
+
+
+def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Check transcripts for damage.
+
+    It is told with its line and its byte. An entry that this version cannot read is named: it is
+    no damage.
+    """
+    lines, notes, code = list[str](), list[str](), 0
+    for path in arguments.target:
+        try:
+            transcript = _opened(path)
+            lines.append(_line_on(path, transcript))
+            notes += _notes_on(path, transcript)
+        except UsageError as error:
+            notes.append(str(error))
+            code = max(code, error.code)
+    return "\n".join(lines), notes, code
+
+
+def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Write what is good of a damaged transcript to a new file.
+
+    What was lost is told. A file without damage is copied with all its entries.
+    """
+    path, notes = arguments.target, list[str]()
+    try:
+        transcript = _opened(path)
+        write, notes = transcript.save, [f"{path} has no damage"]
+    except FileError:
+        with Transcript.open(path, salvage=True) as transcript:
+            write = transcript.vacuum
+        if not transcript.entries:
+            raise
+    out = _written(arguments.out, write)
+    return _line_on(out, _opened(out)), [*_notes_on(path, transcript), *notes]
+
+
+def _vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Write what stands in a transcript to a new file.
+
+    What was removed, replaced, undone or is under a summary is not in it. Entries keep their
+    numbers.
+    """
+    transcript = _opened(arguments.target)
+    out = _written(arguments.out, transcript.vacuum)
+    return _line_on(out, _opened(out)), _notes_on(arguments.target, transcript)
+
+
+def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """List the transcripts in a folder.
+
+    They are the files *.jsonl that begin as one. The one with the latest entry comes last; times
+    are in UTC.
+    """
+    rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
+    folder: str = arguments.target
+    try:
+        paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror}") from None
+    for path in (it for it in paths if it.endswith(".jsonl") and os.path.isfile(it)):
+        try:
+            with open(path, "rb") as file:
+                if MARK not in file.readline():
+                    continue
+            found = _opened(path)
+        except (OSError, UsageError) as error:
+            notes.append(str(error))
+            continue
+        title, turns = found.metadata.get("title", ""), len(found.turns)
+        last = max((entry.at for entry in found.entries), key=_time, default=None)
+        data = {"file": path, "title": title, "turns": turns, "last": last}
+        line = f"{_time(last):19}  {_line_on(path, found)}  {_one_line(title)}".rstrip()
+        rows.append((_time(last), line, {**data, "bytes": os.path.getsize(path)}))
+    rows.sort(key=lambda row: row[0])
+    text = "\n".join(line for _, line, _ in rows)
+    return as_json([row for *_, row in rows]) if arguments.json else text, notes, bool(notes)
+
+
+def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Convert a conversation to another form.
+
+    INPUT is a transcript, the messages of a provider (JSON; a file *.jsonl has one in each line),
+    or the session of a coding agent. OUT is needed for a transcript. What is left out is told.
+    """
+    path, out, to, form = arguments.target, arguments.out, arguments.to, vars(arguments)["from"]
+    if to == OWN and out is None:
+        raise UsageError(f"--to {OWN} writes a file: name it, OUT")
+    own = form == OWN
+    transcript, notes = (_opened(path), []) if own else recorded(path, form, arguments.repair)
+    notes += _notes_on(path, transcript)
+    if to == OWN:
+        return _line_on(_written(out, transcript.save), transcript), notes
+    rendered = render(Timeline(History(transcript)), provider=to)
+    data = as_json(rendered.payload())
+    if out is not None:
+        data = _written(out, lambda path: write_files({path: f"{data}\n"}, force=False))
+    # The line of a loss is one of this command.
+    return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in rendered.losses)]
+
+
+def _texts(content: Iterable[Any]) -> Iterator[str]:
+    """Yield the text of each block."""
+    for block in content:
+        if block.type == "tool_use":
+            yield f"{block.name}({block.arguments})"
+        elif block.type == "tool_result":
+            yield f"{block.name or block.tool_use_id}: {' '.join(_texts(block.content))}"
+        else:
+            kind = "" if block.type == "text" else f"[{block.type}] "
+            yield f"{kind}{getattr(block, 'text', '')}"
+
+
+def _time(at: str | None) -> str:
+    """Return a time in UTC, to the second; nothing for what is no time."""
+    try:
+        return f"{datetime.fromisoformat(at or '').astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _one_line(value: object, width: int | None = None) -> str:
+    text = value if isinstance(value, str) else as_json(value)
+    line = visible(" ".join(text.split()), one_line=True)
+    return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
