@@ -37,7 +37,7 @@ def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
         raise FileError(f"{path} is no session of {form}") from None
     if isinstance(data, dict):
         told["tools"] = len(read_payload(cast("object", data), form).tools)
-    return read(data, repair=repair), [f"left out: {n} {what}" for what, n in told.items() if n]
+    return read(data, repair=repair), [f"left out: {what}: {n}" for what, n in told.items() if n]
 
 
 def _claude_code(rows: list[Any]) -> Read:

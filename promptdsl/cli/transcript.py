@@ -2,8 +2,9 @@
 
 import argparse
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from promptdsl import History, Timeline, Transcript, TranscriptError, render
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.convert import FORMS, recorded
 from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.show import as_json, fields, visible
 from promptdsl.cli.write_files import write_files
@@ -21,6 +23,9 @@ MARK = b'"promptdsl.transcript"'
 """What stands in the first line of a transcript."""
 OWN = "transcript"
 """The form of such a file."""
+INPUTS = {"FILE": "a transcript", "FOLDER": "a folder", "INPUT": "a conversation"}
+BLOCK = re.compile(r"\n {2}(?! )")
+"""What is before a block in the text of a message."""
 
 
 def add_transcript(add_parser: AddParser) -> None:
@@ -43,11 +48,11 @@ def add_transcript(add_parser: AddParser) -> None:
             failed="what a file holds is wrong",
         )
         add, (given, _, out) = one.add_argument, takes.partition(" ")
-        add("target", metavar=given, nargs="+" if out == "..." else None)
+        add("target", metavar=given, nargs="+" if out == "..." else None, help=INPUTS[given])
         if "OUT" in out:
             add("out", metavar="OUT", nargs="?" if "[" in out else None, help="a new file")
         if run is _show:
-            add("--all", action="store_true", help="show all entries; - is what does not stand")
+            add("--all", action="store_true", help="show all entries; what does not stand has a -")
         if run in (_show, _list):
             add("--json", action="store_true", help="print the same as JSON")
         if run is _convert:
@@ -129,7 +134,7 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     for number, entry, message in found:
         role, texts = entry.type, [as_json(entry.data.get("note", entry.data))]
         if message is not None:
-            texts = [*_texts(message.content)]
+            texts = [it.removeprefix("text\n") for it in BLOCK.split(as_messages([message]))[1:]]
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
         is_gone = entry.number not in standing and (message is not None or role == "note")
@@ -213,11 +218,11 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         except (OSError, UsageError) as error:
             notes.append(str(error))
             continue
-        title, turns = found.metadata.get("title", ""), len(found.turns)
         last = max((entry.at for entry in found.entries), key=_time, default=None)
-        data = {"file": path, "title": title, "turns": turns, "last": last}
-        line = f"{_time(last):19}  {_line_on(path, found)}  {_one_line(title)}".rstrip()
-        rows.append((_time(last), line, {**data, "bytes": os.path.getsize(path)}))
+        title, time = found.metadata.get("title", ""), _time(last)
+        row = {"file": path, "title": title, "turns": len(found.turns), "last": last}
+        line = f"{time:19}  {_line_on(path, found)}  {_one_line(title)}".rstrip()
+        rows.append((time, line, {**row, "bytes": os.path.getsize(path)}))
     rows.sort(key=lambda row: row[0])
     text = "\n".join(line for _, line, _ in rows)
     return as_json([row for *_, row in rows]) if arguments.json else text, notes, bool(notes)
@@ -243,18 +248,6 @@ def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         data = _written(out, lambda path: write_files({path: f"{data}\n"}, force=False))
     # The line of a loss is one of this command.
     return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in rendered.losses)]
-
-
-def _texts(content: Iterable[Any]) -> Iterator[str]:
-    """Yield the text of each block."""
-    for block in content:
-        if block.type == "tool_use":
-            yield f"{block.name}({block.arguments})"
-        elif block.type == "tool_result":
-            yield f"{block.name or block.tool_use_id}: {' '.join(_texts(block.content))}"
-        else:
-            kind = "" if block.type == "text" else f"[{block.type}] "
-            yield f"{kind}{getattr(block, 'text', '')}"
 
 
 def _time(at: str | None) -> str:

@@ -11,6 +11,7 @@ from tests.cli.conftest import Command
 from tests.cli.project import installed_project
 
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
+RECORDED = Path(__file__).resolve().parents[1] / "samples" / "transcript-0.1.0.jsonl"
 SHOWN = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", REFERENCE, re.DOTALL | re.MULTILINE)
 PROMPTS = "\n".join(re.findall(r"^```python\n(.*?)^```", REFERENCE, re.DOTALL | re.MULTILINE))
 
@@ -27,6 +28,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return the project of the library ``support``, which is installed."""
     with installed_project("support", tmp_path_factory.mktemp("support")) as folder:
         (folder / "support.py").write_text(PROMPTS, "utf-8")
+        (folder / "1881.jsonl").write_bytes(RECORDED.read_bytes())
         yield folder
 
 
@@ -59,4 +61,11 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl new section --help",
         "promptdsl stubs --help",
         "promptdsl eject --help",
+        "promptdsl transcript --help",
+        "promptdsl transcript show --help",
+        "promptdsl transcript check --help",
+        "promptdsl transcript repair --help",
+        "promptdsl transcript vacuum --help",
+        "promptdsl transcript list --help",
+        "promptdsl transcript convert --help",
     ] == [command for command, _ in SHOWN if "--help" in command]

@@ -166,7 +166,7 @@ def test_a_target_that_is_not_there_is_said(cli: Command, target: str, message: 
     ("word", "expected"),
     [
         ("rendr", "no such command: rendr: did you mean 'render'?"),
-        ("x", "no such command: x; there is diff, eject, list, new, render, show, stubs, tokens"),
+        ("x", f"no such command: x; there is {', '.join(sorted(COMMANDS))}"),
         ("a.py:demo", "a command comes first: write promptdsl render a.py:demo"),
         ("a.py", "a command comes first: write promptdsl render a.py"),
     ],

@@ -1,0 +1,382 @@
+"""``promptdsl transcript``: files of recorded conversations, shown, checked and converted."""
+
+import json
+import os
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from promptdsl import Message, Transcript
+from tests.cli.conftest import Command, Done
+
+SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
+WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
+TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 behind 7: "
+FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps what is good\n"
+DAMAGE = f"{TOLD}lost, doubled or moved\n{FIX}"
+CHECK = ("transcript", "check", "a.jsonl")
+
+
+@pytest.fixture(autouse=True)
+def files(prompts: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a transcript, a damaged one, and others that are none."""
+    monkeypatch.setenv("COLUMNS", "72")
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    (prompts / "a.jsonl").write_bytes(b"".join(lines))
+    (prompts / "damaged.jsonl").write_bytes(b"".join(lines[:8] + lines[9:]))
+    (prompts / "other.jsonl").write_text('{"role": "user", "content": "Hi."}\n', "utf-8")
+    (prompts / "folder.jsonl").mkdir()
+    return prompts
+
+
+def stands(path: str | Path) -> list[tuple[int, str]]:
+    """Return the numbers and the texts that stand in a file."""
+    with Transcript.open(path, read_only=True) as transcript:
+        return [
+            (turn.number, turn.message.text if turn.message else "") for turn in transcript.turns
+        ]
+
+
+# Shown.
+
+
+SHOWN = """\
+   15  2026-11-26 10:00:00  summary    <summary> Ann &lt;/summary> was …
+    7  2026-11-26 10:00:00  user       What now?
+   11  2026-11-26 10:00:00  note       { "case": 77 }
+
+title: Invoice 1881
+tokens: 9 input, 3 output, 12 total
+"""
+EVERY = """\
+-   3  2026-11-26 09:00:00  assistant  Let me look.
+                                       tool_use find (call_0) {"invoice…
+-   4  2026-11-26 09:00:00  tool       tool_result call_0 text Two rows…
+-   5  2026-11-26 09:00:00  assistant  You were charged twice.
+    6                       erased     {}
+-   7  2026-11-26 10:00:00  user       And now?
+    8  2026-11-26 10:00:00  replace    What now?
+-   9  2026-11-26 10:00:00  user       No
+   10  2026-11-26 10:00:00  remove     { "turn": 9 }
+   11  2026-11-26 10:00:00  note       { "case": 77 }
+   12  2026-11-26 10:00:00  metadata   { "metadata": { "title": "Invoic…
+"""
+
+
+def test_a_transcript_is_shown(cli: Command) -> None:
+    """What stands is a line each, cut at the end of the line; tags and tokens follow."""
+    assert Done(0, SHOWN, "") == cli("transcript", "show", "a.jsonl")
+
+
+def test_every_entry_is_shown(cli: Command) -> None:
+    """With ``--all`` there are all entries; what does not stand has a sign."""
+    done = cli("transcript", "show", "a.jsonl", "--all")
+    assert EVERY == "".join(done.out.splitlines(keepends=True)[2:13])
+
+
+@pytest.mark.parametrize("options", [[], ["--all"]])
+def test_programs_get_everything(cli: Command, options: list[str]) -> None:
+    """As JSON nothing is cut."""
+    found = json.loads(cli("transcript", "show", "a.jsonl", "--json", *options).out)
+    assert {"title": "Invoice 1881"} == found["metadata"]
+    assert {"input": 9, "output": 3, "total": 12} == found["usage"]
+    with Transcript.open("a.jsonl", read_only=True) as transcript:
+        entries, turns = transcript.entries, transcript.turns
+    if options:
+        assert [entry.number for entry in entries] == [it["number"] for it in found["entries"]]
+        assert {"turn": 9} == found["entries"][9]["data"]
+    else:
+        assert [turn.number for turn in turns] == [it["number"] for it in found["turns"]]
+        assert [turn.note for turn in turns] == [it["note"] for it in found["turns"]]
+        assert turns[1].message == Message.from_dict(found["turns"][1]["message"])
+
+
+def test_a_text_controls_no_terminal(cli: Command) -> None:
+    """Control characters are shown, and a text stays on its line; a time may be no time."""
+    Transcript(["a\x1b[2J\nb"], clock=None).save("c.jsonl")
+    assert Done(0, f"    1{' ' * 23}user       a\\x1b[2J b\n", "") == cli(
+        "transcript", "show", "c.jsonl"
+    )
+
+
+# Checked.
+
+
+@pytest.mark.parametrize(
+    ("paths", "done"),
+    [
+        (["a.jsonl"], Done(0, WHOLE, "")),
+        (["damaged.jsonl", "a.jsonl"], Done(1, WHOLE, DAMAGE)),
+        (["other.jsonl"], Done(1, "", "other.jsonl is no transcript\n")),
+        (["no", "a.jsonl"], Done(2, WHOLE, "cannot open 'no': No such file or directory\n")),
+        (["folder.jsonl"], Done(2, "", "cannot read 'folder.jsonl': Is a directory\n")),
+    ],
+)
+def test_files_are_checked(cli: Command, paths: list[str], done: Done) -> None:
+    """A good file is a line; damage is a note with its line and byte, and the exit code 1."""
+    assert done == cli("transcript", "check", *paths)
+
+
+def test_an_unknown_entry_is_no_damage(cli: Command, files: Path) -> None:
+    """An entry of a newer version is named; the file cannot be vacuumed, but is copied whole."""
+    body = b'{"n":16,"type":"branch","data":1}'
+    line = b'%b,"sum":"%08x"}\n' % (body[:-1], crc32(body))
+    (files / "a.jsonl").write_bytes((files / "a.jsonl").read_bytes() + line)
+    told = "a.jsonl: read-only: entry 16 has the unknown type 'branch'\n"
+    assert Done(0, "a.jsonl: turns 3, entries 16, bytes 2,282\n", told) == cli(*CHECK)
+    assert 1 == cli("transcript", "vacuum", "a.jsonl", "new.jsonl").code
+    assert 0 == cli("transcript", "repair", "a.jsonl", "new.jsonl").code
+
+
+def test_a_write_that_did_not_finish_is_no_damage(cli: Command, files: Path) -> None:
+    """The bytes behind the last line end are a note."""
+    with open(files / "a.jsonl", "ab") as file:
+        file.write(b'{"n":16')
+    done = cli(*CHECK)
+    assert (0, "a.jsonl: 7 bytes of a line without an end are not read\n") == (done.code, done.err)
+
+
+@pytest.mark.skipif(not getattr(os, "geteuid", int)(), reason="nothing is forbidden to root")
+def test_a_file_that_may_not_be_read(cli: Command, files: Path) -> None:
+    """A file without permission is told, and does not hide the others of a folder."""
+    (files / "damaged.jsonl").chmod(0)
+    assert Done(2, "", "cannot open 'damaged.jsonl': Permission denied\n") == cli(
+        "transcript", "check", "damaged.jsonl"
+    )
+    done = cli("transcript", "list", ".")
+    assert (1, 1) == (done.code, len(done.out.splitlines()))
+
+
+def test_transcripts_of_a_folder_are_listed(cli: Command) -> None:
+    """Those that begin as a transcript are a line each, the latest last; damage is a note."""
+    Transcript(clock=None).save("empty.jsonl")
+    other = timezone(timedelta(hours=-3))
+    late = Transcript(["Hi."], clock=lambda: datetime(2026, 11, 26, 9, tzinfo=other))
+    late.save("0.jsonl")
+    done = cli("transcript", "list", ".")
+    assert [
+        "                     ./empty.jsonl: turns 0, entries 0, bytes 67",
+        "2026-11-26 10:00:00  ./a.jsonl: turns 3, entries 15, bytes 2,231  Invoice 1881",
+        "2026-11-26 12:00:00  ./0.jsonl: turns 1, entries 1, bytes 218",
+    ] == done.out.splitlines()
+    assert (1, DAMAGE.replace("damaged.", "./damaged.")) == (done.code, done.err)
+    found = json.loads(cli("transcript", "list", ".", "--json").out)
+    assert ["./empty.jsonl", "./a.jsonl", "./0.jsonl"] == [row["file"] for row in found]
+    assert ["", "Invoice 1881", ""] == [row["title"] for row in found]
+    assert [None, "2026-11-26T10:00:00+00:00", late.entries[0].at] == [it["last"] for it in found]
+
+
+# Written anew.
+
+
+def test_a_damaged_file_is_repaired(cli: Command) -> None:
+    """What is good is in the new file, which opens; what is lost is told."""
+    told = "damaged.jsonl: entries 8 to 8 are missing\n"
+    done = cli("transcript", "repair", "damaged.jsonl", "new.jsonl")
+    assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,147\n", told) == done
+    assert [15, 7, 11] == [number for number, _ in stands("new.jsonl")]
+    assert "And now?" == dict(stands("new.jsonl"))[7]
+
+
+def test_a_good_file_is_copied(cli: Command, files: Path) -> None:
+    """A file without damage keeps all entries."""
+    done = cli("transcript", "repair", "a.jsonl", "new.jsonl")
+    assert Done(0, WHOLE.replace("a.", "new."), "a.jsonl has no damage\n") == done
+    assert (files / "a.jsonl").read_bytes() == (files / "new.jsonl").read_bytes()
+
+
+def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
+    """A vacuum leaves out what was removed or replaced."""
+    done = cli("transcript", "vacuum", "a.jsonl", "new.jsonl")
+    assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,148\n", "") == done
+    assert stands("a.jsonl") == stands("new.jsonl")
+    assert b"And now?" not in (files / "new.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("repair damaged.jsonl a.jsonl", 2, "there is a file a.jsonl"),
+        ("repair damaged.jsonl damaged.jsonl", 2, "there is a file damaged.jsonl"),
+        ("repair other.jsonl new", 1, "other.jsonl is no transcript"),
+        ("repair no new", 2, "cannot open 'no'"),
+        ("repair a.jsonl no/new", 2, "cannot write 'no/new'"),
+        ("vacuum a.jsonl a.jsonl", 2, "there is a file a.jsonl"),
+        ("vacuum damaged.jsonl new", 1, TOLD),
+        ("convert a.jsonl --from transcript --to transcript", 2, "name it, OUT"),
+        ("convert a.jsonl a.jsonl --from transcript --to openai", 2, "there is a file a.jsonl"),
+        ("convert a.jsonl a.jsonl/x --from transcript --to openai", 2, "cannot write a.jsonl"),
+        ("convert a.jsonl --from nobody --to openai", 2, "invalid choice: 'nobody'"),
+        ("convert a.jsonl --to openai", 2, "--from"),
+        ("convert support.py --from openai --to gemini", 1, "support.py: not JSON"),
+        ("convert a.jsonl --from codex --to gemini", 1, "a.jsonl is no session of codex"),
+        ("convert other.jsonl --from claude-code --to gemini", 1, "no session of claude-code"),
+        ("convert a.jsonl --from openai --to gemini", 1, "a.jsonl: messages[0]: "),
+        ("convert no --from openai --to gemini", 2, "cannot read no"),
+        ("list no", 2, "cannot read no"),
+        ("show damaged.jsonl", 1, TOLD),
+        ("show", 2, "FILE"),
+        ("", 2, "COMMAND"),
+    ],
+)
+def test_what_is_wrong_is_told(cli: Command, words: str, code: int, told: str) -> None:
+    """An error has its exit code and names what is wrong; no file is changed or made."""
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    done = cli("transcript", *words.split())
+    assert (code, "", True) == (done.code, done.out, told in done.err)
+    assert before == {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+
+
+# Converted.
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Find it."},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c", "content": "Here."},
+    {"role": "assistant", "content": "There."},
+    {"role": "user", "content": "Thanks."},
+]
+FORMS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
+INTERRUPTED = "The tool call was interrupted before it returned a result."
+SAID = ["Be brief.", "Find it.", "", "Here.", "There.", "Thanks."]
+
+
+def convert(cli: Command, *arguments: str) -> Done:
+    """Return what converting came to; ``arguments`` are INPUT, OUT, two forms and options."""
+    path, out, form, to, *options = arguments
+    return cli("transcript", "convert", path, out, "--from", form, "--to", to, *options)
+
+
+@pytest.mark.parametrize("provider", FORMS)
+def test_every_form_is_converted_and_back(cli: Command, files: Path, provider: str) -> None:
+    """A conversation goes through the form of each provider, and comes back the same."""
+    (files / "chat.json").write_text(json.dumps(CHAT), "utf-8")
+    assert 0 == convert(cli, "chat.json", "1.json", "openai", provider).code
+    assert 0 == convert(cli, "1.json", "2.jsonl", provider, "transcript").code
+    assert SAID == [text for _, text in stands("2.jsonl")]
+    printed = cli("transcript", "convert", "2.jsonl", "--from", "transcript", "--to", provider)
+    assert (files / "1.json").read_text("utf-8") == printed.out
+
+
+def test_a_message_in_each_line(cli: Command, files: Path) -> None:
+    """A file in JSONL has a message in each line; an empty line is none."""
+    lines = "\n\n".join(map(json.dumps, CHAT))
+    (files / "chat.jsonl").write_text(f"\ufeff{lines}\n", "utf-8")
+    assert 0 == convert(cli, "chat.jsonl", "new.jsonl", "openai", "transcript").code
+    assert SAID == [text for _, text in stands("new.jsonl")]
+    (files / "chat.jsonl").write_text(f"{lines}\n{{", "utf-8")
+    done = convert(cli, "chat.jsonl", "other", "openai", "transcript")
+    assert (1, True) == (done.code, "chat.jsonl: line 12: not JSON" in done.err)
+
+
+@pytest.mark.parametrize(
+    ("repair", "said"),
+    [("error", None), ("fill", ["Find it.", "", INTERRUPTED, "Thanks."]), ("prune", SAID[1::4])],
+)
+def test_calls_without_results(cli: Command, repair: str, said: list[str] | None) -> None:
+    """A call without a result is an error, is answered or is left out, and that is told."""
+    Path("chat.json").write_text(json.dumps([CHAT[1], CHAT[2], CHAT[5]]), "utf-8")
+    done = convert(cli, "chat.json", "new.jsonl", "openai", "transcript", "--repair", repair)
+    assert (said is None, True) == (done.code == 1, "call" in done.err)
+    assert said == ([text for _, text in stands("new.jsonl")] if done.code == 0 else None)
+
+
+def test_what_is_left_out_is_told(cli: Command, files: Path) -> None:
+    """Tools of the input and losses of the target are notes, without a line of this command."""
+    tool = {"type": "function", "function": {"name": "find", "parameters": {"type": "object"}}}
+    messages = [*CHAT[1:5], {"role": "developer", "content": "Be kind."}, CHAT[5]]
+    (files / "chat.json").write_text(json.dumps({"messages": messages, "tools": [tool]}), "utf-8")
+    first, *losses = convert(cli, "chat.json", "new", "openai", "bedrock").err.splitlines()
+    assert "left out: tools: 1" == first
+    assert ["hint", "role"] == sorted(line.partition(":")[0] for line in losses)
+
+
+SESSION = [
+    ("user", None, "u1", None, "Fix it."),
+    ("assistant", "u1", "a1", "m1", "Another branch."),
+    ("user", None, "u2", None, "Fix it, please."),
+    ("assistant", "u2", "a2", "m2", {"type": "tool_use", "id": "c1", "name": "f", "input": {}}),
+    ("user", "a2", "r1", None, {"type": "tool_result", "tool_use_id": "c1", "content": "one"}),
+    ("assistant", "a2", "a3", "m2", {"type": "tool_use", "id": "c2", "name": "f", "input": {}}),
+    ("user", "a3", "r2", None, {"type": "tool_result", "tool_use_id": "c2", "content": "two"}),
+    ("assistant", "r2", "a4", "m3", "Done."),
+    ("system", None, "s1", None, None),
+    ("user", "s1", "u3", None, "A summary."),
+    ("assistant", "u3", "a5", "m4", "What now?"),
+]
+"""Rows of a session: their type, parent, id, the id of their message, and its content."""
+
+
+def session(parent: str | None) -> list[dict[str, Any]]:
+    """Return the rows of a session with a compaction, which has this logical parent."""
+    rows: list[dict[str, Any]] = [{"type": "summary", "leafUuid": "a5"}]
+    for kind, before, uuid, id, content in SESSION:
+        told = [content] if isinstance(content, dict) else content
+        message = {"role": kind, "content": told, **({"id": id} if id else {})}
+        row = {"type": kind, "parentUuid": before, "uuid": uuid, "isSidechain": False}
+        rows.append(row | ({"logicalParentUuid": parent} if kind == "system" else {}))
+        rows[-1] |= {} if kind == "system" else {"message": message}
+    side = {"role": "user", "content": "Aside."}
+    return [*rows, {"type": "user", "uuid": "x", "isSidechain": True, "message": side}]
+
+
+@pytest.mark.parametrize("parent", ["a4", "not in this file"])
+def test_a_session_of_claude_code(cli: Command, files: Path, parent: str) -> None:
+    """It goes on over a compaction; messages stand whole; what is left out is told."""
+    (files / "s.jsonl").write_text("\n".join(map(json.dumps, session(parent))), "utf-8")
+    done = convert(cli, "s.jsonl", "new.jsonl", "claude-code", "transcript")
+    assert [
+        "left out: rows of the type 'summary': 1",
+        "left out: rows of the type 'system': 1",
+        "left out: rows of a sidechain: 1",
+        "left out: rows of another branch: 2",
+    ] == done.err.splitlines()
+    with Transcript.open("new.jsonl", read_only=True) as transcript:
+        said = [(it.role, it.text, [call.id for call in it.calls]) for it in transcript]
+    assert [
+        ("user", "Fix it, please.", []),
+        ("assistant", "", ["c1", "c2"]),
+        ("tool", "one", []),
+        ("tool", "two", []),
+        ("assistant", "Done.", []),
+        ("user", "A summary.", []),
+        ("assistant", "What now?", []),
+    ] == said
+
+
+def test_a_session_of_codex(cli: Command, files: Path) -> None:
+    """The items of responses are the conversation; other rows are left out."""
+    items = [
+        {"type": "message", "role": "user", "content": "Hi."},
+        {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"},
+        {"type": "function_call_output", "call_id": "c", "output": "one"},
+        {"type": "message", "role": "assistant", "content": "Yo."},
+    ]
+    rows = [{"type": "response_item", "payload": item} for item in items]
+    text = "\n".join(map(json.dumps, [{"type": "session_meta", "payload": {}}, *rows]))
+    (files / "s.jsonl").write_text(text, "utf-8")
+    done = convert(cli, "s.jsonl", "new.jsonl", "codex", "transcript")
+    assert (0, "left out: rows of the type 'session_meta': 1\n") == (done.code, done.err)
+    assert ["Hi.", "", "one", "Yo."] == [text for _, text in stands("new.jsonl")]
+
+
+@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
+def test_real_conversations_are_converted(
+    cli: Command, files: Path, recorded: dict[str, Any], step: int
+) -> None:
+    """Recorded conversations come back from the form of another provider as they were."""
+    for number, messages in enumerate([*recorded.values()][::step]):
+        (files / "chat.json").write_text(json.dumps(messages), "utf-8")
+        paths = [f"{number}.{end}" for end in ("first.jsonl", "json", "last.jsonl")]
+        done = [convert(cli, "chat.json", paths[0], "openai", "transcript")]
+        done.append(convert(cli, *paths[:2], "transcript", "gemini"))
+        done.append(convert(cli, *paths[1:], "gemini", "transcript"))
+        assert [0, 0, 0] == [it.code for it in done]
+        assert len(messages) == len(stands(paths[0]))
+        assert stands(paths[0]) == stands(paths[2])
