@@ -10,6 +10,7 @@ from tests.cli.conftest import Command, Done
 from tests.renders import ruled
 
 GREETING_TEXT = ruled("[system]\nBe brief.\n\n[user]\nHello.\n")
+ALL = "diff, eject, list, new, render, show, stubs, tokens, transcript"
 USER = "from promptdsl import User\n"
 
 
@@ -166,7 +167,7 @@ def test_a_target_that_is_not_there_is_said(cli: Command, target: str, message: 
     ("word", "expected"),
     [
         ("rendr", "no such command: rendr: did you mean 'render'?"),
-        ("x", f"no such command: x; there is {', '.join(sorted(COMMANDS))}"),
+        ("x", f"no such command: x; there is {ALL}"),
         ("a.py:demo", "a command comes first: write promptdsl render a.py:demo"),
         ("a.py", "a command comes first: write promptdsl render a.py"),
     ],
