@@ -2,15 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from promptdsl import Transcript, read_payload
 from promptdsl.cli.arguments import file_text, json_value
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.options import PROVIDERS
-
-Read: TypeAlias = tuple[list[Any], Counter[str]]
-"""Messages, and how much is left out, by what it is."""
 
 
 def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
@@ -40,21 +37,22 @@ def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
     return read(data, repair=repair), [f"left out: {what}: {n}" for what, n in told.items() if n]
 
 
-def _claude_code(rows: list[Any]) -> Read:
+def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     """Return the messages of a session: those on the way from its last row back to the first.
 
     A message comes in several rows, each with a block. Calls that run at once make branches, so a
     message counts whole, and so do the results of its calls.
     """
     told, parents, said, before = Counter[str](), dict[str, str](), list[Any](), ""
-    known = {row.get("uuid") for row in rows}
+    known = {row.get("uuid") for row in rows if not row.get("isSidechain")} - {None}
     for row in rows:
         if row.get("isSidechain"):
             told["rows of a sidechain"] += 1
             continue
         # After a compaction, rows go on without a parent, or with one that is not there.
         parent = row.get("parentUuid") or row.get("logicalParentUuid")
-        if parent not in known and (parent or row.get("isCompactSummary")):
+        begins = parent or row.get("isCompactSummary") or row.get("compactMetadata")
+        if parent not in known and begins:
             parent = before
         if row.get("uuid"):
             before = row["uuid"]
@@ -80,17 +78,16 @@ def _claude_code(rows: list[Any]) -> Read:
     return [*messages.values()], told
 
 
-def _codex(rows: list[Any]) -> Read:
+def _codex(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     """Return the items of a session."""
     kinds = (row.get("type") for row in rows)
     told = Counter(f"rows of the type {kind!r}" for kind in kinds if kind != "response_item")
     return [row["payload"] for row in rows if row.get("type") == "response_item"], told
 
 
-AGENTS: Mapping[str, tuple[Callable[..., Transcript], Callable[[Any], Read]]] = {
+AGENTS: Mapping[str, tuple[Callable[..., Transcript], Callable[..., Any]]] = {
     "claude-code": (Transcript.from_anthropic, _claude_code),
     "codex": (Transcript.from_openai_responses, _codex),
 }
-"""The sessions of coding agents: who reads their messages, and what finds them."""
 FORMS = (*(name for name in PROVIDERS if hasattr(Transcript, f"from_{name}")), *AGENTS)
-"""The forms that are read, beside the own one of a transcript."""
+"""The forms that are read. A session of a coding agent has the messages of a provider."""

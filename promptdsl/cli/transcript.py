@@ -19,13 +19,9 @@ from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.show import as_json, fields, visible
 from promptdsl.cli.write_files import write_files
 
-MARK = b'"promptdsl.transcript"'
-"""What stands in the first line of a transcript."""
-OWN = "transcript"
-"""The form of such a file."""
+OWN, MARK = "transcript", b'"promptdsl.transcript"'
+"""The form of the file of a transcript, and what its first line has."""
 INPUTS = {"FILE": "a transcript", "FOLDER": "a folder", "INPUT": "a conversation"}
-BLOCK = re.compile(r"\n {2}(?! )")
-"""What is before a block in the text of a message."""
 
 
 def add_transcript(add_parser: AddParser) -> None:
@@ -44,7 +40,7 @@ def add_transcript(add_parser: AddParser) -> None:
             run=run,
             takes=takes,
             description=description,
-            summary=description[0].lower() + description[1 : description.index(".")],
+            summary=description[0].lower() + re.split("[:,.]", description)[0][1:],
             failed="what a file holds is wrong",
         )
         add, (given, _, out) = one.add_argument, takes.partition(" ")
@@ -76,17 +72,15 @@ def _told(error: TranscriptError, path: str) -> UsageError:
     """Return the error of this command for one of a file."""
     if isinstance(error.__cause__, OSError):
         return UsageError(error.what)
-    fix = error.fix
-    if fix and "salvage" in fix:
+    if "salvage" in (fix := error.fix or ""):
         with open(path, "rb") as file:
             if MARK not in file.readline():
                 return FileError(f"{path} is no transcript")
         fix = f"promptdsl transcript repair {path} OUT keeps what is good"
-    return FileError(f"{error.what}\n  {fix}" if fix else error.what)
+    return FileError(f"{error.what}\n  {fix}".rstrip())
 
 
 def _written(out: str, write: Callable[[str], None]) -> str:
-    """Write a new file, and return its name."""
     if os.path.lexists(out):
         raise UsageError(f"there is a file {out}: name a new one")
     try:
@@ -97,9 +91,8 @@ def _written(out: str, write: Callable[[str], None]) -> str:
 
 
 def _line_on(path: str, transcript: Transcript) -> str:
-    turns, entries = len(transcript.turns), len(transcript.entries)
-    size = os.path.getsize(path)
-    return f"{_one_line(path)}: turns {turns:,}, entries {entries:,}, bytes {size:,}"
+    counts = f"turns {len(transcript.turns):,}, entries {len(transcript.entries):,}"
+    return f"{_one_line(path)}: {counts}, bytes {os.path.getsize(path):,}"
 
 
 def _notes_on(path: str, transcript: Transcript) -> list[str]:
@@ -108,15 +101,8 @@ def _notes_on(path: str, transcript: Transcript) -> list[str]:
     return [f"{path}: {note}" for note in (*transcript.repairs, *told)]
 
 
-# The commands. Each returns data, notes, and an exit code that is not 0.
-
-
 def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Show what stands in a transcript.
-
-    Each turn has its number, its time in UTC and its role. The tags and the tokens of all replies
-    follow. Texts are cut at the end of the line.
-    """
+    """Show what stands in a transcript: numbers, times in UTC, roles, texts, tags and tokens."""
     transcript = _opened(arguments.target)
     standing = {turn.entry.number for turn in transcript.turns}
     data = fields(transcript, "metadata", "usage")
@@ -132,9 +118,10 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         ]
     lines: list[str] = []
     for number, entry, message in found:
-        role, texts = entry.type, [as_json(entry.data.get("note", entry.data))]
+        said = entry.data if entry.opaque else entry.data.get("note", entry.data)
+        role, texts = entry.type, [as_json(said)]
         if message is not None:
-            texts = [it.removeprefix("text\n") for it in BLOCK.split(as_messages([message]))[1:]]
+            texts = re.split(r"\n {2}(?! )(?:text\n)?", as_messages([message]))[1:]
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
         is_gone = entry.number not in standing and (message is not None or role == "note")
@@ -151,11 +138,7 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Check transcripts for damage.
-
-    It is told with its line and its byte. An entry that this version cannot read is named: it is
-    no damage.
-    """
+    """Check transcripts for damage, which is told with its line and its byte."""
     lines, notes, code = list[str](), list[str](), 0
     for path in arguments.target:
         try:
@@ -169,10 +152,7 @@ def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write what is good of a damaged transcript to a new file.
-
-    What was lost is told. A file without damage is copied with all its entries.
-    """
+    """Write what is good of a damaged transcript to a new file: what was lost is told."""
     path, notes = arguments.target, list[str]()
     try:
         transcript = _opened(path)
@@ -187,29 +167,20 @@ def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write what stands in a transcript to a new file.
-
-    What was removed, replaced, undone or is under a summary is not in it. Entries keep their
-    numbers.
-    """
+    """Write what stands in a transcript to a new file: what was removed is not in it."""
     transcript = _opened(arguments.target)
     out = _written(arguments.out, transcript.vacuum)
     return _line_on(out, _opened(out)), _notes_on(arguments.target, transcript)
 
 
 def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """List the transcripts in a folder.
-
-    They are the files *.jsonl that begin as one. The one with the latest entry comes last; times
-    are in UTC.
-    """
+    """List the transcripts in a folder: files *.jsonl that begin as one, the latest at the end."""
     rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
-    folder: str = arguments.target
     try:
-        paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+        files = [it for it in os.scandir(str(arguments.target)) if it.name.endswith(".jsonl")]
     except OSError as error:
-        raise UsageError(f"cannot read {folder}: {error.strerror}") from None
-    for path in (it for it in paths if it.endswith(".jsonl") and os.path.isfile(it)):
+        raise UsageError(f"cannot read {arguments.target}: {error.strerror}") from None
+    for path in sorted(it.path for it in files if it.is_file()):
         try:
             with open(path, "rb") as file:
                 if MARK not in file.readline():
@@ -229,11 +200,7 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Convert a conversation to another form.
-
-    INPUT is a transcript, the messages of a provider (JSON; a file *.jsonl has one in each line),
-    or the session of a coding agent. OUT is needed for a transcript. What is left out is told.
-    """
+    """Convert a conversation to another form: of a transcript (with OUT) or of a provider."""
     path, out, to, form = arguments.target, arguments.out, arguments.to, vars(arguments)["from"]
     if to == OWN and out is None:
         raise UsageError(f"--to {OWN} writes a file: name it, OUT")

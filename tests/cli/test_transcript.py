@@ -17,6 +17,7 @@ WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
 TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 behind 7: "
 FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps what is good\n"
 DAMAGE = f"{TOLD}lost, doubled or moved\n{FIX}"
+ALL = ("a.jsonl", "--all")
 CHECK = ("transcript", "check", "a.jsonl")
 
 
@@ -127,6 +128,7 @@ def test_an_unknown_entry_is_no_damage(cli: Command, files: Path) -> None:
     (files / "a.jsonl").write_bytes((files / "a.jsonl").read_bytes() + line)
     told = "a.jsonl: read-only: entry 16 has the unknown type 'branch'\n"
     assert Done(0, "a.jsonl: turns 3, entries 16, bytes 2,282\n", told) == cli(*CHECK)
+    assert "   16                       branch     1\n" in cli("transcript", "show", *ALL).out
     assert 1 == cli("transcript", "vacuum", "a.jsonl", "new.jsonl").code
     assert 0 == cli("transcript", "repair", "a.jsonl", "new.jsonl").code
 
@@ -179,6 +181,17 @@ def test_a_damaged_file_is_repaired(cli: Command) -> None:
     assert Done(0, "new.jsonl: turns 3, entries 15, bytes 1,147\n", told) == done
     assert [15, 7, 11] == [number for number, _ in stands("new.jsonl")]
     assert "And now?" == dict(stands("new.jsonl"))[7]
+
+
+def test_every_lost_line_is_repaired(cli: Command) -> None:
+    """Whichever line is lost, what is written opens again."""
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    # A file whose undo goes back to a lost entry is not written: entry 12.
+    for number in {*range(len(lines) - 1)} - {12}:
+        Path("lost.jsonl").write_bytes(b"".join(lines[:number] + lines[number + 1 :]))
+        done = cli("transcript", "repair", "lost.jsonl", f"{number}.jsonl")
+        assert (number, 0, True) == (number, done.code, "lost.jsonl: " in done.err)
+        assert 0 == cli("transcript", "check", f"{number}.jsonl").code
 
 
 def test_a_good_file_is_copied(cli: Command, files: Path) -> None:
@@ -297,7 +310,7 @@ def test_what_is_left_out_is_told(cli: Command, files: Path) -> None:
     assert ["hint", "role"] == sorted(line.partition(":")[0] for line in losses)
 
 
-SESSION = [
+SESSION: list[tuple[str, str | None, str, str | None, Any]] = [
     ("user", None, "u1", None, "Fix it."),
     ("assistant", "u1", "a1", "m1", "Another branch."),
     ("user", None, "u2", None, "Fix it, please."),
@@ -313,23 +326,26 @@ SESSION = [
 """Rows of a session: their type, parent, id, the id of their message, and its content."""
 
 
-def session(parent: str | None) -> list[dict[str, Any]]:
-    """Return the rows of a session with a compaction, which has this logical parent."""
+def session(parent: str | None, mark: str) -> list[dict[str, Any]]:
+    """Return the rows of a session with a compaction, told by a mark or a logical parent."""
     rows: list[dict[str, Any]] = [{"type": "summary", "leafUuid": "a5"}]
     for kind, before, uuid, id, content in SESSION:
-        told = [content] if isinstance(content, dict) else content
-        message = {"role": kind, "content": told, **({"id": id} if id else {})}
+        told: object = content if isinstance(content, str) else [content]
+        message: dict[str, object] = {"role": kind, "content": told, **({"id": id} if id else {})}
         row = {"type": kind, "parentUuid": before, "uuid": uuid, "isSidechain": False}
-        rows.append(row | ({"logicalParentUuid": parent} if kind == "system" else {}))
+        rows.append(row | ({"logicalParentUuid": parent, mark: True} if kind == "system" else {}))
         rows[-1] |= {} if kind == "system" else {"message": message}
     side = {"role": "user", "content": "Aside."}
     return [*rows, {"type": "user", "uuid": "x", "isSidechain": True, "message": side}]
 
 
-@pytest.mark.parametrize("parent", ["a4", "not in this file"])
-def test_a_session_of_claude_code(cli: Command, files: Path, parent: str) -> None:
+@pytest.mark.parametrize(
+    ("parent", "mark"),
+    [("a4", ""), ("nowhere", ""), (None, "compactMetadata"), (None, "isCompactSummary")],
+)
+def test_a_session_of_claude_code(cli: Command, parent: str | None, mark: str) -> None:
     """It goes on over a compaction; messages stand whole; what is left out is told."""
-    (files / "s.jsonl").write_text("\n".join(map(json.dumps, session(parent))), "utf-8")
+    Path("s.jsonl").write_text("\n".join(map(json.dumps, session(parent, mark))), "utf-8")
     done = convert(cli, "s.jsonl", "new.jsonl", "claude-code", "transcript")
     assert [
         "left out: rows of the type 'summary': 1",
@@ -352,14 +368,14 @@ def test_a_session_of_claude_code(cli: Command, files: Path, parent: str) -> Non
 
 def test_a_session_of_codex(cli: Command, files: Path) -> None:
     """The items of responses are the conversation; other rows are left out."""
-    items = [
+    items: list[Any] = [
         {"type": "message", "role": "user", "content": "Hi."},
         {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"},
         {"type": "function_call_output", "call_id": "c", "output": "one"},
         {"type": "message", "role": "assistant", "content": "Yo."},
     ]
-    rows = [{"type": "response_item", "payload": item} for item in items]
-    text = "\n".join(map(json.dumps, [{"type": "session_meta", "payload": {}}, *rows]))
+    rows: list[Any] = [{"type": "response_item", "payload": item} for item in items]
+    text = "\n".join(map(json.dumps, [{"type": "session_meta"}, *rows]))
     (files / "s.jsonl").write_text(text, "utf-8")
     done = convert(cli, "s.jsonl", "new.jsonl", "codex", "transcript")
     assert (0, "left out: rows of the type 'session_meta': 1\n") == (done.code, done.err)
