@@ -122,7 +122,7 @@ def test_one_writer(path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be replaced on Windows")
 @pytest.mark.parametrize("is_linked", [False, True])
-def test_a_file_that_was_replaced(path: Path, is_linked: bool) -> None:  # noqa: FBT001
+def test_a_file_that_was_replaced(path: Path, is_linked: bool) -> None:
     """Neither a writer nor a reader goes on in a file that another one replaced."""
     if is_linked:
         os.link(path, path.with_name("backup.jsonl"))
