@@ -359,11 +359,12 @@ def test_what_is_wrong_with_a_line(path: Path, body: str) -> None:
 @pytest.mark.parametrize("version", ["2.0", "10.1", None])
 def test_the_version_of_a_file(path: Path, version: str | None) -> None:
     """A file of a later form is refused, one of a later version of this form is read."""
-    from json import dumps
+    from json import dumps, loads
 
-    _, *lines = path.read_bytes().splitlines(keepends=True)
+    header, *lines = path.read_bytes().splitlines(keepends=True)
+    form = loads(header)["format"]
     for known in (version, "1.7"):
-        header = summed(dumps({"format": "promptdsl.transcript", "version": known}))
+        header = summed(dumps({"format": form, "version": known}))
         path.write_bytes(b"".join([header, *lines]))
         if known == "1.7":
             assert len(read(path)) == 4
