@@ -20,14 +20,10 @@ LEFT_OUT = nothing()
 
 def refuse_what_is_left_out(cls: type) -> None:
     """Give required arguments a default that is no value, as Python's own error has no advice."""
-    ways = [
-        way
-        for name, way in vars(cls).items()
-        if name == "__init__" or (isinstance(way, classmethod) and not name.startswith("_"))
-    ]
-    for way in ways:
+    for name, way in vars(cls).items():
+        is_called = name == "__init__" or (type(way) is classmethod and not name.startswith("_"))
         init: object = getattr(way, "__func__", way)
-        if isinstance(init, FunctionType):
+        if is_called and isinstance(init, FunctionType):
             defaults = init.__defaults__ or ()
             required = init.__code__.co_argcount - 1 - len(defaults)
             init.__defaults__ = (LEFT_OUT,) * required + defaults
