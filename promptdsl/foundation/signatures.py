@@ -21,8 +21,8 @@ LEFT_OUT = nothing()
 def refuse_what_is_left_out(cls: type) -> None:
     """Give required arguments a default that is no value, as Python's own error has no advice."""
     for name, way in vars(cls).items():
-        is_called = name == "__init__" or (type(way) is classmethod and not name.startswith("_"))
         init: object = getattr(way, "__func__", way)
+        is_called = name == "__init__" or (init is not way and not name.startswith("_"))
         if is_called and isinstance(init, FunctionType):
             defaults = init.__defaults__ or ()
             required = init.__code__.co_argcount - 1 - len(defaults)
