@@ -333,6 +333,7 @@ def test_turns_of_the_system_message_share_the_beginning_of_a_tag() -> None:
         (('<doc a = "', Value('b"'), '">'), '<doc a = "b&quot;">'),
         (('<doc a="\n', Value('b"'), '">'), '<doc a="\nb&quot;">'),
         (("<doc a=", '"', Value('b"'), '">'), '<doc a="b&quot;">'),
+        (("<doc a= ", trusted('"'), Value('b"'), '">'), '<doc a= "b&quot;">'),
         (("<doc a=", Value("b"), '"c">'), '<doc a=b"c">'),
     ],
 )

@@ -161,6 +161,7 @@ def test_behind_a_fence_of_the_library() -> None:
         (("- ", Value("---")), "- &#45;--"),
         ((Value("- "), "# b"), "&#45; # b"),
         ((Value("`"), Value("``x")), "&#96;``x"),
+        ((Value("``"), "\n", Value("`")), "``\n`"),
         ((Value("1"), ". ", Value("# a")), "1. &#35; a"),
         (("- ", Value("2"), ") ", Value("a")), "- 2) a"),
         (("<", Value("issue"), " ", Value("a='b'"), ">"), "<issue a='b'>"),
