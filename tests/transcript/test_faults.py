@@ -87,7 +87,7 @@ def attempt(folder: Path, run: Callable[[], Any]) -> Any:
     return run()
 
 
-@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("short", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_call_of_the_system_fails_once(tmp_path: Path, short: bool) -> None:
     """Each call that fails is one error, which leaves no trace; the same step works then."""
     number, total = 0, 1
