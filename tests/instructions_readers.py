@@ -95,7 +95,8 @@ def lines(page: Page) -> list[Mark]:
             if not fence:
                 marks.append(mark)
                 info = page.author(mark.end, start + len(line))
-                if of_author and not any("`" in piece for _, piece in info):
+                # Behind tildes a backtick is allowed (CommonMark 0.31, 4.5).
+                if of_author and (run[0] == "~" or not any("`" in piece for _, piece in info)):
                     fence = run
             elif of_author and run.startswith(fence) and not rest.strip():
                 marks.append(mark)
