@@ -15,7 +15,7 @@ class UsageError(Exception):
 
 
 class FileError(UsageError):
-    """What is in a file is wrong or out of date; nothing was called wrongly."""
+    """The content of a file is wrong or out of date; the command was called correctly."""
 
     code = 1
 

@@ -152,7 +152,7 @@ class TranscriptLog(Sequence[Message]):
         return entries
 
     def _added(self, entries: list[TranscriptEntry]) -> None:
-        """Note what stands now: what was only appended is known without looking at all turns."""
+        """Update the messages and ids; appended messages need no look at the older turns."""
         self._messages = None
         if any(entry.type != "message" for entry in entries):
             self._changed()

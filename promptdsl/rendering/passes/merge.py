@@ -72,7 +72,7 @@ def _are_alike(first: TurnNode | Message, second: TurnNode | Message) -> bool:
 
 
 _BY_KIND = ("developer", "system")
-"""The roles of which only turns of one kind merge."""
+"""The roles whose turns merge only with turns of the same kind."""
 
 
 def _turns(root: RootNode) -> "Sequence[TurnNode | RecordedNode]":

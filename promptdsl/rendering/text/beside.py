@@ -23,9 +23,7 @@ class PartLines:
         authored = [text for text in texts if text]
         self.in_comment = any("<!" in text or "<?" in text for text in authored)
         self.in_raw = any(map(_RAW.search, authored))
-        self.in_code, self.opens_code = frozenset[int](), False
-        if any(map(FENCE_MARK.search, authored)):
-            self.in_code, self.opens_code = code_in(texts)
+        self.in_code, self.opens_code = code_in(texts)
 
     def beside(self, index: int) -> Beside:
         """Return what is beside the value with an index."""
@@ -75,6 +73,8 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
     beginning of a line. Where a value decides whether a line closes it, nothing is certain from
     there on. Nor is it below a tag, which may begin HTML, or a fence that is indented.
     """
+    if not any(text and FENCE_MARK.search(text) for text in texts):  # as most
+        return frozenset(), False
     fence, number, inside = "", -1, set[int]()
     values = [index for index, text in enumerate(texts) if text is None]
     whole = "".join("\0" if text is None else text.replace("\0", " ") for text in texts)

@@ -18,7 +18,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Joints
 from promptdsl.messages.roles import Role
-from promptdsl.rendering.text.beside import FENCE_MARK, code_in
+from promptdsl.rendering.text.beside import code_in
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
 from promptdsl.rendering.text.containers import ONLY_TITLED, close_part, open_item, open_part
 from promptdsl.rendering.text.fast_path import (
@@ -307,7 +307,7 @@ class Lowering:
         """Return the number of instructions in a turn that may leave a code fence open."""
         if isinstance(turn, RecordedNode):
             texts = [getattr(it, "text", "") for message in turn.items for it in message.content]
-            return sum(code_in([text])[1] for text in texts if FENCE_MARK.search(text))
+            return sum(code_in([text])[1] for text in texts)
         return tags_of(turn, self.setting.form).opens_code
 
     def rules(self, turn: TurnNode) -> StringRules:
