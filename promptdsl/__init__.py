@@ -158,7 +158,10 @@ if TYPE_CHECKING:
     from promptdsl.tokens import split_text as split_text
     from promptdsl.transcript.entries import TranscriptEntry as TranscriptEntry
     from promptdsl.transcript.entries import TranscriptTurn as TranscriptTurn
-    from promptdsl.transcript.entries import entry_type as entry_type
+    from promptdsl.transcript.entry_types import entry_type as entry_type
+    from promptdsl.transcript.folder_store import FolderStore as FolderStore
+    from promptdsl.transcript.sqlite_store import SqliteStore as SqliteStore
+    from promptdsl.transcript.stores import TranscriptStore as TranscriptStore
     from promptdsl.tree.node import Node as Node
 else:
     from promptdsl.foundation.lazy_names import lazy_names as _lazy_names
@@ -228,7 +231,11 @@ else:
             "templates.inputs": "Input",
             "templates.installed": "InstalledLibrary",
             "tokens": "split_text",
-            "transcript.entries": "TranscriptEntry TranscriptTurn entry_type",
+            "transcript.entries": "TranscriptEntry TranscriptTurn",
+            "transcript.entry_types": "entry_type",
+            "transcript.folder_store": "FolderStore",
+            "transcript.sqlite_store": "SqliteStore",
+            "transcript.stores": "TranscriptStore",
             "tree.node": "Node",
         },
     )

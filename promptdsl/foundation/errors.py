@@ -286,12 +286,16 @@ class TranscriptError(PromptError):
 
 
 class ConflictError(TranscriptError):
-    """Another writer has the file of a transcript open, or wrote what is not expected.
+    """Another writer has a transcript open, or was faster.
+
+    ``entries`` are those that ``acommit()`` could not write.
 
     >>> from promptdsl import ConflictError, TranscriptError
     >>> issubclass(ConflictError, TranscriptError)
     True
     """
+
+    entries: tuple[Any, ...] = ()  # Any: TranscriptEntry, of a room above this one
 
 
 class SubscriberError(TranscriptError):

@@ -1,7 +1,7 @@
 """The log of a transcript: what stands in it, and recording further entries."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from threading import RLock
@@ -16,6 +16,7 @@ from promptdsl.transcript import pairs
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
 from promptdsl.transcript.files import TranscriptFile
 from promptdsl.transcript.log import Standing, metadata_of, standing, usage_of
+from promptdsl.transcript.stores import BoundStore
 
 Clock: TypeAlias = Callable[[], datetime] | None
 Ids: TypeAlias = Literal["uuid", "uuid7"] | Callable[[], str] | None
@@ -45,7 +46,7 @@ class TranscriptLog(Sequence[Message]):
         self._by_id: dict[str, TranscriptTurn] | None = None
         self._clock = clock
         self._ids = _maker_of(ids)
-        self._file: TranscriptFile | None = None
+        self._file: TranscriptFile | BoundStore | None = None
         self._closed: tuple[str, str] | None = None
         """Why it cannot be changed, and what to do."""
         self._subscribers: list[Subscriber] = []
@@ -146,9 +147,7 @@ class TranscriptLog(Sequence[Message]):
             else:
                 self._state.apply(entry)
         self._added(entries)
-        if self._subscribers:
-            self._queue.extend(entries)
-            self._deliver()
+        self._deliver(entries)
         return entries
 
     def _added(self, entries: list[TranscriptEntry]) -> None:
@@ -167,8 +166,11 @@ class TranscriptLog(Sequence[Message]):
     def _changed(self) -> None:
         self._said = self._messages = self._by_id = None
 
-    def _deliver(self) -> None:
-        """Give the entries of the queue to the subscribers; one of them may append."""
+    def _deliver(self, entries: Iterable[TranscriptEntry]) -> None:
+        """Give entries to the subscribers; one of them may append, which is told after."""
+        if not self._subscribers:
+            return
+        self._queue.extend(entries)
         if self._delivers:
             return
         failed: SubscriberError | None = None

@@ -1,36 +1,25 @@
-"""The entries of a transcript, the turns that they make, and entries of a user's own types."""
+"""The entries of a transcript, their lines, and the turns that they make."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
-from promptdsl.foundation.errors import OptionError, TranscriptError, shown
+from promptdsl.foundation.errors import TranscriptError, shown
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, json_leaf, plain, thawed
 from promptdsl.foundation.guards import minimal_body
 from promptdsl.foundation.json import ABSENT, Absent, JsonObject
 from promptdsl.foundation.notice import TAGS
 from promptdsl.foundation.source import door
 from promptdsl.messages.message import Message, spoken
+from promptdsl.transcript.entry_types import BUILT_IN, REGISTERED, message_of
+from promptdsl.transcript.lines import fields_of, with_sum
 
-C = TypeVar("C", bound=type)
 _set = object.__setattr__
 
 Part: TypeAlias = Literal["message", "rest", "note"]
 """The part of an entry that a turn shows: its message, the rest of a message, or its note."""
-
-BUILT_IN: Mapping[str, frozenset[str]] = {
-    "message": frozenset({"message", "reply"}),
-    "replace": frozenset({"turn", "message", "also", "rest", "reply"}),
-    "remove": frozenset({"turn", "also", "rest"}),
-    "summary": frozenset({"text", "upto"}),
-    "undo": frozenset({"to"}),
-    "note": frozenset({"note"}),
-    "metadata": frozenset({"metadata"}),
-    "erased": frozenset(),
-}
-"""The types of entries of this package, and the keys of their data."""
 
 LEVELS = 206
 """How deep the data of an entry is nested: data at the limit is deeper inside of a message."""
@@ -89,7 +78,7 @@ class TranscriptEntry:
     @property
     def value(self) -> Any:  # Any: its author knows the type
         """The object of a registered type, ``None`` for an entry of another type."""
-        cls = None if self.opaque else _TYPES.get(self.type)
+        cls = None if self.opaque else REGISTERED.get(self.type)
         if self._value is None and cls is not None:
             _set(self, "_value", cls.from_json(thawed(self.data["value"])))
         return self._value
@@ -110,7 +99,7 @@ class TranscriptEntry:
         if self.type == "summary":
             text = minimal_body(str(self.data["text"]), SUMMARY_TAGS)
             return spoken("user", f"<summary>\n{text}\n</summary>", kind="summary")
-        return message_of(self.type, self.value) if self.type in _TYPES else None
+        return message_of(self.type, self.value) if self.type in REGISTERED else None
 
     @property
     def rests(self) -> Mapping[int, Message]:
@@ -128,6 +117,24 @@ class TranscriptEntry:
             what = f"entry {self.number} cannot be read: {getattr(error, 'what', error)}"
             raise TranscriptError(what, fix="open the file with salvage=True") from None
 
+    def to_line(self) -> str:
+        """Return the entry as one line of JSON with a checksum, without a line end: for a store."""
+        return line_of(self)[:-1].decode()
+
+    @classmethod
+    @door
+    def from_line(cls, line: str | bytes) -> "TranscriptEntry":
+        """Return the entry of a line that :meth:`to_line` returned.
+
+        Raises :class:`TranscriptError` for a line that was changed since.
+        """
+        data = line.encode(errors="surrogatepass") if isinstance(line, str) else line
+        try:
+            return entry_of(data)
+        except ValueError as error:
+            fix = "it was changed since it was written: restore it from a copy"
+            raise TranscriptError(f"a line is damaged: {error}", fix=fix) from None
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TranscriptEntry):
             return NotImplemented
@@ -139,6 +146,28 @@ class TranscriptEntry:
 
     def __repr__(self) -> str:
         return f"<TranscriptEntry {self.number}: {self.type} {shown(thawed(self.data))}>"
+
+
+def entry_of(line: bytes) -> TranscriptEntry:
+    """Return the entry of a line; one that this version cannot read is opaque.
+
+    Raises :class:`ValueError` with what is wrong with the line.
+    """
+    number, kind, at, change, data, opaque, is_own = fields_of(line)
+    kept = None if is_own else line + b"\n"
+    return TranscriptEntry(number, kind, at, change, data, opaque=opaque, line=kept)
+
+
+def line_of(entry: TranscriptEntry) -> bytes:
+    """Return the line of an entry: its own bytes, where this version would write others."""
+    if entry.line is not None:
+        return entry.line
+    data: dict[str, object] = {"n": entry.number}
+    if entry.change != entry.number:
+        data["change"] = entry.change
+    if entry.at is not None:
+        data["at"] = entry.at
+    return with_sum({**data, "type": entry.type, "data": entry.data})
 
 
 def has_message(entry: TranscriptEntry) -> bool:
@@ -194,79 +223,3 @@ class TranscriptTurn:
     def __repr__(self) -> str:
         what = "note" if self.message is None else self.message.role
         return f"<TranscriptTurn {self.number}: {what}>"
-
-
-# Entries of a user's own types.
-
-_TYPES: dict[str, Any] = {}  # Any: classes with from_json and to_json
-
-
-def type_of(value: object) -> str | None:
-    """Return the name that the class of a value is registered under, or ``None``."""
-    return next((name for name, cls in _TYPES.items() if type(value) is cls), None)
-
-
-def is_known(name: str) -> bool:
-    """Return whether this version reads entries of a type."""
-    return name in BUILT_IN or name in _TYPES
-
-
-def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered class
-    """Return the message of an object of a registered class, ``None`` if it is for people only."""
-    make = getattr(value, "to_message", None)
-    message: object = None if make is None else make()
-    if message is None:
-        return None
-    if isinstance(message, Message):
-        blocks = message.content if message.plain is None else ()
-        if not any(block.type in ("tool_use", "tool_result") for block in blocks):
-            return message
-    raise TranscriptError(
-        f"to_message() of the type {name!r} returns a Message without calls and results, or None",
-        fix="append calls and results as messages of their own",
-    )
-
-
-@door
-def entry_type(name: str) -> Callable[[C], C]:
-    """Return a decorator that registers a class, so that its objects can be appended.
-
-    The class has ``to_json()``, which returns JSON data, and ``from_json(data)``, a class method
-    that returns an object. ``to_message()`` is optional: it returns the :class:`Message` that a
-    model gets, or ``None``; it is called once for each entry.
-
-    >>> from promptdsl import Transcript, entry_type
-    >>> @entry_type("rating")
-    ... class Rating:
-    ...     def __init__(self, stars):
-    ...         self.stars = stars
-    ...     def to_json(self):
-    ...         return {"stars": self.stars}
-    ...     @classmethod
-    ...     def from_json(cls, data):
-    ...         return cls(data["stars"])
-    >>> Transcript().append(Rating(5)).data["value"]
-    {'stars': 5}
-
-    Raises :class:`OptionError` for the name of a built-in type, for a name that is taken, and for a
-    class without these methods.
-    """
-    if not isinstance(name, str) or not name.isidentifier() or name in BUILT_IN:  # pyright: ignore[reportUnnecessaryIsInstance]
-        fix = f"write a word; these are taken: {', '.join(BUILT_IN)}"
-        raise OptionError(f"an entry type cannot be named {shown(name)}", fix=fix)
-
-    @door
-    def register(cls: C) -> C:
-        for method in ("to_json", "from_json"):
-            if not callable(getattr(cls, method, None)):
-                fix = "write to_json(self), and from_json(cls, data) as a class method"
-                raise OptionError(f"{cls.__name__} has no {method}()", fix=fix)
-        known = _TYPES.setdefault(name, cls)
-        # A module that is loaded again defines its class again.
-        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            what = f"the entry type {name!r} is taken by {known.__qualname__}"
-            raise OptionError(what, fix="give it another name")
-        _TYPES[name] = cls
-        return cls
-
-    return register

@@ -5,10 +5,11 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
 from tempfile import mkstemp
+from typing import NamedTuple
 
 from promptdsl.foundation.errors import ConflictError, TranscriptError
-from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.lines import FORMAT, HEADER, entry_of, line_of, object_of
+from promptdsl.transcript.entries import TranscriptEntry, entry_of, line_of
+from promptdsl.transcript.lines import FORMAT, HEADER, object_of
 
 _FAR = 2**62
 """Where the byte is that is locked on Windows: far behind the end of any file."""
@@ -37,7 +38,7 @@ def _write(descriptor: int, data: bytes) -> None:
     os.fsync(descriptor)
 
 
-def _sync_folder(path: str) -> None:
+def sync_folder(path: str) -> None:
     """Wait until the name of a file is on the disk, where systems can."""
     if os.name == "posix":
         folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
@@ -64,6 +65,15 @@ def _named(verb: str, path: str) -> Generator[None]:
         raise TranscriptError(what, fix=fix) from error
 
 
+class Position(NamedTuple):
+    """How far a file was read: its inode, the end of its last whole line, its lines and entries."""
+
+    inode: tuple[int, int]
+    end: int
+    lines: int
+    last: int
+
+
 class TranscriptFile:
     """An open file: the bytes of whole lines up to ``end``, and what was wrong with others."""
 
@@ -74,7 +84,7 @@ class TranscriptFile:
         self.salvage = salvage
         self.end = 0
         self._lines = 0
-        self._last: int = 0
+        self.last: int = 0
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
         with _named("open", self.path):
             self._descriptor = os.open(self.path, flags | _BINARY, 0o600)
@@ -109,6 +119,17 @@ class TranscriptFile:
             raise ConflictError(what, fix="open it again")
         return status.st_size
 
+    @property
+    def position(self) -> Position:
+        """How far this file was read."""
+        status = os.fstat(self._descriptor)
+        return Position((status.st_dev, status.st_ino), self.end, self._lines, self.last)
+
+    def go_on_from(self, position: Position) -> None:
+        """Take lines as read and checked that another object of this file has read."""
+        if position.inode == self.position.inode:
+            _, self.end, self._lines, self.last = position
+
     # Reading.
 
     def read(self) -> list[TranscriptEntry]:
@@ -134,7 +155,7 @@ class TranscriptFile:
 
     def _entries(self, lines: list[bytes]) -> list[TranscriptEntry]:
         found: dict[int, TranscriptEntry] = {}
-        end, last = self.end, self._last
+        end, last = self.end, self.last
         for count, line in enumerate(lines, self._lines + 1):
             start, end = end, end + len(line) + 1
             try:
@@ -155,7 +176,7 @@ class TranscriptFile:
                 if not self.salvage:
                     raise TranscriptError(f"{place} is damaged: {error}", fix=_DAMAGED) from None
                 self.notes.append(f"{place} is left out: {error}")
-        self.end, self._lines, self._last = end, self._lines + len(lines), last
+        self.end, self._lines, self.last = end, self._lines + len(lines), last
         return [found[number] for number in sorted(found)]
 
     def _is_header(self, line: bytes) -> bool:
@@ -179,7 +200,7 @@ class TranscriptFile:
 
         If that fails, the file is cut to what it was before: what raised is not there.
         """
-        if entries[0].number != self._last + 1:
+        if entries[0].number != self.last + 1:
             # A signal came between a write and its effect in memory.
             raise ConflictError(
                 f"{self.path!r} has more entries than are known", fix="open it again"
@@ -195,13 +216,14 @@ class TranscriptFile:
                 os.lseek(self._descriptor, self.end, os.SEEK_SET)
                 _write(self._descriptor, data)
                 if not self.end:
-                    _sync_folder(self.path)
+                    sync_folder(self.path)
             except BaseException:
                 with suppress(OSError):  # then the next write does it
                     os.ftruncate(self._descriptor, self.end)
                     os.fsync(self._descriptor)
                 raise
-        self._last, self.end = last, end  # no signal comes between the two
+        lines = self._lines + data.count(b"\n")
+        self.last, self.end, self._lines = last, end, lines  # no signal comes between them
 
 
 def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) -> None:
@@ -224,4 +246,4 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
         except BaseException:
             os.unlink(temporary)
             raise
-        _sync_folder(name)
+        sync_folder(name)

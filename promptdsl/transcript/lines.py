@@ -1,16 +1,16 @@
-"""The lines of a transcript's file: JSON with a number and a checksum, one for each entry."""
+"""The lines of transcripts: JSON with a number and a checksum, one for each entry."""
 
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from promptdsl.foundation.json import DECODER
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.message_checks import KEYS
 from promptdsl.messages.roles import ROLES
-from promptdsl.transcript.entries import BUILT_IN, TranscriptEntry, is_known
+from promptdsl.transcript.entry_types import BUILT_IN, is_known
 
 FORMAT = "promptdsl.transcript"
 _SUM = b',"sum":"'
@@ -28,18 +28,6 @@ def with_sum(data: dict[str, object]) -> bytes:
 
 
 HEADER = with_sum({"format": FORMAT, "version": "1.0"})
-
-
-def line_of(entry: TranscriptEntry) -> bytes:
-    """Return the line of an entry: its own bytes, where this version would write others."""
-    if entry.line is not None:
-        return entry.line
-    data: dict[str, object] = {"n": entry.number}
-    if entry.change != entry.number:
-        data["change"] = entry.change
-    if entry.at is not None:
-        data["at"] = entry.at
-    return with_sum({**data, "type": entry.type, "data": entry.data})
 
 
 def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
@@ -88,8 +76,21 @@ def _once(pairs: list[tuple[str, object]]) -> None:
         raise ValueError("it has a key twice")
 
 
-def entry_of(line: bytes) -> TranscriptEntry:
-    """Return the entry of a line; one that this version cannot read is opaque."""
+class Fields(NamedTuple):
+    """What a line says of an entry."""
+
+    number: int
+    type: str
+    at: str | None
+    change: int
+    data: Any  # Any: JSON
+    opaque: bool
+    is_own: bool
+    """Whether this version would write the same keys."""
+
+
+def fields_of(line: bytes) -> Fields:
+    """Return what a line says of an entry; :class:`ValueError` says what is wrong."""
     found = object_of(line)
     number, kind = found.get("n"), found.get("type")
     if type(number) is not int or number < 1 or not isinstance(kind, str) or "data" not in found:
@@ -99,12 +100,10 @@ def entry_of(line: bytes) -> TranscriptEntry:
         raise ValueError("its time or the number of its change is wrong")
     data = found["data"]
     opaque = not _is_readable(kind, data)
-    own = not opaque and found.keys() <= _KEYS
     if not opaque and kind == "undo" and not 0 <= data["to"] < number:
         raise ValueError("it goes back to an entry that is not before it")
-    return TranscriptEntry(
-        number, kind, at, change, data, opaque=opaque, line=None if own else line + b"\n"
-    )
+    is_own = not opaque and found.keys() <= _KEYS
+    return Fields(number, kind, at, change, data, opaque, is_own)
 
 
 def _is_readable(kind: str, data: Any) -> bool:  # Any: JSON

@@ -1,15 +1,18 @@
-"""Transcripts in files: opening, saving, following another writer."""
+"""Transcripts in files and stores: opening, writing, saving, following another writer."""
 
-from typing import Self
+from typing import Any, Self, TypeAlias, cast
 
-from promptdsl.foundation.errors import TranscriptError
+from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
 from promptdsl.foundation.source import door
-from promptdsl.transcript.base import Clock, Ids, Path, TranscriptLog
+from promptdsl.transcript.base import Clock, Ids, New, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
 from promptdsl.transcript.log import standing
 from promptdsl.transcript.salvage import only_standing, pruned
+from promptdsl.transcript.stores import REFRESH, BoundStore, TranscriptStore
 from promptdsl.transcript.values import above
+
+Backing: TypeAlias = TranscriptFile | BoundStore
 
 
 class StoredLog(TranscriptLog):
@@ -21,6 +24,7 @@ class StoredLog(TranscriptLog):
         cls,
         path: Path,
         *,
+        store: TranscriptStore | None = None,
         read_only: bool = False,
         salvage: bool = False,
         clock: Clock = utc_now,
@@ -32,29 +36,151 @@ class StoredLog(TranscriptLog):
         ``read_only=True`` reads while another one writes. ``salvage=True`` reads what is good of a
         damaged file; ``repairs`` tells what is not. Raises :class:`ConflictError` where another
         writer has it, :class:`TranscriptError` with line and byte for a damaged file.
+
+        With ``store``, ``path`` is a key in it. Several processes may have it open: a change that
+        another one was faster with is refused with a :class:`ConflictError`.
         """
+        if store is not None and salvage:
+            raise OptionError("salvage=True is for files", fix="restore the store from a copy")
         self = cls.__new__(cls)
         self._begin(clock, ids)
+        if store is not None:
+            bound = BoundStore(store, path, read_only=read_only)
+            self._load(bound, bound.read(0))
+            return self
         file = TranscriptFile(path, read_only=read_only or salvage, salvage=salvage)
         try:
-            self._load(file)
+            self._load(file, file.read())
         except BaseException:
             file.close()
             raise
         return self
 
-    def _load(self, file: TranscriptFile) -> tuple[TranscriptEntry, ...]:
-        """Read what is new in a file, note what stands, and return the new entries."""
-        new = file.read()
-        entries = self._entries | {entry.number: entry for entry in new}
+    @classmethod
+    async def aopen(
+        cls,
+        key: str,
+        *,
+        store: TranscriptStore,
+        read_only: bool = False,
+        clock: Clock = utc_now,
+        ids: Ids = None,
+    ) -> Self:
+        """Return the transcript of a key in a store, for an asynchronous program.
+
+        Changes stay in memory until ``await transcript.acommit()``. The methods of a store that is
+        not asynchronous run in a thread.
+        """
+        from asyncio import Lock
+
+        self = cls.__new__(cls)
+        self._begin(clock, ids)
+        bound = BoundStore(store, key, read_only=read_only, turn=Lock())
+        self._load(bound, await bound.aread(0))
+        return self
+
+    def _load(self, file: Backing, new: list[TranscriptEntry]) -> None:
+        """Add entries that were read, and note what stands.
+
+        Those behind the last one that a store has are not kept.
+        """
+        known = self._entries
+        if isinstance(file, BoundStore) and file.turn is not None:
+            known = {n: entry for n, entry in known.items() if n <= file.committed}
+        entries = known | {entry.number: entry for entry in new}
+        notes = [*file.notes]
         if file.salvage:
-            self._state = pruned(entries, above().repair, file.notes)
+            self._state = pruned(entries, above().repair, notes)
         else:
             self._state = standing(entries, max(entries, default=0))
-        self._file, self._entries, self.repairs = file, entries, tuple(file.notes)
+        self._file, self._entries, self.repairs = file, entries, tuple(notes)
+        if isinstance(file, BoundStore):
+            file.committed = self._last
         self._changed()
         self._note_read_only()
-        return tuple(new)
+
+    def _commit(self, news: list[New]) -> list[TranscriptEntry]:
+        """Write entries. Where an append raised before, look first whether it was written."""
+        store = self._file if isinstance(self._file, BoundStore) else None
+        if store is None or store.turn is not None:
+            return super()._commit(news)
+        if store.doubtful and (done := self._landed(store, news)):
+            return done
+        try:
+            done = super()._commit(news)
+        except ConflictError:
+            # The earlier append may have been written since.
+            if store.doubtful and (done := self._landed(store, news)):
+                return done
+            raise
+        store.doubtful = []
+        return done
+
+    def _landed(self, store: BoundStore, news: list[New]) -> list[TranscriptEntry]:
+        """Return the entries of a change that was repeated, if the first try was written."""
+        found = store.read(self._last)
+        if not found:
+            return []
+        self._load(store, found)
+        self._deliver(found)
+        count = min(len(found), len(store.doubtful))
+        is_ours = found[:count] == store.doubtful[:count]
+        if is_ours and all(map(self._is_same, found, news)):
+            store.doubtful = []
+            return [*found[:count], *(super()._commit(news[count:]) if news[count:] else [])]
+        whose = "the change before this one" if is_ours else "a change of another writer"
+        fix = "the transcript has it now: look at it, and make your change again"
+        store.doubtful = []
+        raise ConflictError(f"{whose} was written to {store.key!r}", fix=fix)
+
+    def _is_same(self, entry: TranscriptEntry, new: New) -> bool:
+        """Return whether an entry is a change that is made again; ids that are made may differ."""
+        again = TranscriptEntry(entry.number, new.type, None, 0, cast("Any", new.data), new.message)
+        kept, given = dict[str, Any](entry.data), dict[str, Any](again.data)
+        if self._ids is not None and "message" in kept.keys() & given.keys():
+            kept["message"] = {**kept["message"], "id": None}
+            given["message"] = {**given["message"], "id": None}
+        return entry.type == new.type and kept == given
+
+    async def acommit(self) -> None:
+        """Write what changed to the store; there is nothing to do where each change is written.
+
+        Raises :class:`ConflictError` when another writer was faster: its ``entries`` are those that
+        the store refused, and :meth:`arefresh` drops them. After any other error nobody knows
+        whether they were written: the next ``acommit`` looks, and writes what is missing.
+        """
+        store = self._file
+        if not isinstance(store, BoundStore) or store.turn is None:
+            return
+        async with store.turn:
+            while entries := self._waiting(store):
+                doubtful = store.doubtful
+                if doubtful and await self._confirmed(store, entries):
+                    continue
+                try:
+                    await store.awrite(entries)
+                except ConflictError as error:
+                    # The earlier append may have been written since.
+                    if doubtful and await self._confirmed(store, entries):
+                        continue
+                    error.entries = tuple(entries)
+                    raise
+
+    async def _confirmed(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
+        """Return whether some entries are in the store already, which then count as written."""
+        found = await store.aread(store.committed)
+        count = min(len(found), len(entries))
+        if found[:count] != entries[:count]:
+            error = ConflictError(f"another writer was faster with {store.key!r}", fix=REFRESH)
+            error.entries = tuple(entries)
+            raise error
+        store.committed += count
+        return count > 0
+
+    def _waiting(self, store: BoundStore) -> list[TranscriptEntry]:
+        """Return the entries that are not written yet."""
+        with self._lock:
+            return [self._entries[n] for n in range(store.committed + 1, self._last + 1)]
 
     def _gapless(self) -> dict[int, TranscriptEntry]:
         """Return the entries for a copy: of a damaged file what stands, without a gap."""
@@ -87,13 +213,41 @@ class StoredLog(TranscriptLog):
     def refresh(self) -> tuple[TranscriptEntry, ...]:
         """Read what another process wrote since; return the new entries.
 
-        A transcript in memory, and one that writes itself, has none. Raises
+        A transcript in memory, and one that is the only writer of its file, has none. Raises
         :class:`ConflictError` when the file was cut, or replaced by another one.
         """
         with self._lock:
-            if self._file is None or not self._file.read_only or self._file.salvage:
+            file = self._file
+            if isinstance(file, BoundStore):
+                if file.turn is not None:
+                    fix = "await transcript.arefresh()"
+                    raise OptionError("refresh() cannot wait for a store", fix=fix)
+                new = file.read(self._last)
+            elif file is None or not file.read_only or file.salvage:
                 return ()
-            return self._load(self._file)
+            else:
+                new = file.read()
+            self._load(file, new)
+            self._deliver(new)
+            return tuple(new)
+
+    async def arefresh(self) -> tuple[TranscriptEntry, ...]:
+        """Read what others wrote since; drop what the store does not have, and return the others'.
+
+        It is :meth:`refresh` for a transcript of :meth:`aopen`.
+        """
+        store = self._file
+        if not isinstance(store, BoundStore) or store.turn is None:
+            return self.refresh()
+        async with store.turn:
+            found = await store.aread(store.committed)
+            with self._lock:
+                mine = {entry.number: entry for entry in self._waiting(store)}
+                new = [entry for entry in found if mine.get(entry.number) != entry]
+                self._load(store, [mine[e.number] if e not in new else e for e in found])
+                store.doubtful = []
+                self._deliver(new)
+                return tuple(new)
 
     @door
     def save(self, path: Path) -> None:

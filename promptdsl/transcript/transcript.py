@@ -11,13 +11,8 @@ from promptdsl.messages.field_checks import ErrorType
 from promptdsl.messages.message import Message
 from promptdsl.transcript import pairs
 from promptdsl.transcript.base import Clock, Ids, New, Target
-from promptdsl.transcript.entries import (
-    TranscriptEntry,
-    TranscriptTurn,
-    message_of,
-    type_of,
-    utc_now,
-)
+from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn, utc_now
+from promptdsl.transcript.entry_types import message_of, type_of
 from promptdsl.transcript.log import last_change, standing
 from promptdsl.transcript.stored import StoredLog
 from promptdsl.transcript.values import Given, Repair, above, checked, given, with_text

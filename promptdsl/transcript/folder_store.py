@@ -1,0 +1,127 @@
+"""A store in a folder: a file for each transcript, as ``Transcript.open(path)`` writes it."""
+
+import os
+import re
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from urllib.parse import unquote_to_bytes
+
+from promptdsl.foundation.errors import ConflictError, TranscriptError, shown
+from promptdsl.foundation.source import door
+from promptdsl.transcript.base import Path
+from promptdsl.transcript.entries import TranscriptEntry
+from promptdsl.transcript.files import Position, TranscriptFile, sync_folder
+from promptdsl.transcript.stores import refused
+
+SUFFIX = ".jsonl"
+LONGEST = 240
+"""The most characters of the name of a file, without the suffix."""
+_ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
+
+
+class FolderStore:
+    """Transcripts in a folder, which is made when it is missing: a file for each key.
+
+    Names of files have only small letters and digits of a key as they are, so ``A`` and ``a`` are
+    two files on every system, and no key leaves the folder. Several processes of one machine may
+    write; each append waits for the others, up to ``timeout`` seconds.
+
+    >>> from tempfile import mkdtemp
+    >>> from promptdsl import FolderStore, Transcript
+    >>> store = FolderStore(mkdtemp())
+    >>> entry = Transcript.open("Ann/1881", store=store).append("Why twice?")
+    >>> [message.text for message in Transcript.open("Ann/1881", store=store)]
+    ['Why twice?']
+    >>> store.list()
+    ['Ann/1881']
+    """
+
+    def __init__(self, folder: Path, *, timeout: float = 30) -> None:
+        self._folder = os.path.abspath(folder)
+        self._timeout = timeout
+        self._lock = Lock()
+        self._known: dict[str, Position] = {}
+        os.makedirs(self._folder, exist_ok=True)
+
+    @door
+    def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
+        """Write entries behind those of a key, and wait until they are on the disk."""
+        first, path = entries[0].number, self.path(key)
+        if first > 1 and not os.path.exists(path):
+            raise refused(key, first)
+        with self._lock, self._locked(path) as file:
+            if file.last + 1 != first:
+                raise refused(key, first)
+            file.write(entries)
+
+    @door
+    def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
+        """Return the entries of a key; :class:`TranscriptError` with the line that is damaged."""
+        path = self.path(key)
+        if not os.path.exists(path):
+            return []
+        file = TranscriptFile(path, read_only=True, salvage=False)
+        try:
+            position = self._known.get(path)
+            if position is not None and position.last <= after:
+                file.go_on_from(position)
+            return [entry for entry in file.read() if entry.number > after]
+        finally:
+            file.close()
+
+    @door
+    def list(self, prefix: str = "") -> "list[str]":
+        """Return the keys that begin with a text, in order."""
+        keys = map(_key_of, os.listdir(self._folder))
+        return sorted(key for key in keys if key and key.startswith(prefix))
+
+    @door
+    def delete(self, key: str) -> None:
+        """Remove the transcript of a key, if there is one."""
+        path = self.path(key)
+        if os.path.exists(path):
+            with self._lock, self._locked(path):
+                os.unlink(path)
+                sync_folder(path)
+
+    @door
+    def path(self, key: str) -> str:
+        """Return the path of the file of a key, which :meth:`Transcript.open` takes, too."""
+        data = key.encode(errors="surrogatepass")
+        name = _ODD.sub(lambda found: b"%%%02X" % found[0][0], data).decode()
+        if len(name) > LONGEST:
+            what = f"the key {shown(key)} is too long for the name of a file"
+            raise TranscriptError(what, fix="give a shorter key")
+        return os.path.join(self._folder, name + SUFFIX)
+
+    @contextmanager
+    def _locked(self, path: str) -> Generator[TranscriptFile]:
+        """Return the file, read to its end, which no other process writes meanwhile."""
+        end = time.monotonic() + self._timeout
+        while True:
+            try:
+                file = TranscriptFile(path, read_only=False, salvage=False)
+                break
+            except ConflictError as error:
+                if time.monotonic() > end:
+                    what = f"{path!r} is locked by another process"
+                    fix = f"it waited {self._timeout} seconds: give a longer timeout="
+                    raise TranscriptError(what, fix=fix) from error
+                time.sleep(0.005)
+        try:
+            if (position := self._known.get(path)) is not None:
+                file.go_on_from(position)
+            file.read()
+            yield file
+            self._known[path] = file.position
+        finally:
+            file.close()
+
+
+def _key_of(name: str) -> str:
+    """Return the key of a file, '' for a file that is none of a store."""
+    if not name.endswith(SUFFIX):
+        return ""
+    return unquote_to_bytes(name[: -len(SUFFIX)]).decode(errors="surrogatepass")

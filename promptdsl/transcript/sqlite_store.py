@@ -1,0 +1,115 @@
+"""A store in a SQLite database: a row for each entry."""
+
+import os
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+
+from promptdsl.foundation.errors import TranscriptError
+from promptdsl.foundation.source import door
+from promptdsl.transcript.base import Path
+from promptdsl.transcript.entries import TranscriptEntry
+from promptdsl.transcript.stores import refused
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS promptdsl_entries"
+    " (key TEXT, number INTEGER, line TEXT NOT NULL, PRIMARY KEY (key, number))"
+)
+_OF_PARENTS: list[sqlite3.Connection | None] = []
+
+
+class SqliteStore:
+    """Transcripts in a file of SQLite, which is made when it is missing: a row for each entry.
+
+    Threads and processes of one machine may write at once; each waits for the others, up to
+    ``timeout`` seconds. What was written is on the disk. The table is ``promptdsl_entries``.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from promptdsl import SqliteStore, Transcript
+    >>> store = SqliteStore(Path(mkdtemp(), "chats.db"))
+    >>> entry = Transcript.open("1881", store=store).append("Why twice?")
+    >>> len(Transcript.open("1881", store=store)), store.list()
+    (1, ['1881'])
+    >>> store.close()
+    """
+
+    def __init__(self, path: Path, *, timeout: float = 30) -> None:
+        self._path = os.fspath(path)
+        self._timeout = timeout
+        self._lock = RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+        with self._connected():
+            pass
+
+    @door
+    def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
+        """Write entries behind those of a key, in one transaction."""
+        rows = [(key, entry.number, entry.to_line()) for entry in entries]
+        with self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                last = "SELECT max(number) FROM promptdsl_entries WHERE key = ?"
+                ((number,),) = connection.execute(last, (key,))
+                if (number or 0) + 1 != entries[0].number:
+                    raise refused(key, entries[0].number)
+                connection.executemany("INSERT INTO promptdsl_entries VALUES (?, ?, ?)", rows)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @door
+    def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
+        """Return the entries of a key; :class:`TranscriptError` for a row that was changed."""
+        query = "SELECT line FROM promptdsl_entries WHERE key = ? AND number > ? ORDER BY number"
+        with self._connected() as connection:
+            rows = connection.execute(query, (key, after)).fetchall()
+        return [TranscriptEntry.from_line(line) for (line,) in rows]
+
+    @door
+    def list(self, prefix: str = "") -> "list[str]":
+        """Return the keys that begin with a text, in order."""
+        with self._connected() as connection:
+            rows = connection.execute("SELECT DISTINCT key FROM promptdsl_entries").fetchall()
+        return sorted(key for (key,) in rows if key.startswith(prefix))
+
+    @door
+    def delete(self, key: str) -> None:
+        """Remove the transcript of a key, if there is one."""
+        with self._connected() as connection:
+            connection.execute("DELETE FROM promptdsl_entries WHERE key = ?", (key,))
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _connected(self) -> Generator[sqlite3.Connection]:
+        """Return the connection of this process, for one thread at a time."""
+        with self._lock:
+            try:
+                if self._connection is None or self._process != os.getpid():
+                    # SQLite allows no use of a connection of the parent, not even its end.
+                    _OF_PARENTS.append(self._connection)
+                    self._connection, self._process = self._connect(), os.getpid()
+                yield self._connection
+            except sqlite3.Error as error:
+                what = f"cannot use {self._path!r}: {error}"
+                fix = "check the path, and that no other program holds a lock"
+                raise TranscriptError(what, fix=fix) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(_TABLE)
+        return connection

@@ -1,0 +1,133 @@
+"""Stores of transcripts: what a store does, and one key of it as a transcript sees it."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+
+from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
+from promptdsl.foundation.unicode import is_whole
+from promptdsl.transcript.entries import TranscriptEntry
+
+if TYPE_CHECKING:
+    from asyncio import Lock
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+REFRESH = "refresh() or arefresh() the transcript, look at what is new, and make your change again"
+
+
+class TranscriptStore(Protocol):
+    """A place for many transcripts, each under a key. Two methods make one, sync or async.
+
+    A transcript calls ``append`` with entries whose numbers follow those that it knows. Write each
+    with :meth:`TranscriptEntry.to_line`, read it with :meth:`TranscriptEntry.from_line`.
+    ``list(prefix="")``, which returns the keys, and ``delete(key)`` are optional.
+    :func:`promptdsl.testing.check_store` tests a store.
+    """
+
+    def append(self, key: str, entries: Sequence[TranscriptEntry]) -> Awaitable[None] | None:
+        """Add all entries to those of a key, or none of them.
+
+        Raises :class:`ConflictError` when a number is taken: another writer was faster.
+        """
+
+    def load(
+        self, key: str, after: int = 0
+    ) -> Iterable[TranscriptEntry] | Awaitable[Iterable[TranscriptEntry]]:
+        """Return the entries with a number above ``after``, in order; none for an unknown key."""
+        ...
+
+
+class BoundStore:
+    """One key of a store: where a transcript writes its entries."""
+
+    salvage = False
+    notes = ()
+
+    def __init__(
+        self,
+        store: TranscriptStore,
+        key: object,
+        *,
+        read_only: bool,
+        turn: "Lock | None" = None,
+    ) -> None:
+        if not isinstance(key, str) or not key or "\0" in key or not is_whole(key):
+            raise OptionError(f"{shown(key)} is no key", fix='write a text, such as "tickets/1881"')
+        self.store, self.key = store, key
+        self.read_only = read_only
+        self.turn = turn
+        """Held while a task writes; ``None`` where each change is written at once."""
+        self.committed = 0
+        """The number of the last entry that is in the store, where changes wait."""
+        self.doubtful: list[TranscriptEntry] = []
+        """The entries of an append that may have been written or not: it raised."""
+
+    def close(self) -> None:
+        """Do nothing: a store stays open for its other keys."""
+
+    def read(self, after: int) -> list[TranscriptEntry]:
+        """Return the entries behind a number; :class:`TranscriptError` where one is missing."""
+        return self._checked(_result(self.store.load(self.key, after)), after)
+
+    async def aread(self, after: int) -> list[TranscriptEntry]:
+        """Return the same from a store of any kind."""
+        return self._checked(await _awaited(self.store.load, self.key, after), after)
+
+    def _checked(self, found: Any, after: int) -> list[TranscriptEntry]:
+        entries: list[TranscriptEntry] = [*cast("Iterable[TranscriptEntry]", found)]
+        for number, entry in enumerate(entries, after + 1):
+            if entry.number != number:
+                what = (
+                    f"the store has entry {entry.number} of {self.key!r} where {number} should be"
+                )
+                raise TranscriptError(what, fix="restore it from a copy")
+        return entries
+
+    def write(self, entries: Sequence[TranscriptEntry]) -> None:
+        """Write entries, unless that is for later."""
+        if self.turn is not None:
+            return
+        before, self.doubtful = self.doubtful, [*entries]
+        try:
+            _result(self.store.append(self.key, entries))
+        except ConflictError:
+            self.doubtful = before
+            raise
+
+    async def awrite(self, entries: Sequence[TranscriptEntry]) -> None:
+        """Write entries to a store of any kind."""
+        before, self.doubtful = self.doubtful, [*entries]
+        try:
+            await _awaited(self.store.append, self.key, entries)
+        except ConflictError:
+            self.doubtful = before
+            raise
+        self.doubtful, self.committed = [], entries[-1].number
+
+
+def _result(found: R) -> R:
+    """Return what a method of a store returned, where it can be used without waiting."""
+    if isawaitable(found):
+        if iscoroutine(found):
+            found.close()
+        fix = "await Transcript.aopen(key, store=...)"
+        raise OptionError("this store is asynchronous", fix=fix)
+    return found
+
+
+async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> object:
+    """Return what a method returns; one that is not asynchronous runs in a thread."""
+    if iscoroutinefunction(method):
+        return await method(*args, **kwargs)
+    from asyncio import to_thread
+
+    found = await to_thread(method, *args, **kwargs)
+    return await found if isawaitable(found) else found
+
+
+def refused(key: str, number: int) -> ConflictError:
+    """Return the error of a store that has an entry of this number, or not the one before it."""
+    what = f"another writer was faster with {key!r}: entry {number} cannot be the next one"
+    return ConflictError(what, fix=REFRESH)
