@@ -158,6 +158,7 @@ class TranscriptFile:
         end, last = self.end, self.last
         for count, line in enumerate(lines, self._lines + 1):
             start, end = end, end + len(line) + 1
+            place = f"line {count} at byte {start} of {self.path!r}"
             try:
                 if count == 1 and self._is_header(line):
                     continue
@@ -167,12 +168,13 @@ class TranscriptFile:
                     raise ValueError(f"it is entry {entry.number} behind {last}: {gap}")
                 if entry.number in found:
                     raise ValueError(f"entry {entry.number} was there before")
+                if entry.number < last:
+                    self.notes.append(f"{place} was moved: entry {entry.number} is behind {last}")
                 last = entry.number
                 found[last] = entry
             except ValueError as error:
                 if isinstance(error, TranscriptError):
                     raise
-                place = f"line {count} at byte {start} of {self.path!r}"
                 if not self.salvage:
                     raise TranscriptError(f"{place} is damaged: {error}", fix=_DAMAGED) from None
                 self.notes.append(f"{place} is left out: {error}")
