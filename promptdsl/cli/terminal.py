@@ -1,8 +1,10 @@
-"""The text of a diff on a terminal: colours, marked words, and lines as long as it is wide."""
+"""What a terminal gets: a diff in colours, in lines as long as it is wide; how far work is."""
 
 import re
 import shutil
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Iterator, Sequence
 
 from promptdsl.comparing import changed_words
 
@@ -11,6 +13,17 @@ STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
 WORDS = "~ "
 """The sign of a line with changed words, which are marked in the two lines before it instead."""
 _NAMES = re.compile("`[^`]*`")
+
+
+def told(items: Sequence[str], done: str) -> Iterator[str]:
+    """Yield names; after a second, a line on a terminal says how many of them are done."""
+    shows, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
+    for count, item in enumerate(items):
+        if shows and time.monotonic() > start + 1:
+            print(f"\r{done} {count:,} of {len(items):,}", end="", file=sys.stderr, flush=True)
+        yield item
+    if shows and time.monotonic() > start + 1:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def coloured(text: str) -> str:

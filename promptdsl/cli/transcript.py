@@ -1,4 +1,4 @@
-"""``promptdsl transcript``: recorded conversations in files are shown, checked and converted."""
+"""``promptdsl transcript``: recorded conversations are shown, checked and converted."""
 
 import argparse
 import os
@@ -13,15 +13,21 @@ import attrs
 from promptdsl import History, Timeline, Transcript, TranscriptError, render
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.convert import FORMS, recorded
+from promptdsl.cli.database import file_of, is_database, names_in
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.show import as_json, fields, visible
+from promptdsl.cli.terminal import told
 from promptdsl.cli.write_files import write_files
 
 OWN, MARK = "transcript", b'"promptdsl.transcript"'
 """The form of the file of a transcript, and what its first line has."""
-INPUTS = {"FILE": "a transcript", "FOLDER": "a folder", "INPUT": "a conversation"}
+INPUTS = {
+    "FILE": "a file, or DATABASE:KEY",
+    "STORE": "a folder, or a database of SQLite",
+    "INPUT": "a conversation",
+}
 
 
 def add_transcript(add_parser: AddParser) -> None:
@@ -32,7 +38,7 @@ def add_transcript(add_parser: AddParser) -> None:
         dest="kind", metavar="COMMAND", title="commands", prog="promptdsl transcript", required=True
     )
     commands = {_show: "FILE", _check: "FILE ...", _repair: "FILE OUT", _vacuum: "FILE OUT"}
-    for run, takes in {**commands, _list: "FOLDER", _convert: "INPUT [OUT]"}.items():
+    for run, takes in {**commands, _list: "STORE", _convert: "INPUT [OUT]"}.items():
         name, description = run.__name__[1:], run.__doc__ or "."
         one = add_command(
             kinds.add_parser,
@@ -58,26 +64,28 @@ def add_transcript(add_parser: AddParser) -> None:
             add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
 
 
-def _opened(path: str) -> Transcript:
-    """Return the transcript in a file, all of it read."""
-    try:
-        with Transcript.open(path, read_only=True) as transcript:
-            _ = [entry.message for entry in transcript.entries]
-            return transcript
-    except TranscriptError as error:
-        raise _told(error, path) from None
+def _opened(name: str, *, salvage: bool = False) -> Transcript:
+    """Return a transcript, all of it read."""
+    with file_of(name) as path:
+        try:
+            with Transcript.open(path, read_only=True, salvage=salvage) as transcript:
+                _ = [entry.message for entry in transcript.entries]
+        except TranscriptError as error:
+            raise _told(error, path, name) from None
+    transcript.repairs = tuple(note.replace(path, name) for note in transcript.repairs)
+    return transcript
 
 
-def _told(error: TranscriptError, path: str) -> UsageError:
+def _told(error: TranscriptError, path: str, name: str) -> UsageError:
     """Return the error of this command for one of a file."""
     if isinstance(error.__cause__, OSError):
         return UsageError(error.what)
     if "salvage" in (fix := error.fix or ""):
         with open(path, "rb") as file:
             if MARK not in file.readline():
-                return FileError(f"{path} is no transcript")
-        fix = f"promptdsl transcript repair {path} OUT keeps what is good"
-    return FileError(f"{error.what}\n  {fix}".rstrip())
+                return FileError(f"{name} is no transcript")
+        fix = f"promptdsl transcript repair {name} OUT keeps what is good"
+    return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 
 
 def _written(out: str, write: Callable[[str], None]) -> str:
@@ -86,13 +94,20 @@ def _written(out: str, write: Callable[[str], None]) -> str:
     try:
         write(out)
     except TranscriptError as error:
-        raise _told(error, out) from None
+        raise _told(error, out, out) from None
     return out
 
 
 def _line_on(path: str, transcript: Transcript) -> str:
     counts = f"turns {len(transcript.turns):,}, entries {len(transcript.entries):,}"
-    return f"{_one_line(path)}: {counts}, bytes {os.path.getsize(path):,}"
+    return f"{_one_line(path)}: {counts}, bytes {_size(path, transcript):,}"
+
+
+def _size(path: str, transcript: Transcript) -> int:
+    """Return the bytes of a file; of a transcript in a database, those of its lines."""
+    if os.path.exists(path):
+        return os.path.getsize(path)
+    return sum(len(entry.to_line().encode()) for entry in transcript.entries)
 
 
 def _notes_on(path: str, transcript: Transcript) -> list[str]:
@@ -140,7 +155,7 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Check transcripts for damage, which is told with its line and its byte."""
     lines, notes, code = list[str](), list[str](), 0
-    for path in arguments.target:
+    for path in told(arguments.target, "checked"):
         try:
             transcript = _opened(path)
             lines.append(_line_on(path, transcript))
@@ -158,8 +173,8 @@ def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         transcript = _opened(path)
         write, notes = transcript.save, [f"{path} has no damage"]
     except FileError:
-        with Transcript.open(path, salvage=True) as transcript:
-            write = transcript.vacuum
+        transcript = _opened(path, salvage=True)
+        write = transcript.vacuum
         if not transcript.entries:
             raise
     out = _written(arguments.out, write)
@@ -174,17 +189,13 @@ def _vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """List the transcripts in a folder: files *.jsonl that begin as one, the latest at the end."""
+    """List the transcripts in a folder or a database of SQLite, the latest at the end.
+
+    Of a folder, these are the files *.jsonl that begin as a transcript.
+    """
     rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
-    try:
-        files = [it for it in os.scandir(str(arguments.target)) if it.name.endswith(".jsonl")]
-    except OSError as error:
-        raise UsageError(f"cannot read {arguments.target}: {error.strerror}") from None
-    for path in sorted(it.path for it in files if it.is_file()):
+    for path in told(_names_in(arguments.target), "listed"):
         try:
-            with open(path, "rb") as file:
-                if MARK not in file.readline():
-                    continue
             found = _opened(path)
         except (OSError, UsageError) as error:
             notes.append(str(error))
@@ -193,10 +204,29 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         title, time = found.metadata.get("title", ""), _time(last)
         row = {"file": path, "title": title, "turns": len(found.turns), "last": last}
         line = f"{time:19}  {_line_on(path, found)}  {_one_line(title)}".rstrip()
-        rows.append((time, line, {**row, "bytes": os.path.getsize(path)}))
+        rows.append((time, line, {**row, "bytes": _size(path, found)}))
     rows.sort(key=lambda row: row[0])
     text = "\n".join(line for _, line, _ in rows)
     return as_json([row for *_, row in rows]) if arguments.json else text, notes, bool(notes)
+
+
+def _names_in(target: str) -> list[str]:
+    """Return the paths of the transcripts in a folder, their names in a database."""
+    if is_database(target):
+        return names_in(target)
+    try:
+        files = [it for it in os.scandir(target) if it.name.endswith(".jsonl") and it.is_file()]
+    except OSError as error:
+        raise UsageError(f"cannot read {target}: {error.strerror}") from None
+    names = list[str]()
+    for path in sorted(it.path for it in files):
+        try:
+            with open(path, "rb") as file:
+                if MARK in file.readline():
+                    names.append(path)
+        except OSError:
+            names.append(path)  # opening it says why
+    return names
 
 
 def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from zlib import crc32
 
 import pytest
 
-from promptdsl import Message, Transcript
+from promptdsl import Message, SqliteStore, Transcript
 from tests.cli.conftest import Command, Done
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
@@ -395,3 +396,65 @@ def test_real_conversations_are_converted(
         assert [0, 0, 0] == [it.code for it in done]
         assert len(messages) == len(stands(paths[0]))
         assert stands(paths[0]) == stands(paths[2])
+
+
+# In a database.
+
+
+@pytest.fixture
+def database(files: Path) -> sqlite3.Connection:
+    """Return the connection to a database with the transcript of the sample, and a damaged one."""
+    store = SqliteStore(files / "chats.db")
+    with Transcript.open("a.jsonl", read_only=True) as transcript:
+        for key in ("Ann/1", "b:2"):
+            store.append(key, transcript.entries)
+    store.close()
+    connection = sqlite3.connect(files / "chats.db", isolation_level=None)
+    damage = (
+        "UPDATE promptdsl_entries SET line = replace(line, 'twice', 'thrice') WHERE key = 'b:2'"
+    )
+    connection.execute(damage)
+    return connection
+
+
+def test_a_database_is_listed_shown_and_checked(cli: Command, database: sqlite3.Connection) -> None:
+    """A transcript in a database is named by its file and key; damage is told by its line."""
+    assert Done(0, SHOWN, "") == cli("transcript", "show", "chats.db:Ann/1")
+    assert Done(0, WHOLE.replace("a.jsonl", "chats.db:Ann/1").replace("2,231", "2,149"), "") == cli(
+        "transcript", "check", "chats.db:Ann/1"
+    )
+    done = cli("transcript", "list", "chats.db")
+    assert 1 == done.code
+    assert ["chats.db:Ann/1"] == [line.split()[2][:-1] for line in done.out.splitlines()]
+    start, *_ = done.err.partition(" of ")
+    assert "line 3 at byte 118" == start
+    assert "of 'chats.db:b:2' is damaged" in done.err
+    database.close()
+
+
+def test_a_transcript_in_a_database_is_repaired(cli: Command, database: sqlite3.Connection) -> None:
+    """What is good of it is written to a file, whose entries can be put back."""
+    done = cli("transcript", "repair", "chats.db:b:2", "good.jsonl")
+    assert (0, True) == (done.code, "of 'chats.db:b:2' is left out" in done.err)
+    assert 0 == cli("transcript", "check", "good.jsonl").code
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["show", "chats.db:nobody"], "chats.db has no transcript 'nobody'"),
+        (["show", "other.db:a"], "cannot read transcripts of other.db: no such table"),
+        (["list", "other.db"], "cannot read transcripts of other.db: no such table"),
+    ],
+)
+def test_what_a_database_does_not_have(
+    cli: Command, database: sqlite3.Connection, command: list[str], told: str
+) -> None:
+    """A key that is not there, and a database of another program, are errors."""
+    with sqlite3.connect("other.db") as other:
+        other.execute("CREATE TABLE a (b)")
+    other.close()
+    done = cli("transcript", *command)
+    assert (1, True) == (done.code, told in done.err)
+    database.close()
