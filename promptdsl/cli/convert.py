@@ -85,9 +85,55 @@ def _codex(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     return [row["payload"] for row in rows if row.get("type") == "response_item"], told
 
 
+def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
+    """Return the messages of a session on the way from its last row back to the first."""
+    told, known, way = Counter[str](), {row["id"]: row for row in rows if "parentId" in row}, []
+    at = next(reversed(known), None)
+    while at in known:
+        row = known.pop(at)
+        at, message = row["parentId"], row.get("message") or {}
+        if message.get("role") in ("user", "assistant", "toolResult"):
+            way.append(message)
+        else:
+            told[f"rows of the type {message.get('role') or row['type']!r}"] += 1
+    told["rows of another branch"] = len(known)
+    messages: list[Any] = []
+    for message in reversed(way):
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        role, blocks = message["role"], [_PI[block["type"]](block) for block in blocks]
+        if role == "toolResult":
+            result = {"tool_use_id": message["toolCallId"], "is_error": message["isError"]}
+            role, blocks = "user", [{"type": "tool_result", **result, "content": blocks}]
+        messages.append({"role": role, "content": blocks})
+    return messages, told
+
+
+_PI: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    "text": lambda it: {"type": "text", "text": it["text"]},
+    "thinking": lambda it: {
+        "type": "thinking",
+        "thinking": it["thinking"],
+        "signature": it.get("thinkingSignature", ""),
+    },
+    "toolCall": lambda it: {
+        "type": "tool_use",
+        "id": it["id"],
+        "name": it["name"],
+        "input": it["arguments"],
+    },
+    "image": lambda it: {
+        "type": "image",
+        "source": {"type": "base64", "media_type": it["mimeType"], "data": it["data"]},
+    },
+}
+"""The blocks of pi in the form of Anthropic."""
+
+
 AGENTS: Mapping[str, tuple[Callable[..., Transcript], Callable[..., Any]]] = {
     "claude-code": (Transcript.from_anthropic, _claude_code),
     "codex": (Transcript.from_openai_responses, _codex),
+    "pi": (Transcript.from_anthropic, _pi),
 }
 FORMS = (*(name for name in PROVIDERS if hasattr(Transcript, f"from_{name}")), *AGENTS)
 """The forms that are read. A session of a coding agent has the messages of a provider."""

@@ -382,6 +382,58 @@ def test_a_session_of_codex(cli: Command, files: Path) -> None:
     assert ["Hi.", "", "one", "Yo."] == [text for _, text in stands("new.jsonl")]
 
 
+PI: list[tuple[str, str | None, Any]] = [
+    ("u0", None, {"role": "user", "content": "Another branch."}),
+    ("u1", None, {"role": "user", "content": [{"type": "text", "text": "Fix it."}]}),
+    ("x1", "u1", None),
+    (
+        *("a1", "x1"),
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Hm."},
+                {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}},
+            ],
+        },
+    ),
+    (
+        *("r1", "a1"),
+        {
+            "role": "toolResult",
+            "toolCallId": "c1",
+            "toolName": "bash",
+            "content": [{"type": "text", "text": "a.py"}],
+            "isError": False,
+        },
+    ),
+    ("b1", "r1", {"role": "bashExecution", "command": "ls", "output": "a.py"}),
+    ("a2", "b1", {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}),
+]
+
+
+def test_a_session_of_pi(cli: Command, files: Path) -> None:
+    """The way from the last row to the first is the conversation; what is left out is told."""
+    rows: list[Any] = [{"type": "session", "version": 3, "id": "s"}]
+    for id, parent, message in PI:
+        kind = "compaction" if message is None else "message"
+        rows.append({"type": kind, "id": id, "parentId": parent, "message": message})
+    (files / "s.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    done = convert(cli, "s.jsonl", "new.jsonl", "pi", "transcript")
+    assert [
+        "left out: rows of the type 'bashExecution': 1",
+        "left out: rows of the type 'compaction': 1",
+        "left out: rows of another branch: 1",
+    ] == done.err.splitlines()
+    with Transcript.open("new.jsonl", read_only=True) as transcript:
+        said = [(it.role, it.text, [call.input for call in it.calls]) for it in transcript]
+    assert [
+        ("user", "Fix it.", []),
+        ("assistant", "", [{"command": "ls"}]),
+        ("tool", "a.py", []),
+        ("assistant", "Done.", []),
+    ] == said
+
+
 @pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
 def test_real_conversations_are_converted(
     cli: Command, files: Path, recorded: dict[str, Any], step: int
