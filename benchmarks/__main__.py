@@ -25,6 +25,7 @@ BENCHMARKS = {
     "next": "one turn more in a prompt of 10,000 messages",
     "recounting": "texts, counted and counted again",
     "transcripts": "a recorded conversation of 100,000 messages, appended, saved and opened",
+    "stores": "a change of a recorded conversation in each kind of store",
     "snapshots": "tests that compare prompts, and what the plug-in of pytest costs others",
 }
 MODULES = {"next": "benchmarks.next_turn"}
