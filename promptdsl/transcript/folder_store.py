@@ -18,6 +18,8 @@ from promptdsl.transcript.stores import refused
 SUFFIX = ".jsonl"
 LONGEST = 240
 """The most characters of the name of a file, without the suffix."""
+REMEMBERED = 4_096
+"""Of how many files it is known how far they were read; of others an append reads all."""
 _ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
 
 
@@ -115,6 +117,8 @@ class FolderStore:
                 file.go_on_from(position)
             file.read()
             yield file
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
             self._known[path] = file.position
         finally:
             file.close()
