@@ -50,7 +50,7 @@ def depth(request: pytest.FixtureRequest) -> int:
     return levels
 
 
-@pytest.fixture(scope="module", params=[20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[20_000, pytest.param(300_000, marks=pytest.mark.slow)])
 def width(request: pytest.FixtureRequest) -> int:
     """Return how many siblings there are."""
     siblings: int = request.param
