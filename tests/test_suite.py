@@ -35,6 +35,7 @@ PUBLIC = (
         for name in INTEGRATIONS
         for way in ("from", "to")
     ),
+    "promptdsl.integrations.openai_agents.transcript_session",
     "promptdsl.cli.main",
     *(f"promptdsl.tokens.{name}" for name in ("Count", "counter", "download")),
     *(f"promptdsl.testing.{name}" for name in testing.__all__),

@@ -1,20 +1,26 @@
-"""OpenAI Agents SDK: convert the input items of ``Runner.run``, both ways, without the SDK.
+"""OpenAI Agents SDK: its items both ways without the SDK, and sessions that are transcripts.
 
 Its items are those of OpenAI Responses. Instructions and tools are given to the agent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from promptdsl import Message, Rendered, read_payload
+from promptdsl import Message, Rendered, Transcript, TranscriptTurn, read_payload
+from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import RESPONSES, listed
 
 if TYPE_CHECKING:
+    from agents import SessionSettings
     from openai.types.responses import ResponseInputItemParam
 
-__all__ = ["from_openai_agents", "to_openai_agents"]
+__all__ = ["from_openai_agents", "to_openai_agents", "transcript_session"]
+
+ITEM = "agents_item"
+"""The key of a note that holds an item."""
 
 
 def to_openai_agents(
@@ -58,3 +64,84 @@ def from_openai_agents(
     given = text if isinstance(items, str) else listed(items, "input items")
     system = {} if instructions is None else {"instructions": instructions}
     return Bridged(read_payload({**system, "input": given}, RESPONSES).messages)
+
+
+def transcript_session(transcript: Transcript, session_id: str = "") -> "TranscriptSession":
+    """Return a session of the Agents SDK that keeps its items in a transcript.
+
+    >>> import asyncio
+    >>> from promptdsl import Transcript
+    >>> from promptdsl.integrations.openai_agents import transcript_session
+    >>> session = transcript_session(Transcript(), "ticket-1881")
+    >>> asyncio.run(session.add_items([{"role": "user", "content": "Hi."}]))
+    >>> asyncio.run(session.get_items()), session.messages[0].text
+    ([{'role': 'user', 'content': 'Hi.'}], 'Hi.')
+
+    Give it to ``Runner.run(agent, "Hi.", session=session)``. The SDK groups traces by
+    ``session_id``, and asks for the same one to resume a run.
+    """
+    return TranscriptSession(transcript, session_id)
+
+
+class TranscriptSession:
+    """A session of the Agents SDK, made by :func:`transcript_session`.
+
+    Each item is a note of the transcript, which ``History(transcript)`` does not show;
+    ``History(session.messages)`` does. What the transcript raises reaches the caller, such as a
+    :class:`ConflictError`. In a transcript of ``aopen``, each call is one append of the store.
+    """
+
+    def __init__(self, transcript: Transcript, session_id: str) -> None:
+        self.transcript = transcript
+        self.session_id = session_id
+        self.session_settings: SessionSettings | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The items as messages: the calls of an answer are one turn, each result is one.
+
+        Raises :class:`DataError` for what is no input item, such as an encrypted one.
+        """
+        return from_openai_agents(self._items()).messages
+
+    async def get_items(self, limit: int | None = None) -> "list[ResponseInputItemParam]":
+        """Return the items in order: all, or the latest ``limit``, by default that of the settings.
+
+        A limit may part a result from its call; the SDK leaves such a result out of a request.
+        """
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
+        return self._items(limit)
+
+    async def add_items(self, items: "list[ResponseInputItemParam]") -> None:
+        """Add items; :class:`DataError` for one that is not JSON, and then none is added."""
+        for item in [plain(item, f"items[{index}]") for index, item in enumerate(items)]:
+            self.transcript.note({ITEM: item})
+        await self.transcript.acommit()
+
+    async def pop_item(self) -> "ResponseInputItemParam | None":
+        """Remove the latest item and return it, ``None`` when there is none."""
+        last = next(self._backwards(), None)
+        if last is None:
+            return None
+        item: ResponseInputItemParam = thawed(last.note[ITEM])
+        self.transcript.remove(last)
+        await self.transcript.acommit()
+        return item
+
+    async def clear_session(self) -> None:
+        """Remove all items; other notes and messages of the transcript stay."""
+        for turn in self._backwards():
+            self.transcript.remove(turn)
+        await self.transcript.acommit()
+
+    def _backwards(self) -> Iterator[TranscriptTurn]:
+        """Yield the notes that hold an item, the latest one first."""
+        for turn in reversed(self.transcript.turns):
+            if is_mapping(turn.note) and ITEM in turn.note:
+                yield turn
+
+    def _items(self, limit: int | None = None) -> "list[ResponseInputItemParam]":
+        stop = None if limit is None else max(limit, 0)
+        found = [thawed(turn.note[ITEM]) for turn in islice(self._backwards(), stop)]
+        return found[::-1]
