@@ -76,7 +76,7 @@ def _once(pairs: list[tuple[str, object]]) -> None:
         raise ValueError("it has a key twice")
 
 
-class Fields(NamedTuple):
+class LineFields(NamedTuple):
     """What a line says of an entry."""
 
     number: int
@@ -89,7 +89,7 @@ class Fields(NamedTuple):
     """Whether this version would write the same keys."""
 
 
-def fields_of(line: bytes) -> Fields:
+def fields_of(line: bytes) -> LineFields:
     """Return what a line says of an entry; :class:`ValueError` says what is wrong."""
     found = object_of(line)
     number, kind = found.get("n"), found.get("type")
@@ -103,7 +103,7 @@ def fields_of(line: bytes) -> Fields:
     if not opaque and kind == "undo" and not 0 <= data["to"] < number:
         raise ValueError("it goes back to an entry that is not before it")
     is_own = not opaque and found.keys() <= _KEYS
-    return Fields(number, kind, at, change, data, opaque, is_own)
+    return LineFields(number, kind, at, change, data, opaque, is_own)
 
 
 def _is_readable(kind: str, data: Any) -> bool:  # Any: JSON
