@@ -13,6 +13,7 @@ from promptdsl.transcript.lines import FORMAT, HEADER, object_of
 
 _FAR = 2**62
 """Where the byte is that is locked on Windows: far behind the end of any file."""
+_SUM_LENGTH = len(b'00000000"}\n')
 _BINARY = getattr(os, "O_BINARY", 0)
 _DAMAGED = "open it with salvage=True to read what is good"
 
@@ -72,6 +73,8 @@ class Position(NamedTuple):
     end: int
     lines: int
     last: int
+    sum: bytes
+    """The checksum before the end: a file that is made anew may have the inode of a removed one."""
 
 
 class TranscriptFile:
@@ -122,13 +125,20 @@ class TranscriptFile:
     @property
     def position(self) -> Position:
         """How far this file was read."""
-        status = os.fstat(self._descriptor)
-        return Position((status.st_dev, status.st_ino), self.end, self._lines, self.last)
+        return self._at(self.end, self._lines, self.last)
+
+    def _at(self, end: int, lines: int, last: int) -> Position:
+        with _named("read", self.path):
+            status = os.fstat(self._descriptor)
+            os.lseek(self._descriptor, max(end - _SUM_LENGTH, 0), os.SEEK_SET)
+            found = os.read(self._descriptor, _SUM_LENGTH)
+        return Position((status.st_dev, status.st_ino), end, lines, last, found)
 
     def go_on_from(self, position: Position) -> None:
         """Take lines as read and checked that another object of this file has read."""
-        if position.inode == self.position.inode:
-            _, self.end, self._lines, self.last = position
+        _, end, lines, last, _ = position
+        if self._at(end, lines, last) == position:
+            self.end, self._lines, self.last = end, lines, last
 
     # Reading.
 

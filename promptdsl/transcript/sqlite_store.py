@@ -65,10 +65,17 @@ class SqliteStore:
     @door
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
         """Return the entries of a key; :class:`TranscriptError` for a row that was changed."""
-        query = "SELECT line FROM promptdsl_entries WHERE key = ? AND number > ? ORDER BY number"
+        query = "SELECT number, line FROM promptdsl_entries WHERE key = ? AND number > ? ORDER BY 1"
         with self._connected() as connection:
             rows = connection.execute(query, (key, after)).fetchall()
-        return [TranscriptEntry.from_line(line) for (line,) in rows]
+        entries: list[TranscriptEntry] = []
+        for number, line in rows:
+            try:
+                entries.append(TranscriptEntry.from_line(line))
+            except TranscriptError as error:
+                what = f"entry {number} of {key!r} in {self._path!r}: {error.what}"
+                raise TranscriptError(what, fix=error.fix) from None
+        return entries
 
     @door
     def list(self, prefix: str = "") -> "list[str]":
