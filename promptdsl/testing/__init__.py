@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from promptdsl.testing.injection import assert_injection_safe as assert_injection_safe
     from promptdsl.testing.snapshot import ComparedPrompt as ComparedPrompt
     from promptdsl.testing.snapshot import PromptSnapshot as PromptSnapshot
+    from promptdsl.testing.store_contract import check_store as check_store
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -27,5 +28,6 @@ else:
             "hostile": "HOSTILE HostileText",
             "injection": "assert_injection_safe",
             "snapshot": "ComparedPrompt PromptSnapshot SnapshotFormatError",
+            "store_contract": "check_store",
         },
     )

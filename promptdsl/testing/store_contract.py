@@ -1,0 +1,447 @@
+"""What a transcript needs of a store: claims, each a method that fails where it does not hold."""
+
+import asyncio
+import json
+import multiprocessing
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from inspect import getdoc, isawaitable, iscoroutine
+from statistics import median
+from time import perf_counter
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+from uuid import uuid4
+from zlib import crc32
+
+from promptdsl import (
+    ConflictError,
+    Message,
+    OptionError,
+    ToolUseBlock,
+    Transcript,
+    TranscriptEntry,
+    TranscriptError,
+)
+from promptdsl.foundation.source import author, door
+from promptdsl.testing.hostile import shortened
+
+MakeStore: TypeAlias = Callable[[], Any]  # Any: a store, or an awaitable of one
+Damage: TypeAlias = Callable[[Any, str], object]  # Any: the user's own store
+Options: TypeAlias = tuple[int, bool, Damage | None]
+
+ODD_KEYS = (
+    *("A", "a", "A/a", "a/A", "con", "nul.txt", ".", "..", "../a", "%41", "%2e", "_", "*", "?"),
+    *("a_", "a%", "a*", "a.", "a b", " a", "a ", "\ta", "a\n", "a'; --", 'a"', "a\\b", "a:b", "a|"),
+    *("\U0001f600", "\xe9", "e\u0301", "\xdf", "ss", "\u0130", "i", "1", "01", "a" * 60, "a" * 61),
+)
+TEXTS = ("\r\n\x85\u2028\u2029\x1e", "\0", "\ud800", "\U0001f600 e\u0301 \xe9", "\\u0041 '; --")
+NUMBERS: tuple[Any, ...] = (0.1, 1e300, 5e-324, -0.0, 1.0, 1, True, None, 2**70, -(2**63), {}, [])
+TAKEN = ((1,), (2,), (3,), (1, 2, 3), (3, 4), (2, 3, 4, 5))
+
+
+def check_store(
+    make_store: MakeStore,
+    *,
+    entries: int = 100_000,
+    processes: bool = True,
+    damage: Damage | None = None,
+) -> None:
+    """Fail if a store does not do what a transcript needs; the failure lists all that is wrong.
+
+    ``make_store()`` returns a store, or an awaitable of one, on the same storage at each call. The
+    storage may be in use: all keys begin with a text that no other run has. ``entries`` is the
+    length of the longest transcript; only a long one shows that appends become slower.
+    ``processes=False`` is for a store in memory, which other processes do not see.
+    ``damage(store, key)`` changes a stored line, which the store has to report. It runs an event
+    loop: call it from a function that is not async. Raises :class:`OptionError` where
+    ``make_store`` is no function.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from promptdsl import SqliteStore
+    >>> from promptdsl.testing import check_store
+    >>> path = Path(mkdtemp(), "chats.db")
+    >>> check_store(lambda: SqliteStore(path), entries=100, processes=False)
+    """
+    __tracebackhide__ = True
+    _require_function(make_store)
+    names = [name for name in vars(StoreClaims) if not name.startswith("_")]
+    failures: list[str] = []
+    with asyncio.Runner() as runner:
+        claims = StoreClaims(runner, make_store, (entries, processes, damage))
+        for name in names:
+            claim = getattr(claims, name)
+            try:
+                result = claim(f"check-{uuid4().hex}/")
+                if iscoroutine(result):
+                    runner.run(result)
+            except Exception as error:
+                kind = "" if type(error) is AssertionError else f"{type(error).__name__}: "
+                failures.append(f"  {getdoc(claim)}\n    {kind}{error}")
+    if failures:
+        count = f"{len(failures)} of {len(names)} claims"
+        raise AssertionError("\n".join([f"the store breaks {count}. It has to", *failures]))
+
+
+@door
+def _require_function(make_store: object) -> None:
+    if not callable(make_store):
+        what = f"make_store is {make_store!r}"
+        raise OptionError(what, fix="give a function: check_store(lambda: store)", at=(author(),))
+
+
+async def _value(found: Any) -> Any:  # Any: what a method of a store returns, perhaps later
+    return await found if isawaitable(found) else found
+
+
+async def _load(store: Any, key: str, after: int = 0) -> list[TranscriptEntry]:
+    return [*await _value(store.load(key, after))]
+
+
+def _note(number: int, data: Any) -> TranscriptEntry:  # Any: JSON
+    return TranscriptEntry(number, "note", None, number, {"note": data})
+
+
+def _notes(numbers: Iterable[int], data: str = "x") -> list[TranscriptEntry]:
+    return [_note(number, data) for number in numbers]
+
+
+def _same(wanted: Sequence[TranscriptEntry], found: Sequence[TranscriptEntry]) -> None:
+    """Fail if there are other entries than expected, to the byte."""
+    expected, given = [entry.number for entry in wanted], [entry.number for entry in found]
+    if expected != given:
+        what = f"of the entries {shortened(str(expected))} there are {shortened(str(given))}"
+        raise AssertionError(what.replace("'", ""))
+    for entry, other in zip(wanted, found, strict=True):
+        line, kept = entry.to_line(), other.to_line()
+        if line != kept:
+            pairs = enumerate(zip(line, kept, strict=False))
+            at = max(next((n for n, (a, b) in pairs if a != b), 0) - 20, 0)
+            raise AssertionError(f"{shortened(line[at:])} became {shortened(kept[at:])}")
+
+
+def _complete(entries: Sequence[TranscriptEntry], writers: str, count: int) -> None:
+    """Fail if an entry of a writer is lost, doubled or out of order."""
+    _same([_note(n, entry.data["note"]) for n, entry in enumerate(entries, 1)], entries)
+    for writer in writers:
+        notes: list[Any] = [entry.data["note"] for entry in entries]  # Any: JSON
+        found = [number for name, number in notes if name == writer]
+        if found != [*range(count)]:
+            raise AssertionError(f"{count} appends of one writer became {shortened(str(found))}")
+
+
+async def _write(store: Any, key: str, writer: str, count: int) -> None:
+    """Append notes, each once more after what is new where another writer was faster."""
+    last = number = 0
+    for _ in range(20 * count):
+        last = max([last, *(entry.number for entry in await _load(store, key, last))])
+        with suppress(ConflictError):
+            await _value(store.append(key, [_note(last + 1, [writer, number])]))
+            last, number = last + 1, number + 1
+            if number == count:
+                return
+    raise AssertionError(f"of {20 * count} appends only {number} were not refused")
+
+
+class StoreClaims:
+    """A store, two objects of it, and the claims, whose sentences are the texts of failures."""
+
+    def __init__(self, runner: asyncio.Runner, make_store: MakeStore, options: Options) -> None:
+        self._runner, self._make_store = runner, make_store
+        self._length, self._has_processes, self._damage = options
+        self._store, self._other = (runner.run(_value(make_store())) for _ in range(2))
+        found = self._store.load(f"check-{uuid4().hex}/")
+        self._is_async = isawaitable(found)
+        runner.run(_value(found))
+
+    async def _append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
+        await _value(self._store.append(key, entries))
+
+    async def _kept(self, key: str, *texts: str) -> list[TranscriptEntry]:
+        """Append notes to an unknown key, one by one; return them."""
+        entries = [_note(number, text) for number, text in enumerate(texts, 1)]
+        for entry in entries:
+            await self._append(key, [entry])
+        return entries
+
+    async def _refused(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
+        try:
+            await self._append(key, entries)
+        except ConflictError:
+            return
+        raise AssertionError(f"{[entry.number for entry in entries]} is appended")
+
+    async def _has(self, key: str, wanted: Sequence[TranscriptEntry], after: int = 0) -> None:
+        _same(wanted, await _load(self._other, key, after))
+
+    async def _opened(self, key: str) -> Transcript:
+        """Return a transcript; ``acommit`` and ``arefresh`` do their work for every store."""
+        if self._is_async:
+            return await Transcript.aopen(key, store=self._store)
+        return Transcript.open(key, store=self._store)
+
+    def processes(self, key: str) -> None:
+        """Lose and double nothing where two processes append at once."""
+        if not self._has_processes or "fork" not in multiprocessing.get_all_start_methods():
+            return
+        count = min(2_000, max(self._length // 10, 1))
+
+        def work(writer: str) -> None:
+            with asyncio.Runner() as runner:
+                store = runner.run(_value(self._make_store()))
+                runner.run(_write(store, key, writer, count))
+
+        fork = multiprocessing.get_context("fork").Process
+        workers = [fork(target=work, args=(writer,)) for writer in "ab"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the user may have threads
+            for worker in workers:
+                worker.start()
+        for worker in workers:
+            worker.join()
+        if any(worker.exitcode for worker in workers):
+            raise AssertionError("a process failed: the error is where errors are printed")
+        _complete(self._runner.run(_load(self._store, key)), "ab", count)
+
+    async def unknown(self, key: str) -> None:
+        """Return no entries for an unknown key."""
+        await self._has(key, [])
+        await self._has(key, [], after=3)
+
+    async def order(self, key: str) -> None:
+        """Return entries in the order of their numbers."""
+        entries = _notes(range(1, 31))
+        for start, end in ((0, 1), (1, 12), (12, 13), (13, 30)):
+            await self._append(key, entries[start:end])
+        await self._has(key, entries)
+
+    async def after(self, key: str) -> None:
+        """Return only entries with a number above after=."""
+        entries = await self._kept(key, "a", "b", "c", "d")
+        for after in (0, 1, 2, 3, 4, 5, 1_000):
+            await self._has(key, entries[after:], after)
+
+    async def taken(self, key: str) -> None:
+        """Refuse a number that is taken, with a ConflictError."""
+        await self._kept(key, "a", "b", "c")
+        for numbers in TAKEN:
+            await self._refused(key, _notes(numbers, "other"))
+
+    async def whole(self, key: str) -> None:
+        """Write nothing of a batch that is refused."""
+        entries = await self._kept(key, "a", "b", "c")
+        for numbers in TAKEN:
+            with suppress(ConflictError):
+                await self._append(key, _notes(numbers, "other"))
+            await self._has(key, entries)
+
+    async def again(self, key: str) -> None:
+        """Refuse an append that is made again after it was written, and do not double it."""
+        entries = _notes((1, 2))
+        await self._append(key, entries)
+        with suppress(ConflictError):
+            await self._append(key, entries)
+        await self._has(key, entries)
+        await self._refused(key, entries)
+
+    async def seen(self, key: str) -> None:
+        """Show at once what another object of the store writes."""
+        for number in range(1, 6):
+            await self._has(key, [], after=number - 1)
+            await self._append(key, [_note(number, "x")])
+            await self._has(key, [_note(number, "x")], after=number - 1)
+
+    async def odd_keys(self, key: str) -> None:
+        """Keep keys that look alike apart, and take no character of a key as special."""
+        kept = {f"{key}{odd}": _note(1, odd) for odd in ODD_KEYS}
+        for name, entry in kept.items():
+            await self._append(name, [entry])
+        for name, entry in kept.items():
+            await self._has(name, [entry])
+
+    async def many_keys(self, key: str) -> None:
+        """Keep the entries of many keys apart."""
+        names = [f"{key}{number}" for number in range(20)]
+        for number in range(1, 4):
+            for name in names:
+                await self._append(name, [_note(number, name)])
+        for name in names:
+            await self._has(name, _notes((1, 2, 3), name))
+
+    async def equal(self, key: str) -> None:
+        """Return entries as they were, to the byte: numbers, characters, times, changes."""
+        talk = Transcript()
+        for text in TEXTS:
+            talk.append(f"Why? {text}")
+            talk.note({text: [{"deep": [text, None, ""]}]})
+        talk.note([*NUMBERS])
+        talk.append(Message("assistant", [ToolUseBlock("a", "find", '{"z": 1.0, "a": 1}')]))
+        talk.append("Stop.", interrupt=True)  # two entries of one change
+        talk.undo(to=3)
+        await self._append(key, talk.entries)
+        await self._has(key, talk.entries)
+
+    async def opaque(self, key: str) -> None:
+        """Return an entry of a type that this version does not know with the bytes it had."""
+        body = json.dumps({"n": 1, "new": [1.5], "type": "new", "data": "\xe9"})
+        line = f'{body[:-1]},"sum":"{crc32(body.encode()):08x}"}}'
+        entry = TranscriptEntry.from_line(line)
+        await self._append(key, [entry])
+        await self._has(key, [entry])
+
+    async def large(self, key: str) -> None:
+        """Return an entry of 5 MB whole."""
+        await self._has(key, await self._kept(key, "x" * 5_000_000))
+
+    async def batch(self, key: str) -> None:
+        """Write a batch of 1,000 entries in one append."""
+        await self._append(key, entries := _notes(range(1, 1_001)))
+        await self._has(key, entries)
+
+    async def own_lists(self, key: str) -> None:
+        """Do not change or keep a list that is given, and return new ones."""
+        entries, given = _notes((1, 2)), _notes((1, 2))
+        await self._append(key, given)
+        _same(entries, given)
+        given.clear()
+        found: Any = await _value(self._store.load(key))  # Any: any iterable
+        if isinstance(found, list):
+            found.clear()
+        _same(entries, await _load(self._store, key))
+
+    async def numbers_stay(self, key: str) -> None:
+        """Give no entry another number, also not behind a gap, which may be refused."""
+        entries = await self._kept(key, "a", "b")
+        with suppress(ConflictError):
+            await self._append(key, [_note(5, "x")])
+            entries.append(_note(5, "x"))
+        await self._has(key, entries)
+        await self._has(key, entries[1:], after=1)
+
+    async def listed(self, key: str) -> None:
+        """List each key that begins with the prefix once, and no other."""
+        if not hasattr(self._store, "list"):
+            return
+        names = [f"{key}{odd}" for odd in ("", "a", "a%", "a%b", "a_", "a_b", "a*", "axb", "A")]
+        for name in names:
+            await self._kept(name, "1", "2")
+        for prefix in (*names, f"{key}none"):
+            found = sorted(await _value(self._other.list(prefix)))
+            if found != sorted(name for name in names if name.startswith(prefix)):
+                raise AssertionError(f"list({prefix!r}) returned {found}")
+        if not {*names} <= {*await _value(self._other.list())}:
+            raise AssertionError("list() does not return every key")
+
+    async def deleted(self, key: str) -> None:
+        """Forget a key that is deleted, so that it begins anew; ignore one that is unknown."""
+        if not hasattr(self._store, "delete"):
+            return
+        await self._kept(key, "a", "b", "c")
+        kept = await self._kept(f"{key}%", "a", "b")
+        for _ in range(2):
+            await _value(self._other.delete(key))
+        _same([], await _load(self._store, key))
+        if hasattr(self._store, "list") and key in await _value(self._store.list(key)):
+            raise AssertionError("list() returns it")
+        await self._has(key, await self._kept(key, "x", "y"))
+        await self._has(f"{key}%", kept)
+
+    async def cancelled(self, key: str) -> None:
+        """Write an append that is cancelled whole or not at all, and let it be made again."""
+        for waits in (*([0.0] * n for n in range(8)), [0.0003], [0.001], [0.003], [0.01]):
+            name = f"{key}{waits}"
+            talk = await Transcript.aopen(name, store=self._store)
+            for text in "abc":
+                talk.append(text)
+            task = asyncio.create_task(talk.acommit())
+            for seconds in waits:
+                await asyncio.sleep(seconds)
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            if found := await _load(self._other, name):
+                _same(talk.entries, found)
+            await talk.acommit()
+            await self._has(name, talk.entries)
+
+    async def transcript(self, key: str) -> None:
+        """Open a transcript that was edited and undone as it was."""
+        talk = await self._opened(key)
+        talk.append("Why twice?")
+        await talk.acommit()
+        talk.append(Message("assistant", "Let me look."))
+        talk.replace(1, "Why was I charged twice?")
+        talk.remove(2)
+        talk.undo()
+        await talk.acommit()
+        again = await self._opened(key)
+        _same(talk.entries, again.entries)
+        if talk.turns != again.turns:
+            raise AssertionError(f"{talk.messages} became {again.messages}")
+
+    async def race(self, key: str) -> None:
+        """Refuse the slower one of two transcripts that append, until it is refreshed."""
+        talks = [await self._opened(key), await self._opened(key)]
+        for talk in talks:
+            try:
+                talk.append("Hi.")
+                await talk.acommit()
+            except ConflictError:
+                await talk.arefresh()
+                talk.append("Hello.")
+                await talk.acommit()
+        texts = [message.text for message in await self._opened(key)]
+        if texts != ["Hi.", "Hello."]:
+            raise AssertionError(f"there is {texts}")
+
+    async def unanswered(self, key: str) -> None:
+        """Show a transcript what was written by an append whose answer was lost."""
+
+        async def append(key: str, entries: Sequence[TranscriptEntry]) -> None:
+            await self._append(key, entries)
+            raise OSError("the answer is lost")
+
+        store: Any = SimpleNamespace(append=append, load=self._store.load)
+        talk = await Transcript.aopen(key, store=store)
+        for text in "ab":
+            talk.append(text)
+            with suppress(OSError):
+                await talk.acommit()
+        await talk.acommit()
+        await self._has(key, talk.entries)
+
+    async def at_once(self, key: str) -> None:
+        """Lose and double nothing where threads or tasks append at once."""
+        stores = zip("abcd", (self._store, self._other) * 2, strict=True)
+        work = [_write(store, key, writer, 10) for writer, store in stores]
+        if self._is_async:
+            await asyncio.gather(*work)
+        else:
+            await asyncio.gather(*(asyncio.to_thread(asyncio.run, one) for one in work))
+        _complete(await _load(self._other, key), "abcd", 10)
+
+    async def linear(self, key: str) -> None:
+        """Append to a long transcript as fast as to a short one."""
+        size = max(min(1_000, self._length // 20), 1)
+        times: list[float] = []
+        for first in range(1, self._length + 1, size):
+            entries = _notes(range(first, first + size))
+            start = perf_counter()
+            await self._append(key, entries)
+            times.append(perf_counter() - start)
+        fifth = len(times) // 5 or 1
+        early, late = median(times[:fifth]), median(times[-fifth:])
+        if late > 3 * early + 0.05:
+            raise AssertionError(f"{size} entries take {early:.3f} s at first, {late:.3f} s late")
+        await self._has(key, _notes(range(1, len(times) * size + 1)))
+
+    async def damaged(self, key: str) -> None:
+        """Report a stored line that was changed with a TranscriptError."""
+        if self._damage is None:
+            return
+        await self._kept(key, "a", "b", "c")
+        await _value(self._damage(self._store, key))
+        with suppress(TranscriptError):
+            found = await _load(self._other, key)
+            raise AssertionError(f"{len(found)} entries came back")
