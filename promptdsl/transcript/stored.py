@@ -104,8 +104,13 @@ class StoredLog(TranscriptLog):
         store = self._file if isinstance(self._file, BoundStore) else None
         if store is None or store.turn is not None:
             return super()._commit(news)
-        if store.doubtful and (done := self._landed(store, news)):
-            return done
+        if tried := store.doubtful:
+            if done := self._landed(store, news):
+                return done
+            if len(tried) == len(news) and all(map(self._is_same, tried, news)):
+                # Any of the tries may still be written: all have the same ids.
+                pairs = zip(tried, news, strict=True)
+                news = [New(n.type, e.data, e.message, n.value) for e, n in pairs]
         try:
             done = super()._commit(news)
         except ConflictError:
@@ -169,12 +174,13 @@ class StoredLog(TranscriptLog):
     async def _confirmed(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
         """Return whether some entries are in the store already, which then count as written."""
         found = await store.aread(store.committed)
-        count = min(len(found), len(entries))
-        if found[:count] != entries[:count]:
-            error = ConflictError(f"another writer was faster with {store.key!r}", fix=REFRESH)
-            error.entries = tuple(entries)
-            raise error
+        pairs = [*zip(found, entries, strict=False)]
+        count = next((n for n, (one, other) in enumerate(pairs) if one != other), len(pairs))
         store.committed += count
+        if count < len(pairs):
+            error = ConflictError(f"another writer was faster with {store.key!r}", fix=REFRESH)
+            error.entries = tuple(entries[count:])
+            raise error
         return count > 0
 
     def _waiting(self, store: BoundStore) -> list[TranscriptEntry]:
