@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from inspect import getdoc, isawaitable, iscoroutine
 from statistics import median
+from textwrap import indent
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -23,7 +24,7 @@ from promptdsl import (
     TranscriptEntry,
     TranscriptError,
 )
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import door
 from promptdsl.testing.hostile import shortened
 
 MakeStore: TypeAlias = Callable[[], Any]  # Any: a store, or an awaitable of one
@@ -40,6 +41,7 @@ NUMBERS: tuple[Any, ...] = (0.1, 1e300, 5e-324, -0.0, 1.0, 1, True, None, 2**70,
 TAKEN = ((1,), (2,), (3,), (1, 2, 3), (3, 4), (2, 3, 4, 5))
 
 
+@door
 def check_store(
     make_store: MakeStore,
     *,
@@ -51,7 +53,8 @@ def check_store(
 
     ``make_store()`` returns a store, or an awaitable of one, on the same storage at each call. The
     storage may be in use: all keys begin with a text that no other run has. ``entries`` is the
-    length of the longest transcript; only a long one shows that appends become slower.
+    length of the longest transcript, and a thousandth of the characters of the largest entry, up
+    to 5 MB; only a long transcript shows that appends become slower.
     ``processes=False`` is for a store in memory, which other processes do not see.
     ``damage(store, key)`` changes a stored line, which the store has to report. It runs an event
     loop: call it from a function that is not async. Raises :class:`OptionError` where
@@ -65,7 +68,9 @@ def check_store(
     >>> check_store(lambda: SqliteStore(path), entries=100, processes=False)
     """
     __tracebackhide__ = True
-    _require_function(make_store)
+    if not callable(make_store):
+        what = f"make_store is {make_store!r}"
+        raise OptionError(what, fix="give a function: check_store(lambda: store)")
     names = [name for name in vars(StoreClaims) if not name.startswith("_")]
     failures: list[str] = []
     with asyncio.Runner() as runner:
@@ -78,17 +83,10 @@ def check_store(
                     runner.run(result)
             except Exception as error:
                 kind = "" if type(error) is AssertionError else f"{type(error).__name__}: "
-                failures.append(f"  {getdoc(claim)}\n    {kind}{error}")
+                failures.append(indent(f"{getdoc(claim)}\n  {kind}{error}", "  "))
     if failures:
         count = f"{len(failures)} of {len(names)} claims"
         raise AssertionError("\n".join([f"the store breaks {count}. It has to", *failures]))
-
-
-@door
-def _require_function(make_store: object) -> None:
-    if not callable(make_store):
-        what = f"make_store is {make_store!r}"
-        raise OptionError(what, fix="give a function: check_store(lambda: store)", at=(author(),))
 
 
 async def _value(found: Any) -> Any:  # Any: what a method of a store returns, perhaps later
@@ -151,12 +149,12 @@ class StoreClaims:
         self._runner, self._make_store = runner, make_store
         self._length, self._has_processes, self._damage = options
         self._store, self._other = (runner.run(_value(make_store())) for _ in range(2))
-        found = self._store.load(f"check-{uuid4().hex}/")
-        self._is_async = isawaitable(found)
-        runner.run(_value(found))
+        self._is_async = False
 
     async def _append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        await _value(self._store.append(key, entries))
+        found = self._store.append(key, entries)
+        self._is_async = isawaitable(found)
+        await _value(found)
 
     async def _kept(self, key: str, *texts: str) -> list[TranscriptEntry]:
         """Append notes to an unknown key, one by one; return them."""
@@ -291,8 +289,8 @@ class StoreClaims:
         await self._has(key, [entry])
 
     async def large(self, key: str) -> None:
-        """Return an entry of 5 MB whole."""
-        await self._has(key, await self._kept(key, "x" * 5_000_000))
+        """Return a large entry whole."""
+        await self._has(key, await self._kept(key, "x" * min(5_000_000, 1_000 * self._length)))
 
     async def batch(self, key: str) -> None:
         """Write a batch of 1,000 entries in one append."""
@@ -414,11 +412,15 @@ class StoreClaims:
     async def at_once(self, key: str) -> None:
         """Lose and double nothing where threads or tasks append at once."""
         stores = zip("abcd", (self._store, self._other) * 2, strict=True)
-        work = [_write(store, key, writer, 10) for writer, store in stores]
+
+        def write(store: Any, writer: str) -> None:
+            asyncio.run(_write(store, key, writer, 10))
+
         if self._is_async:
-            await asyncio.gather(*work)
+            await asyncio.gather(*(_write(store, key, writer, 10) for writer, store in stores))
         else:
-            await asyncio.gather(*(asyncio.to_thread(asyncio.run, one) for one in work))
+            threads = (asyncio.to_thread(write, store, writer) for writer, store in stores)
+            await asyncio.gather(*threads)
         _complete(await _load(self._other, key), "abcd", 10)
 
     async def linear(self, key: str) -> None:

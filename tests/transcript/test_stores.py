@@ -1,0 +1,348 @@
+"""The stores of the package: the contract, names of files, faults, and data that is hostile."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    ConflictError,
+    FolderStore,
+    Message,
+    OptionError,
+    SqliteStore,
+    Transcript,
+    TranscriptEntry,
+    TranscriptError,
+)
+from promptdsl.testing import check_store
+from tests.errors import lines_of, raised
+from tests.searching import examples
+from tests.transcript.stores import AsyncMemoryStore
+
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""A folder that is not on a disk: the claims are about writers at once, not about the disk."""
+Make = Callable[[Path], Any]
+
+
+def sqlite_store(folder: Path) -> SqliteStore:
+    """Return a store in a folder, of the other kind."""
+    return SqliteStore(folder / "chats.db")
+
+
+KINDS = pytest.mark.parametrize("make", [FolderStore, sqlite_store])
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """Return a folder in memory."""
+    with TemporaryDirectory(dir=MEMORY) as folder:
+        yield Path(folder)
+
+
+def damage(store: Any, key: str) -> None:
+    """Change a stored line, past the store."""
+    if isinstance(store, FolderStore):
+        path = Path(store.path(key))
+        path.write_bytes(path.read_bytes().replace(b'"b"', b'"B"'))
+    else:
+        change(
+            store, "UPDATE promptdsl_entries SET line = replace(line, 'b', 'B') WHERE key = ?", key
+        )
+
+
+def change(store: SqliteStore, statement: str, *values: object) -> None:
+    """Run a statement in the database of a store, past the store."""
+    with sqlite3.connect(store._path) as connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("entries", [pytest.param(20_000, marks=pytest.mark.slow, id="20,000"), 20])
+@KINDS
+def test_the_contract(make: Make, entries: int, shared: Path) -> None:
+    """The stores of the package do all that a transcript needs."""
+    assert check_store(lambda: make(shared), entries=entries, damage=damage) is None
+
+
+# Names of files.
+
+LETTERS = "aA%4/\\. :~*'\xe9e\u0301\u0130i\xdfs\U0001f600con12\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("tickets/1881", "tickets%2F1881.jsonl"),
+        ("Ann", "%41nn.jsonl"),
+        ("ann", "ann.jsonl"),
+        ("%41nn", "%2541nn.jsonl"),
+        ("..", "%2E%2E.jsonl"),
+        (".", "%2E.jsonl"),
+        ("con", "%63on.jsonl"),
+        ("lpt1", "%6Cpt1.jsonl"),
+        ("context", "context.jsonl"),
+        ("a_b-c", "a_b-c.jsonl"),
+        (" a ", "%20a%20.jsonl"),
+        ("\xe9", "%C3%A9.jsonl"),
+        ("e\u0301", "e%CC%81.jsonl"),
+        ("\U0001f600", "%F0%9F%98%80.jsonl"),
+        ("a'; --", "a%27%3B%20--.jsonl"),
+        ("c:\\x", "c%3A%5Cx.jsonl"),
+    ],
+)
+def test_names_of_files(tmp_path: Path, key: str, name: str) -> None:
+    """The name of a file is safe on every system, and its key is read back from it."""
+    store = FolderStore(tmp_path)
+    assert store.path(key) == str(tmp_path / name)
+    Transcript.open(key, store=store).append("Hi.")
+    assert store.list() == [key]
+
+
+@examples(400)
+@given(st.lists(st.text(LETTERS, min_size=1, max_size=4), min_size=2, max_size=2, unique=True))
+def test_no_two_keys_share_a_file(keys: list[str]) -> None:
+    """Two keys are two files also where case means nothing, and no key leaves the folder."""
+    store = FolderStore("/tmp")
+    paths = [store.path(key) for key in keys]
+    assert len({path.lower() for path in paths}) == 2
+    assert {os.path.dirname(os.path.normpath(path)) for path in paths} == {os.path.abspath("/tmp")}
+    assert all(path.removeprefix(f"{os.path.abspath('/tmp')}{os.sep}").isascii() for path in paths)
+
+
+def test_a_file_of_a_store_is_a_file_of_a_transcript(tmp_path: Path) -> None:
+    """Transcript.open(path) reads and writes what the store does."""
+    store = FolderStore(tmp_path)
+    Transcript.open("Ann", store=store).append("Hi.")
+    with Transcript.open(store.path("Ann")) as talk:
+        talk.append("Why?")
+    assert [message.text for message in Transcript.open("Ann", store=store)] == ["Hi.", "Why?"]
+
+
+# Faults.
+
+APPENDS = """
+import sys
+from promptdsl import SqliteStore, Transcript
+talk = Transcript.open("a", store=SqliteStore(sys.argv[1]))
+for number in range(10_000):
+    talk.append(str(number))
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("count", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 30))])
+def test_a_process_that_is_killed(tmp_path: Path, count: int) -> None:
+    """After a kill in the middle of appends the database is whole, and has what was told."""
+    path = tmp_path / "chats.db"
+    with subprocess.Popen(
+        [sys.executable, "-c", APPENDS, str(path)], stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        told = [child.stdout.readline().strip() for _ in range(count)]
+        child.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+        told += child.stdout.read().split()
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    talk = Transcript.open("a", store=SqliteStore(path))
+    texts = [message.text for message in talk]
+    assert texts[: len(told)] == told == [str(number) for number in range(len(told))]
+    assert len(texts) <= len(told) + 1
+    talk.append("again")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("seconds", [0.1, pytest.param(5, marks=pytest.mark.slow)])
+def test_a_lock_of_another_program(tmp_path: Path, seconds: float) -> None:
+    """An append waits for another program; where that takes too long, it is an error."""
+    path = tmp_path / "chats.db"
+    talk = Transcript.open("a", store=SqliteStore(path))
+    hasty = Transcript.open("a", store=SqliteStore(path, timeout=0.01))
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    error = raised(TranscriptError, lambda: hasty.append("Hi."))
+    assert error.what == f"cannot use {str(path)!r}: database is locked"
+    timer = threading.Timer(seconds, lambda: other.execute("ROLLBACK"))
+    start = time.monotonic()
+    timer.start()
+    talk.append("Hi.")
+    assert time.monotonic() - start >= seconds * 0.9
+    timer.join()
+    other.close()
+
+
+@pytest.mark.native
+def test_a_file_that_another_process_locks(tmp_path: Path) -> None:
+    """An append to a folder waits for a writer of the file; where it takes too long, it fails."""
+    store = FolderStore(tmp_path, timeout=0.05)
+    talk = Transcript.open("a", store=store)
+    talk.append("Hi.")
+    with Transcript.open(store.path("a")) as holder:
+        error = raised(TranscriptError, lambda: talk.append("Why?"))
+        assert error.what == f"{store.path('a')!r} is locked by another process"
+        assert error.fix == "it waited 0.05 seconds: give a longer timeout="
+        assert not isinstance(error, ConflictError)
+        holder.append("Hello.")
+    assert "a change of another writer" in raised(ConflictError, lambda: talk.append("Why?")).what
+    talk.append("Why?")
+    assert [message.text for message in talk] == ["Hi.", "Hello.", "Why?"]
+
+
+@KINDS
+def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
+    """A key that another object deletes and begins anew is read from its start."""
+    first, second = make(tmp_path), make(tmp_path)
+    Transcript.open("a", store=first).append("Why was I charged twice?")
+    second.delete("a")
+    talk = Transcript.open("a", store=second)
+    talk.append("Hi.")
+    again = Transcript.open("a", store=first)
+    again.append("Hello.")
+    assert [message.text for message in again] == ["Hi.", "Hello."]
+    talk.refresh()
+    assert talk.entries == again.entries
+
+
+# Errors that name the line: tests/mistakes/stores.md has their texts.
+
+
+def test_the_line_of_the_author(tmp_path: Path) -> None:
+    """An error of a store names the line that called the transcript, or the store itself."""
+    store = SqliteStore(tmp_path / "chats.db")
+    talk = Transcript.open("a", store=store)
+    talk.append("bb")
+    damage(store, "a")
+
+    def load() -> None:
+        store.load("a")
+
+    def open_it() -> None:
+        Transcript.open("a", store=store)
+
+    for write in (load, open_it):
+        error = raised(TranscriptError, write)
+        assert error.at == lines_of(write, 1)
+        assert error.what.startswith(f"entry 1 of 'a' in {str(tmp_path / 'chats.db')!r}: a line is")
+
+
+@KINDS
+def test_salvage_is_for_files(make: Make, tmp_path: Path) -> None:
+    """A store is not salvaged; the file of a folder's store is."""
+    store = make(tmp_path)
+    error = raised(OptionError, lambda: Transcript.open("a", store=store, salvage=True))
+    assert error.what == "salvage=True is for files"
+
+
+def test_a_file_that_was_damaged_is_salvaged(tmp_path: Path) -> None:
+    """The path of a key is opened with salvage=True."""
+    store = FolderStore(tmp_path)
+    talk = Transcript.open("a", store=store, clock=None)
+    for text in "abc":
+        talk.append(text)
+    damage(store, "a")
+    error = raised(TranscriptError, lambda: store.load("a"))
+    assert f"of {store.path('a')!r} is damaged: its checksum is another one" in error.what
+    with Transcript.open(store.path("a"), salvage=True) as found:
+        assert [message.text for message in found] == ["a", "c"]
+
+
+# Hostile data.
+
+TYPES = (
+    *("os.system", "os", "promptdsl.cli", "__class__", "builtins.eval", "antigravity", "this"),
+    *("subprocess:Popen", "../evil", "evil.py", "__reduce__", "xmlrpc.client", "turtle"),
+)
+PICKLED = "\x80\x04\x95\x1a\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94."
+"""The bytes of a pickle that calls a function, as text."""
+
+
+WATCHED = """
+import promptdsl, sys
+from promptdsl import Transcript
+
+def read(key):
+    talk = Transcript.open(key, store=getattr(promptdsl, sys.argv[1])(sys.argv[2]))
+    [message.text for message in talk], talk.turns, talk.metadata
+    [(entry.value, entry.data, entry.message, repr(entry)) for entry in talk.entries]
+    return len(talk.entries)
+
+def watch(event, args):
+    if event == "import" and not args[0].startswith("promptdsl.") or event == "os.system":
+        seen.append(args[0])
+
+read("none")
+Transcript(["Hi."]).append({"role": "user", "content": [{"type": "odd"}]})
+import json, datetime
+seen = []
+sys.addaudithook(watch)
+print(read("a"), seen)
+import subprocess
+print(seen[0])
+"""
+"""A program that prints what is imported while it reads hostile data, and then imports itself."""
+
+
+def hostile() -> list[TranscriptEntry]:
+    """Return entries that name modules and classes wherever a name can be."""
+    talk = Transcript(clock=None)
+    names = [*TYPES, PICKLED, "cos\nsystem\n(S'true'\ntR."]
+    for name in names:
+        message = Message("user", name, id=name, metadata={"__class__": name, "__module__": name})
+        talk.append(message)
+        talk.note({"type": name, "__class__": name, "__reduce__": [name], "py/object": name})
+        talk.tag(__class__=name, cls=name)
+        talk.append({"role": "user", "content": [{"type": name, "import": name, "text": name}]})
+    last = len(talk.entries)
+    return [
+        *talk.entries,
+        *(
+            TranscriptEntry(n, name, None, n, {"value": {"__class__": name}})  # type: ignore[arg-type]
+            for n, name in enumerate(names, last + 1)
+        ),
+    ]
+
+
+@pytest.mark.native
+@KINDS
+def test_no_name_in_data_is_imported(make: Make, tmp_path: Path) -> None:
+    """To load and read hostile data imports nothing but modules of the package itself."""
+    store, entries = make(tmp_path), hostile()
+    store.append("a", entries)
+    Path(tmp_path, "evil.py").write_text("raise SystemExit")
+    path = tmp_path if make is FolderStore else tmp_path / "chats.db"
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, type(store).__name__, str(path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (f"{len(entries)} []\nsubprocess\n", "")
+
+
+def test_a_store_that_is_asynchronous() -> None:
+    """Transcript.open refuses an async store, and leaves no coroutine behind."""
+
+    def write() -> None:
+        Transcript.open("a", store=AsyncMemoryStore())
+
+    error = raised(OptionError, write)
+    assert (error.what, error.fix) == (
+        "this store is asynchronous",
+        "await Transcript.aopen(key, store=...)",
+    )
+    assert error.at == lines_of(write, 1)
