@@ -56,7 +56,7 @@ def _close(descriptor: int) -> None:
 
 
 @contextmanager
-def _named(verb: str, path: str) -> Generator[None]:
+def named(verb: str, path: str) -> Generator[None]:
     """Raise errors of the system as errors that name the file."""
     try:
         yield
@@ -89,11 +89,11 @@ class TranscriptFile:
         self._lines = 0
         self.last: int = 0
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
-        with _named("open", self.path):
+        with named("open", self.path):
             self._descriptor = os.open(self.path, flags | _BINARY, 0o600)
         try:
             if not read_only:
-                with _named("lock", self.path):
+                with named("lock", self.path):
                     _lock(self._descriptor)
         except TranscriptError as error:
             _close(self._descriptor)
@@ -128,7 +128,7 @@ class TranscriptFile:
         return self._at(self.end, self._lines, self.last)
 
     def _at(self, end: int, lines: int, last: int) -> Position:
-        with _named("read", self.path):
+        with named("read", self.path):
             status = os.fstat(self._descriptor)
             os.lseek(self._descriptor, max(end - _SUM_LENGTH, 0), os.SEEK_SET)
             found = os.read(self._descriptor, _SUM_LENGTH)
@@ -145,7 +145,7 @@ class TranscriptFile:
     def read(self) -> list[TranscriptEntry]:
         """Return the entries of the lines after ``end``, which moves behind them."""
         self.notes: list[str] = []
-        with _named("read", self.path):
+        with named("read", self.path):
             if self._size() < self.end:
                 fix = "open it again"
                 raise ConflictError(f"{self.path!r} was cut by its writer", fix=fix)
@@ -221,7 +221,7 @@ class TranscriptFile:
 
     def _put(self, data: bytes, last: int) -> None:
         end = self.end + len(data)
-        with _named("write", self.path):
+        with named("write", self.path):
             try:
                 if self._size() != self.end:
                     os.ftruncate(self._descriptor, self.end)
@@ -247,7 +247,7 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
     data = HEADER + b"".join(map(line_of, entries))
     if os.path.exists(name):
         TranscriptFile(name, read_only=False, salvage=False).close()
-    with _named("write", name):
+    with named("write", name):
         descriptor, temporary = mkstemp(dir=os.path.dirname(os.path.abspath(name)))
         try:
             try:

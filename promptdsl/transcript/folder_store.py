@@ -12,7 +12,7 @@ from promptdsl.foundation.errors import ConflictError, TranscriptError, shown
 from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.files import Position, TranscriptFile, sync_folder
+from promptdsl.transcript.files import Position, TranscriptFile, named, sync_folder
 from promptdsl.transcript.stores import refused
 
 SUFFIX = ".jsonl"
@@ -40,12 +40,14 @@ class FolderStore:
     ['Ann/1881']
     """
 
+    @door
     def __init__(self, folder: Path, *, timeout: float = 30) -> None:
         self._folder = os.path.abspath(folder)
         self._timeout = timeout
         self._lock = Lock()
         self._known: dict[str, Position] = {}
-        os.makedirs(self._folder, exist_ok=True)
+        with named("make", self._folder):
+            os.makedirs(self._folder, exist_ok=True)
 
     @door
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:

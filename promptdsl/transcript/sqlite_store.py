@@ -9,7 +9,7 @@ from threading import RLock
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
-from promptdsl.transcript.entries import TranscriptEntry
+from promptdsl.transcript.entries import TranscriptEntry, entry_of
 from promptdsl.transcript.stores import refused
 
 _TABLE = (
@@ -35,6 +35,7 @@ class SqliteStore:
     >>> store.close()
     """
 
+    @door
     def __init__(self, path: Path, *, timeout: float = 30) -> None:
         self._path = os.fspath(path)
         self._timeout = timeout
@@ -65,16 +66,19 @@ class SqliteStore:
     @door
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
         """Return the entries of a key; :class:`TranscriptError` for a row that was changed."""
-        query = "SELECT number, line FROM promptdsl_entries WHERE key = ? AND number > ? ORDER BY 1"
+        query = (
+            "SELECT number, CAST(line AS BLOB) FROM promptdsl_entries"
+            " WHERE key = ? AND number > ? ORDER BY number"
+        )
         with self._connected() as connection:
             rows = connection.execute(query, (key, after)).fetchall()
         entries: list[TranscriptEntry] = []
         for number, line in rows:
             try:
-                entries.append(TranscriptEntry.from_line(line))
-            except TranscriptError as error:
-                what = f"entry {number} of {key!r} in {self._path!r}: {error.what}"
-                raise TranscriptError(what, fix=error.fix) from None
+                entries.append(entry_of(line))
+            except ValueError as error:
+                what = f"entry {number} of {key!r} in {self._path!r} is damaged: {error}"
+                raise TranscriptError(what, fix="restore it from a copy") from None
         return entries
 
     @door

@@ -24,6 +24,24 @@ class TranscriptStore(Protocol):
     with :meth:`TranscriptEntry.to_line`, read it with :meth:`TranscriptEntry.from_line`.
     ``list(prefix="")``, which returns the keys, and ``delete(key)`` are optional.
     :func:`promptdsl.testing.check_store` tests a store.
+
+    >>> from threading import Lock
+    >>> from promptdsl import ConflictError, Transcript, TranscriptEntry
+    >>> class MemoryStore:
+    ...     def __init__(self):
+    ...         self.lines, self.lock = {}, Lock()
+    ...     def append(self, key, entries):
+    ...         with self.lock:
+    ...             lines = self.lines.setdefault(key, [])
+    ...             if entries[0].number != len(lines) + 1:
+    ...                 raise ConflictError("another writer was faster")
+    ...             lines.extend([entry.to_line() for entry in entries])
+    ...     def load(self, key, after=0):
+    ...         return map(TranscriptEntry.from_line, self.lines.get(key, [])[after:])
+    >>> store = MemoryStore()
+    >>> entry = Transcript.open("1881", store=store).append("Why twice?")
+    >>> [message.text for message in Transcript.open("1881", store=store)]
+    ['Why twice?']
     """
 
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> Awaitable[None] | None:
