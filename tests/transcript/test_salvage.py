@@ -220,9 +220,11 @@ def test_the_order_of_lines_that_moved(tmp_path: Path) -> None:
     path.write_bytes(b"".join([header, lines[2], lines[0], lines[1], lines[0]]))
     with Transcript.open(path, salvage=True) as good:
         assert [message.text for message in good] == ["a", "b", "c"]
-        (told,) = good.repairs
+        moved, twice = good.repairs
+    place = len(header) + len(lines[2])
+    assert moved == f"line 3 at byte {place} of {str(path)!r} was moved: entry 1 is behind 3"
     place = len(header) + sum(map(len, lines))
-    assert told == f"line 5 at byte {place} of {str(path)!r} is left out: entry 1 was there before"
+    assert twice == f"line 5 at byte {place} of {str(path)!r} is left out: entry 1 was there before"
 
 
 def test_the_tail_of_a_file(tmp_path: Path) -> None:
