@@ -51,7 +51,6 @@ class TokenCounter(Protocol):
 
     def count(self, text: str, /) -> Count:
         """Return the count of a text, the same for the same text every time."""
-        ...
 
 
 GivenCounter: TypeAlias = TokenCounter | Callable[[str], int]
@@ -63,7 +62,6 @@ class TextTokens(Protocol):
 
     def of(self, text: str, /) -> int:
         """Return the tokens of a text."""
-        ...
 
 
 class Tokens(ABC):
