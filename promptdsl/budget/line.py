@@ -4,14 +4,12 @@ Neighbours that merge are sent as one message, with one frame. A message that is
 two others together that merge, so a line finds the neighbours of each message.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import attrs
-
-SIZE = 256
-"""The count of positions in a block."""
 
 Zone: TypeAlias = Literal["system", "after_system", "start", "flow", "end", "before_user"]
 """A part of the line. Messages in ``before_user`` are before the last question in ``flow``."""
@@ -54,47 +52,17 @@ NOTHING = Link()
 """The link at both ends of a line, which merges with no message."""
 
 
-@attrs.define(eq=False)
-class Positions:
-    """A set of positions, as bits in blocks, that finds the last one before any position."""
+def last_before(positions: list[int], position: int) -> int:
+    """Return the last of some sorted positions that is before another one, -1 for none."""
+    index = bisect_left(positions, position)
+    return positions[index - 1] if index else -1
 
-    blocks: list[int]
-    filled: int = 0
-    """The numbers of the blocks with any bits, as bits."""
 
-    @classmethod
-    def of(cls, positions: Iterable[int], end: int) -> "Positions":
-        """Return a set of positions, all before an end."""
-        blocks, filled = [0] * (end // SIZE + 1), 0
-        for position in positions:
-            blocks[position // SIZE] |= 1 << position % SIZE
-        for number, bits in enumerate(blocks):
-            filled |= bool(bits) << number
-        return cls(blocks, filled)
-
-    def add(self, position: int) -> None:
-        """Add a position."""
-        block, bit = divmod(position, SIZE)
-        self.blocks[block] |= 1 << bit
-        self.filled |= 1 << block
-
-    def discard(self, position: int) -> None:
-        """Remove a position, if it is there."""
-        block, bit = divmod(position, SIZE)
-        self.blocks[block] &= ~(1 << bit)
-        if not self.blocks[block]:
-            self.filled &= ~(1 << block)
-
-    def before(self, position: int) -> int:
-        """Return the last position before another one, -1 for none."""
-        block, bit = divmod(position, SIZE)
-        bits = self.blocks[block] & ((1 << bit) - 1)
-        if not bits:
-            block = (self.filled & ((1 << block) - 1)).bit_length() - 1
-            if block < 0:
-                return -1
-            bits = self.blocks[block]
-        return block * SIZE + bits.bit_length() - 1
+def discard(positions: list[int], position: int) -> None:
+    """Remove a position from sorted ones, if it is there."""
+    index = bisect_left(positions, position)
+    if positions[index : index + 1] == [position]:
+        del positions[index]
 
 
 @attrs.define(eq=False)
@@ -123,9 +91,9 @@ class Line:
     """The most tokens that a link saves with a neighbour."""
     saved: int = 0
     """The tokens that merging saves; of a copy, how many more than before."""
-    sent: Positions | None = None
-    """The positions of the links that are sent, found when the first one is put back."""
-    asking: Positions | None = None
+    sent: list[int] | None = None
+    """The positions of the links that are sent, sorted, found when the first one is put back."""
+    asking: list[int] | None = None
     """Of these, those of links with a question."""
 
     @classmethod
@@ -165,23 +133,23 @@ class Line:
         self.before[position] = -1
         self.after[before], self.before[after] = after, before
         if self.sent is not None and self.asking is not None:
-            self.sent.discard(position)
-            self.asking.discard(position)
+            discard(self.sent, position)
+            discard(self.asking, position)
         self.saved += saved + (self._saved_before_question() if self.moves else 0)
 
     def put(self, position: int) -> None:
         """Send a link again."""
         sent, asking = self._positions()
-        before = sent.before(position)
+        before = last_before(sent, position)
         after, (first, last, inside, question, _) = self.after[before], self.links[position]
         saved = inside - self.joined[after] - self._saved_before_question()
         self.joined[position] = shared(self.links[before].last, first)
         self.joined[after] = shared(last, self.links[after].first)
         self.before[position], self.after[position] = before, after
         self.after[before] = self.before[after] = position
-        sent.add(position)
+        insort(sent, position)
         if question is not None:
-            asking.add(position)
+            insort(asking, position)
         saved += self.joined[position] + self.joined[after]
         self.saved += saved + self._saved_before_question()
 
@@ -205,11 +173,11 @@ class Line:
         if first == end:
             return 0
         sent, asking = self._positions()
-        at = asking.before(self.end)
+        at = last_before(asking, self.end)
         question = links[at].question if at >= 0 else None
         before = links[at].before if at >= 0 else None
         if question is None:
-            at = self.after[sent.before(self.end)]
+            at = self.after[last_before(sent, self.end)]
             question = links[at].first
         if before is None:
             before = links[self.before[at]].last
@@ -217,11 +185,10 @@ class Line:
         joined += shared(links[self.before[end]].last, question)
         return joined - shared(before, question)
 
-    def _positions(self) -> tuple[Positions, Positions]:
+    def _positions(self) -> tuple[list[int], list[int]]:
         """Return the positions of the links that are sent, and of those with a question."""
         if self.sent is None or self.asking is None:
             sent = [position for position, before in enumerate(self.before) if before >= 0]
-            asking = [p for p in sent if self.links[p].question is not None] if self.moves else ()
-            self.sent = Positions.of(sent, len(self.links))
-            self.asking = Positions.of(asking, len(self.links))
+            asks = (position for position in sent if self.links[position].question is not None)
+            self.sent, self.asking = sent, [*asks] if self.moves else []
         return self.sent, self.asking
