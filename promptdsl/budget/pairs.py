@@ -13,15 +13,12 @@ from promptdsl.tree.rewrite import has_content
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 
-def turns_in(entry: Node, whole: tuple[type[Node], ...] = ()) -> Iterator[Node]:
-    """Yield the turns and runs in an entry of a timeline; of alternatives, those of the first.
-
-    Nodes of the types in ``whole`` are yielded themselves.
-    """
+def turns_in(entry: Node) -> Iterator[Node]:
+    """Yield the turns and runs in an entry of a timeline; of alternatives, those of the first."""
     waiting = [entry]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, FragmentNode) and not isinstance(node, whole):
+        if isinstance(node, FragmentNode):
             children = node.content[:1] if isinstance(node, FirstFitNode) else node.content
             waiting += [child for child in reversed(children) if not isinstance(child, str)]
         else:
