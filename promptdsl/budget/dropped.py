@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
-from operator import attrgetter, sub
+from operator import sub
 from typing import Literal, TypeAlias
 
 import attrs
@@ -193,10 +193,7 @@ def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
 
 
 def needed_by(entries: Sequence[Entry], saved: Mapping[Slot, int]) -> list[Needed]:
-    """Return the parts that have to stay, the largest first.
-
-    ``saved`` has by slot in the timeline how many tokens may be dropped there.
-    """
+    """Return the parts that have to stay; ``saved`` has by slot what may be dropped there."""
     question = last_question(entries)
     parts: list[Needed] = []
     for number, entry in enumerate(entries):
@@ -209,4 +206,4 @@ def needed_by(entries: Sequence[Entry], saved: Mapping[Slot, int]) -> list[Neede
         tokens = entry.tokens - saved.get(entry.slot, 0)
         if tokens > 0:
             parts.append(Needed(described(node), tokens, node.source, kind))
-    return sorted(parts, key=attrgetter("tokens"), reverse=True)
+    return parts

@@ -7,10 +7,10 @@ from typing import TypeAlias, TypeVar
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
-from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
+from promptdsl.budget.dropped import Dropped, dropped_by, in_tokens
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.line import Line
-from promptdsl.budget.measure_protocol import Measure, tools_frame_of
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import first_alternatives, reserved
 from promptdsl.budget.units import Entry
@@ -74,7 +74,7 @@ def fit(
             fix="give it a larger budget, or leave less free",
             at=[node.source for node in hollow(cut_tree) if isinstance(node, ReserveNode)],
             required=tokens(prepare(least, True)),
-            largest=_needed(refused),
+            largest=refused.needed(),
         )
 
     def attempt(part: RootNode, missing: bool) -> tuple[S, int]:
@@ -188,19 +188,9 @@ def _all_dropped(
     return (*cut_parts, *dropped_by(choice, line, entries))
 
 
-def _needed(plan: Plan) -> list[Needed]:
-    """Return the parts that have to stay, the largest first."""
-    needed = plan.needed()
-    tools = tools_frame_of(plan.root, plan.measure)
-    if tools:
-        needed.append(Needed("the provider's instructions for tools", tools, None))
-        needed.sort(key=lambda part: -part.tokens)
-    return needed
-
-
 def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
     """Return the error for a prompt whose parts that have to stay are too long."""
-    needed = _needed(plan)
+    needed = plan.needed()
     kind = needed[0].kind if needed else "part"
     turns = sum(part.tokens for part in needed if part.kind == "turn")
     if turns * 2 >= required:

@@ -1,5 +1,7 @@
 """The plan of a budget: the tokens of a prompt, and the tree that is left within a limit."""
 
+from operator import attrgetter
+
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
@@ -74,7 +76,11 @@ class Plan:
 
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""
-        return needed_by(self.entries, self._order.within)
+        needed = needed_by(self.entries, self._order.within)
+        tools = tools_frame_of(self.root, self.measure)
+        if tools:
+            needed.append(Needed("the provider's instructions for tools", tools, None))
+        return sorted(needed, key=attrgetter("tokens"), reverse=True)
 
 
 def _set_cut_points(
