@@ -151,7 +151,13 @@ class Choice:
             return self.saved
 
         least = bisect_left(range(unit.cuts.last), need, key=saved)
-        self.cut(unit, unit.cuts.stepped(least, unit.step(step)))
+        step = step if unit.node.step is None else unit.node.step
+        if least and step:
+            # The cut moves to where the tokens before it reach a multiple of the step.
+            before = unit.cuts.before
+            reached = step * (before[least - 1] // step + 1)
+            least = min(bisect_left(before, reached), len(before) - 1)
+        self.cut(unit, least)
 
     def positions(self, unit: Unit) -> Sequence[int]:
         """Return the positions of the messages of a unit in the line."""

@@ -4,7 +4,7 @@ A cut moves in steps of tokens, counted from the beginning of the conversation. 
 depend on other parts of the prompt, and a provider's cache keeps its beginning for many turns.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import sub
@@ -137,17 +137,6 @@ class CutPoints:
     def last(self) -> int:
         """The last point, which saves the most."""
         return len(self.saved) - 1
-
-    def stepped(self, least: int, step: int) -> int:
-        """Return the first point from ``least`` on to which the cut may move.
-
-        That is a point at which the tokens before it reach a multiple of ``step``; any point if
-        ``step`` is 0.
-        """
-        if not least or not step:
-            return least
-        reached = step * (self.before[least - 1] // step + 1)
-        return min(bisect_left(self.before, reached), len(self.before) - 1)
 
     def is_between_rounds(self, point: int) -> bool:
         """Return whether a cut at a point keeps a question and the last rounds after it."""

@@ -73,10 +73,6 @@ class ConversationUnit(Unit):
     cuts: CutPoints = attrs.field(init=False)
     """Set by ``Plan``, which knows the calls and the last question of all entries."""
 
-    def step(self, default: int) -> int:
-        """Return the tokens by which its cut moves, 0 for any number."""
-        return default if self.node.step is None else self.node.step
-
 
 @attrs.define(eq=False)
 class Entry:
