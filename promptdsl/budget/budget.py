@@ -15,10 +15,7 @@ TokenLimit: TypeAlias = int | Literal["window"]
 
 @attrs.frozen
 class Budget:
-    """The count of tokens of a request, ``reserve`` of them for the answer.
-
-    ``tokens`` is ``None`` without a limit.
-    """
+    """The most tokens of a request, ``None`` without a limit; ``reserve`` are for the answer."""
 
     tokens: TokenLimit | None = None
     reserve: int = 0

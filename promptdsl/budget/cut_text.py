@@ -72,10 +72,7 @@ class Leaves:
         return max(bisect_right(self.starts, position) - 1, 0)
 
     def kept(self, head: int, tail: int) -> Node:
-        """Return the node with its first ``head`` and last ``tail`` characters, and a mark between.
-
-        Together they are fewer than all.
-        """
+        """Return the node with its first and last so many characters, and a mark between."""
         stop = self.size - tail
         is_marked = False
         leaves = zip(self.texts, self.starts, strict=True)
@@ -106,10 +103,7 @@ class Leaves:
 
 
 def _leaf_text(part: Child) -> str | None:
-    """Return the raw text of a leaf: of a table, one character for each row.
-
-    ``None`` for a node with content.
-    """
+    """Return the raw text of a leaf, ``None`` for another node; a table has a character a row."""
     if isinstance(part, str):
         return part
     if isinstance(part, TableNode):

@@ -189,7 +189,6 @@ def _all_dropped(
 
 
 def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
-    """Return the error for a prompt whose parts that have to stay are too long."""
     needed = plan.needed()
     kind = needed[0].kind if needed else "part"
     turns = sum(part.tokens for part in needed if part.kind == "turn")

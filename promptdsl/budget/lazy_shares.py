@@ -5,11 +5,11 @@ from promptdsl.budget.limits import limited
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import reserved
-from promptdsl.tree.group_nodes import LazyNode, LimitNode
-from promptdsl.tree.masks import HOLLOW, TEXT, TURN, bits
+from promptdsl.tree.group_nodes import LazyNode
+from promptdsl.tree.masks import HOLLOW, TEXT, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import TextNode
-from promptdsl.tree.rewrite import hollow, rewrite, with_content
+from promptdsl.tree.rewrite import hollow, rewrite
 from promptdsl.tree.turn_nodes import RootNode, among_turns
 
 SHARES = 64
@@ -17,10 +17,7 @@ SHARES = 64
 
 
 def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
-    """Return the tokens for a lazy with a weight of one, before any of them has run.
-
-    The recorded messages of the tree are read.
-    """
+    """Return the tokens for a lazy with a weight of one, before any of them has run."""
     total = budget.of(measure.facts.window, measure.facts.model) or 0
     in_timeline = {id(node) for node in among_turns(tree)}
 
@@ -40,14 +37,6 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
 
 _TEXT = make(TextNode, (".",), mask=bits(TEXT))
 """The text in the place of a lazy inside a turn."""
-
-
-def limit_result(part: Node, tokens: int | None, lazy: LazyNode) -> Node:
-    """Return the part that a lazy wrote, cut to its share of tokens; turns are never cut."""
-    if tokens is None or part.mask & TURN:
-        return part
-    limit = make(LimitNode, mask=HOLLOW, at=lazy.at, most=tokens)
-    return with_content(limit, (part,))
 
 
 def share(tokens_per_weight: float, weight: float, total: int) -> int:

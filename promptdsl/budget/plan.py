@@ -56,10 +56,7 @@ class Plan:
         return self.total + frames - limit
 
     def choose(self, need: int, step: int) -> Choice:
-        """Return the choice that saves at least ``need`` tokens, or all that may be dropped.
-
-        The cut of a conversation without a step of its own moves by ``step`` tokens.
-        """
+        """Return the choice that saves at least ``need`` tokens, or all that may be dropped."""
         return self._order.choose(min(need, self.spare), step)
 
     def tree_of(self, choice: Choice) -> RootNode:
@@ -86,7 +83,6 @@ class Plan:
 def _set_cut_points(
     unit: ConversationUnit, measure: Measure, *, required: bool, answers: bool
 ) -> None:
-    """Find the points where a conversation may be cut."""
     members = unit.node.content
     if len(members) == 1 and isinstance(members[0], RecordedNode):
         tokens, seams = measure.messages(members[0]), measure.seams(members[0])
@@ -102,13 +98,9 @@ def _set_cut_points(
             else:
                 seams += measure.seams(member) or (UNMERGED,)
                 tokens.append(measure.turn(member)[0])
-                messages.append(_stand_in(member))
+                role = member.role if isinstance(member, TurnNode) else "ephemeral"
+                calls = (ToolUseBlock(id, "tool", "{}") for id in calls_of(member))
+                results = (ToolResultBlock(id, ()) for id in answers_of(member))
+                messages.append(Message(role, (*calls, *results)))
         known = exchanges_of(messages)
     unit.cuts = cut_points(unit.node, tokens, seams, known, required=required, answers=answers)
-
-
-def _stand_in(turn: Node) -> Message:
-    """Return a message with the role, the calls and the results of a turn, and nothing else."""
-    role = turn.role if isinstance(turn, TurnNode) else "ephemeral"
-    calls = (ToolUseBlock(id, "tool", "{}") for id in calls_of(turn))
-    return Message(role, (*calls, *(ToolResultBlock(id, ()) for id in answers_of(turn))))

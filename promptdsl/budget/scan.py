@@ -225,11 +225,9 @@ class Scan:
         return priorities[id(group)] if id(group) in priorities else group_priority(group)
 
     def _next_order(self, entry: Node) -> SendOrder:
-        """Return the order of the next part found in an entry of the timeline."""
         return SendOrder(not entry.mask & (SYSTEM | SECTION), next(self._numbers))
 
     def _note_mark(self, entry: Node) -> None:
-        """Note a cache mark of the author in an entry of the timeline."""
         self._last_mark = max(self._last_mark, self._next_order(entry))
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from promptdsl.budget.lazy_shares import limit_result, share
+from promptdsl.budget.lazy_shares import share
 from promptdsl.components.lazy import LazyContext, acall, call, part_of
 from promptdsl.components.lazy_results import check_place
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of
-from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.group_nodes import LimitNode
+from promptdsl.tree.masks import HOLLOW, TURN
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RootNode
@@ -81,4 +82,8 @@ def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | No
     selected = select(with_content(alone, (checked,)), audience=request.audience).content
     if not selected:
         return None
-    return limit_result(selected[0], _token_share(waiting, request), waiting.lazy)
+    tokens = _token_share(waiting, request)
+    if tokens is None or selected[0].mask & TURN:  # turns are never cut
+        return selected[0]
+    limit = make(LimitNode, mask=HOLLOW, at=waiting.lazy, most=tokens)
+    return with_content(limit, selected)
