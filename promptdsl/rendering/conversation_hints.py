@@ -38,9 +38,10 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         if (last.sources[-1] if last.sources else last).finish_reason == "paused":
             return
         name, what = "ended_conversation", "the model has the last turn"
-    if (lost := _empty_question(written)) is not None:
+    turn = next(reversed([*_turns(written)]), None)
+    if isinstance(turn, TurnNode) and turn.role == "user" and not any(turn.content):
         why = "this User has no text, so it is not sent"
-        yield hint(name, what, why, source=lost.source)
+        yield hint(name, what, why, source=turn.source)
     elif answered and not (facts.prefill or others):
         why = "this model is not known to continue an answer; write User(...) after it"
         yield hint(name, what, why, at=(spoken[-1],))
@@ -59,13 +60,6 @@ def _turns(tree: RootNode) -> Iterator[Node]:
             waiting += reversed(part.content)
         elif isinstance(part, TurnNode) and part.role in SPEAKERS:
             yield part
-
-
-def _empty_question(tree: RootNode) -> Node | None:
-    """Return the last turn of the conversation, if it is a ``User`` without a text."""
-    last = next(reversed([*_turns(tree)]), None)
-    is_question = isinstance(last, TurnNode) and last.role == "user" and not any(last.content)
-    return last if is_question else None
 
 
 def recording_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) -> Iterator[Loss]:

@@ -1,7 +1,6 @@
 """The losses that a reader is told, with the address and the line of what each is about."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeAlias
 
 import attrs
 
@@ -10,9 +9,6 @@ from promptdsl.messages.loss import Loss
 from promptdsl.rendering.spans import Trace, Writer
 from promptdsl.rendering.text.traced import TracedPart
 from promptdsl.tree.turn_nodes import ToolTurnNode
-
-Located: TypeAlias = tuple[str, Source | None]
-"""An address in the tree, and the author's line."""
 
 
 def located_losses(
@@ -28,12 +24,20 @@ def located_losses(
         return tuple(losses)
     located: list[Loss] = []
     for loss in losses:
-        if loss.at:
-            path, line = _place(loss, trace())
-            message = trace().messages[loss.at[0]]
-            located.append(attrs.evolve(loss, path=path, source=line, message=message))
-        else:
+        if not loss.at:
             located.append(attrs.evolve(loss, source=loss.source or source))
+            continue
+        index, *block = loss.at
+        if block and trace().is_same:
+            writer = trace().writer(index, block[0])
+            part = _part(writer, block, is_mark=loss.name == "cache_mark")
+            path = trace().address(writer.turn, part)
+            line = trace().line(part) or writer.turn.source
+        else:
+            turn = trace().whole(index)
+            path, line = turn.address, turn.source
+        message = trace().messages[index]
+        located.append(attrs.evolve(loss, path=path, source=line, message=message))
     return tuple(located)
 
 
@@ -50,18 +54,6 @@ def told(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]
         also = (path for loss in more for path in (loss.path, *loss.also))
         counted.append(attrs.evolve(first, also=(*first.also, *also)))
     return tuple(sorted(counted, key=lambda loss: loss.kind == "hint"))
-
-
-def _place(loss: Loss, trace: Trace) -> Located:
-    """Return the address and the line of what a loss in a message is about."""
-    index, *block = loss.at
-    if not block or not trace.is_same:
-        turn = trace.whole(index)
-        return turn.address, turn.source
-    writer = trace.writer(index, block[0])
-    part = _part(writer, block, is_mark=loss.name == "cache_mark")
-    line = trace.line(part) or writer.turn.source
-    return trace.address(writer.turn, part), line
 
 
 def _part(writer: Writer, block: Sequence[int], *, is_mark: bool) -> TracedPart | None:

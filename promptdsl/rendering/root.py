@@ -121,7 +121,12 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
 
     with detached():
         equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
-        content = (*equipment, History(_sent_apart(prompt.messages)))
+        messages = [*prompt.messages]
+        for index, (before, it) in enumerate(pairwise(prompt.messages), 1):
+            # A system message that was read behind another one is sent behind it.
+            if before.role == it.role == "system" and it.kind == "recorded":
+                messages[index] = it.replace(role="developer", kind="recorded_system")
+        content = (*equipment, History(messages))
         for part in (*content, *content[-1].content):
             object.__setattr__(part, "code", author())
             object.__setattr__(part, "offset", -1)
@@ -129,12 +134,3 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
         # Neighbours of one role were sent apart.
         timeline.transformation = {"merge_consecutive": False}
         return cast("RootNode", finish(timeline))
-
-
-def _sent_apart(messages: tuple[Message, ...]) -> list[Message]:
-    """Return messages; a system message that was read behind another one is sent behind it."""
-    sent = [*messages]
-    for index, (before, it) in enumerate(pairwise(messages), 1):
-        if before.role == it.role == "system" and it.kind == "recorded":
-            sent[index] = it.replace(role="developer", kind="recorded_system")
-    return sent

@@ -194,7 +194,11 @@ class Trace:
     ) -> Iterator[Span]:
         message, number, inner = place
         text = block.text if isinstance(block, TextBlock) else ""
-        pieces = _pieces(text, writer)
+        page = writer.page
+        traced = page.segments[writer.place].pieces if page else []
+        pieces = joined(traced)
+        if not traced or text != "".join([piece.text for piece in traced]):
+            pieces = [(TextRun(len(text), "conversation"), None)]
         start, cache = 0, getattr(block, "cache", None)
         last = len(pieces) - 1
         role = LABEL_OF.get(getattr(writer.turn.node, "kind", ""), self.messages[message].role)
@@ -270,15 +274,6 @@ class Trace:
 def _types_in(messages: Sequence[Message]) -> list[object]:
     """Return the types of the blocks of each message; text alone needs no list."""
     return [m.plain is None and [block.type for block in m.content] for m in messages]
-
-
-def _pieces(text: str, writer: Writer) -> list[tuple[TextRun, TracedPart | None]]:
-    """Return the runs of the text of a block, each with the part that wrote it."""
-    page = writer.page
-    pieces = page.segments[writer.place].pieces if page else []
-    if not pieces or text != "".join([piece.text for piece in pieces]):
-        return [(TextRun(len(text), "conversation"), None)]
-    return joined(pieces)
 
 
 def joined(pieces: Sequence[TracedPiece]) -> list[tuple[TextRun, TracedPart | None]]:

@@ -98,22 +98,21 @@ def _conversation(
     """Return a history with its messages as runs, events and request-only turns."""
     parts: list[Node] = []
     for node in history.content:
+        if not isinstance(node, RecordedNode):
+            parts.append(node)
+            continue
+        is_long = node.form == "messages" and len(node.items) >= conversation_cache.SHORTEST
+        known = recording_of(node.items) if is_long else None
         try:
-            parts += _read(node, readers, settle) if isinstance(node, RecordedNode) else [node]
+            if known is not None:
+                parts += _whole_run(node, known)
+            elif node.form == "messages":
+                parts += _parts(node, node.items, settle, known=getattr(node, "known", None))
+            else:
+                parts += _parts(node, readers[node.form](node.items), settle, fresh=True)
         except PromptError as error:
             raise error.located(node.source) from None
     return with_content(history, tuple(parts))
-
-
-def _read(node: RecordedNode, readers: Mapping[str, Reader], settle: Settle) -> list[Node]:
-    """Return the parts of recorded messages."""
-    if node.form != "messages":
-        return _parts(node, readers[node.form](node.items), settle, fresh=True)
-    is_long = len(node.items) >= conversation_cache.SHORTEST
-    known = recording_of(node.items) if is_long else None
-    if known is not None:
-        return _whole_run(node, known)
-    return _parts(node, node.items, settle, known=getattr(node, "known", None))
 
 
 def _parts(
@@ -220,10 +219,7 @@ def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int =
 
 
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run: whether it holds calls, results or instructions.
-
-    Its messages have the roles of a conversation and of instructions only.
-    """
+    """Return the mask of a run: whether it holds calls, results or instructions."""
     surface = 0
     for message in messages:
         if message.plain is None or message.role not in _SPEAKERS:
