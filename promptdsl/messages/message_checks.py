@@ -19,7 +19,9 @@ def checked_details(details: Mapping[str, object]) -> Details:
     return Details(
         id=optional(details.get("id"), "id"),
         name=optional(details.get("name"), "name"),
-        metadata=EMPTY if metadata is None else _notes(metadata),
+        metadata=EMPTY
+        if metadata is None
+        else plain(mapping(metadata, "metadata"), "metadata", _notes_leaf),
         tags=_tags(details.get("tags")),
         token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
         structured_output=details.get("structured_output"),
@@ -28,13 +30,8 @@ def checked_details(details: Mapping[str, object]) -> Details:
     )
 
 
-def _notes(value: object) -> Mapping[str, object]:
-    """Return a frozen copy of metadata: JSON, and dates, times, ``Decimal`` and the like."""
-    notes: Mapping[str, object] = plain(mapping(value, "metadata"), "metadata", _notes_leaf)
-    return notes
-
-
 def _notes_leaf(item: object, around: Around, key: object) -> object:
+    # Metadata is JSON, and dates, times, ``Decimal`` and the like.
     return item if is_rare(item) else json_leaf(item, around, key)
 
 

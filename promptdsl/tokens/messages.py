@@ -52,22 +52,18 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
     if isinstance(block, ReasoningBlock):
         return tokens.of(block.text)
     if isinstance(block, MediaBlock):
-        return _media_tokens(block, tokens, facts)
+        source, detail = block.source, block.detail or block.extra.get("media_resolution")
+        if source.kind == "base64":
+            media = AttachedMedia(block.type, source.value, source.media_type, detail)
+        else:
+            address = source.value if source.kind == "url" else None
+            media = media_at(block.type, address, source.media_type, detail)
+        title = tokens.of(block.title) if block.title else 0
+        return title + attachment_tokens(media, tokens, facts)
     if isinstance(block, DataBlock):
         return tokens.of(default_text(block))
     data = block.data if isinstance(block, UnknownBlock) else block.to_dict()
     return sum(unknown_tokens(data, tokens, facts))
-
-
-def _media_tokens(block: MediaBlock, tokens: TextTokens, facts: ModelFacts) -> int:
-    source, detail = block.source, block.detail or block.extra.get("media_resolution")
-    if source.kind == "base64":
-        media = AttachedMedia(block.type, source.value, source.media_type, detail)
-    else:
-        address = source.value if source.kind == "url" else None
-        media = media_at(block.type, address, source.media_type, detail)
-    title = tokens.of(block.title) if block.title else 0
-    return title + attachment_tokens(media, tokens, facts)
 
 
 def has_media(message: Message) -> bool:
