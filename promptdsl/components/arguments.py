@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from promptdsl.components.replacements import PARTS_REPLACED, placed
 from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_text
@@ -101,7 +101,11 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(arg)
         elif type(arg) is Notice or is_data(arg):
             _end_run(component, run, content, several=several)
-            content.append(_apart(arg, component))
+            content.append(
+                block_part(arg, component)
+                if is_data(arg)
+                else make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component)
+            )
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
             busy += volatile_in((arg,))
@@ -113,23 +117,13 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     return placed(content) if PARTS_REPLACED else content
 
 
-def _apart(arg: object, component: Node) -> Node:
-    """Return the node of an argument that is a part by itself: a notice, or a content block."""
-    if is_data(arg):
-        return block_part(arg, component)
-    return make(TextNode, (str.__str__(cast("str", arg)),), mask=TEXT_BITS, at=component)
-
-
 def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
     """Return whether an argument is a content block, or a mapping, which may describe one."""
     return isinstance(value, AnyBlock) or is_mapping(value)
 
 
 def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
-    """Return the node of a content block, or of its dictionary, given to a component.
-
-    Raises :class:`ContentError` for a mapping that does not describe a known block.
-    """
+    """Return the node of a content block, or of its dictionary, given to a component."""
     if is_mapping(data) and (not is_text(data.get("type")) or data["type"] == "function"):
         raise refused(data, component)
     from promptdsl.components.blocks import block_node
@@ -313,10 +307,7 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
 
 
 def value_node(value: object, component: Node, label: str | None = None) -> ValueNode:
-    """Return the node of a value.
-
-    Raises :class:`ContentError` with the author's line for a value that has no text.
-    """
+    """Return the node of a value; :class:`ContentError` for one that has no text."""
     text = text_in(component, value)
     return make(ValueNode, mask=TEXT_BITS, at=component, text=text, label=label)
 

@@ -106,7 +106,11 @@ class Container(Component):
         set_innermost(top.around)
         # The same as seal(), without the call: a block takes 5 % less.
         content = tuple(self.content)
-        own = (self.mask & FINISHED if content else _emptied(self.mask)) | CLOSED
+        own = self.mask & FINISHED | CLOSED
+        if not content:
+            # Arguments that are nothing, such as None, make it hollow; a fragment always is.
+            had_arguments = self.mask & HOLLOW and not self.mask & BARE
+            own |= HOLLOW if had_arguments else HOLLOW | BARE
         mask = 0
         try:
             for child in content:
@@ -195,18 +199,8 @@ def _checked_id(component: Component, id: object) -> str:
     return str.__str__(id)
 
 
-def _emptied(mask: int) -> int:
-    """Return the mask of a component whose block ends empty: ``BARE`` if it had no arguments."""
-    # Arguments that are nothing, such as None, make it hollow; a fragment always is.
-    had_arguments = mask & HOLLOW and not mask & BARE
-    return mask & FINISHED | (HOLLOW if had_arguments else HOLLOW | BARE)
-
-
 def seal(component: Container, content: tuple[Any, ...], own: int) -> None:
-    """Freeze the children of a component and set its content and mask; ``own`` is its own part.
-
-    Raises :class:`PlacementError` for a child that may not be here.
-    """
+    """Freeze and check the children of a component; ``own`` is the part of its mask that stays."""
     mask = 0
     try:
         for child in content:
@@ -237,10 +231,7 @@ def _freeze(content: tuple[Child, ...]) -> int:
 def _checked_children(
     component: Container, content: tuple[Child, ...], mask: int
 ) -> tuple[Child, ...]:
-    """Return the children as the component keeps them.
-
-    Raises for the first one that is unfinished, misplaced, or has the id of another child.
-    """
+    """Return the children, or raise for one that is unfinished, misplaced, or has a used id."""
     if mask & (component._forbids | BARE | OPEN):
         for child in content:
             _check_child(component, child)

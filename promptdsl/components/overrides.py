@@ -96,7 +96,10 @@ unwrap(override).__defaults__ = (LEFT_OUT,)
 def _checked(key: object, given: object, line: Source) -> Replacement:
     """Return a replacement whose key and value fit, or raise :class:`OptionError`."""
     if isinstance(key, Node):
-        return _of_constant(key, given, line)
+        if isinstance(given, Node):
+            return Replacement(key, written_as(finish(given)), line, check=check_replaced)
+        problem = f"{named_label(key)} is overridden by {kind_of(given)}, which is no part"
+        raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
     made = components_called(key)
     if made:
         # A section goes by its name, which is the same after a pickle.
@@ -109,14 +112,6 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
     if isinstance(key, FunctionType):
         fix = "write @component before its function"
     raise OptionError(problem, fix=fix, at=(line,))
-
-
-def _of_constant(key: Node, given: object, line: Source) -> Replacement:
-    """Return the replacement of a part that a module exports."""
-    if not isinstance(given, Node):
-        problem = f"{named_label(key)} is overridden by {kind_of(given)}, which is no part"
-        raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
-    return Replacement(key, written_as(finish(given)), line, check=check_replaced)
 
 
 def _of_component(
