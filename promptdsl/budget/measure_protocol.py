@@ -21,10 +21,6 @@ class Measure(Protocol):
         """The facts of the target."""
 
     @property
-    def reply(self) -> int:
-        """The tokens an answer begins with."""
-
-    @property
     def opening(self) -> Seam:
         """How what is before the conversation saves tokens: fewer than none if the model begins."""
 

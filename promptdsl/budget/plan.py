@@ -14,6 +14,7 @@ from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
+from promptdsl.tokens.frames import REPLY
 from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
@@ -52,8 +53,7 @@ class Plan:
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
-        frames = self.measure.reply + tools_frame_of(self.root, self.measure)
-        return self.total + frames - limit
+        return self.total + REPLY + tools_frame_of(self.root, self.measure) - limit
 
     def choose(self, need: int, step: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that may be dropped."""

@@ -105,11 +105,6 @@ class Measuring:
         return self.by_characters
 
     @property
-    def reply(self) -> int:
-        """The tokens that an answer begins with."""
-        return REPLY
-
-    @property
     def gap(self) -> int:
         """The tokens of the blank line between two parts."""
         return self.tokens.of("\n\n")
