@@ -47,11 +47,6 @@ class Exchanges:
     required: int = 0
     """The count of messages at the beginning that no budget drops: system text and a summary."""
 
-    @property
-    def lead(self) -> int:
-        """The count of messages before the first exchange or round."""
-        return min((*self.exchanges[:1], *self.rounds[:1], self.count))
-
 
 def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -> Exchanges:
     """Return the exchanges of messages, continued from those of their beginning.
@@ -206,9 +201,10 @@ def cut_points(
     if any(merged):
         before = [0, *map(sub, alone[1:], merged)]
     size = len(tokens)
-    lead = max(known.lead if answers else 0, known.required)
-    # The entries before the first exchange are dropped with it.
-    exchanges = known.exchanges
+    # The entries before the first exchange are dropped with it, but not answers to earlier calls.
+    exchanges, lead = known.exchanges, known.required
+    if answers:
+        lead = max(min((*exchanges[:1], *known.rounds[:1], known.count)), lead)
     kept = max(node.keep, int(required))
     droppable = max(len(exchanges) - max(kept, 1), 0)
     starts = [lead, *exchanges[1 : droppable + 1]]

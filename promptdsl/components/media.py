@@ -24,6 +24,7 @@ from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from promptdsl.messages.field_checks import kind_of
+from promptdsl.messages.media import attachment
 from promptdsl.messages.media.attachment import of_base64, of_bytes, of_file_id, of_path, of_url
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.tree.masks import MEDIA, bits
@@ -199,9 +200,6 @@ _DATA: Mapping[Callable[..., MediaSource], str] = {
 """The data that the source of an attachment is made of."""
 
 
-_ADDRESSES = ("http://", "https://", "data:", "gs://", "s3://")
-
-
 @door
 def _write_media(
     cls: type[M],
@@ -245,7 +243,7 @@ def _checked_data(
     cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
 ) -> str | bytes:
     """Return the data of an attachment as plain data, or raise :class:`ContentError`."""
-    if isinstance(data, str) and read is of_path and data.startswith(_ADDRESSES):
+    if isinstance(data, str) and read is of_path and data.startswith(attachment.SCHEMES):
         problem = f"{data[:60]!r} is an address, no path"
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:

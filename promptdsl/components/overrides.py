@@ -106,7 +106,15 @@ def _checked(key: object, given: object, line: Source) -> Replacement:
         is_section = made[0].section is not None
         return _of_component(made[0].name if is_section else cast("Key", key), made, given, line)
     if isinstance(key, str):
-        return _of_id(key, given, line)
+        if isinstance(given, Node) and is_name(key):
+            return Replacement(key, written_as(finish(given)), line, check=check_replaced)
+        names = {one.name for one in components()}
+        sections = {one for one in names if one.endswith(f":{key}")} | {*_templates_called(key)}
+        fix = nearest(key, names) if names else "write @component before its function"
+        if sections:
+            full = " or ".join(map(repr, sorted(sections)))
+            fix = f"a section of a library has its full name: {full}"
+        raise OptionError(f"no component is called {key!r}", fix=fix, at=(line,))
     problem = f"{getattr(key, '__name__', kind_of(key))} is no component, no name and no part"
     fix = "override a function with @component, the id of a Section, or a part"
     if isinstance(key, FunctionType):
@@ -138,19 +146,6 @@ def _of_component(
     if all(problems):
         raise unfit(name, made[-1].function, (function, problems[-1]), (line,))
     return Replacement(key, cast("Function", given), line, used=True)
-
-
-def _of_id(id: str, given: object, line: Source) -> Replacement:
-    """Return the replacement of the sections with an id."""
-    if isinstance(given, Node) and is_name(id):
-        return Replacement(id, written_as(finish(given)), line, check=check_replaced)
-    names = {one.name for one in components()}
-    sections = {one for one in names if one.endswith(f":{id}")} | {*_templates_called(id)}
-    fix = nearest(id, names) if names else "write @component before its function"
-    if sections:
-        full = " or ".join(map(repr, sorted(sections)))
-        fix = f"a section of a library has its full name: {full}"
-    raise OptionError(f"no component is called {id!r}", fix=fix, at=(line,))
 
 
 def components_called(key: object) -> list[ComponentFunction]:

@@ -1,7 +1,5 @@
 """Consolidate: all system content becomes one system turn, the first turn of the prompt."""
 
-from collections.abc import Iterator
-
 from promptdsl.messages import DataBlock, TextBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
@@ -51,11 +49,16 @@ def consolidate(root: RootNode) -> RootNode:
     ]
     unique_ids(root, tuple(siblings))
     first = parts[0]
-    # All parts have the same vocabulary, but recorded ones, which have none.
-    noted = next((part.options for part in _bare(parts) if part.options.vocabulary), None)
     options = DEFAULTS
-    if noted is not None:
-        options = Options(vocabulary=noted.vocabulary, opens_code=noted.opens_code)
+    for part in parts:
+        inner: Child = part
+        while isinstance(inner, FormatNode):
+            inner = inner.content[0]
+        if isinstance(inner, Node) and inner.options.vocabulary:
+            # All parts have the same vocabulary, but recorded ones, which have none.
+            noted = inner.options
+            options = Options(vocabulary=noted.vocabulary, opens_code=noted.opens_code)
+            break
     system = make_turn(
         ConsolidatedNode,
         tuple(parts),
@@ -66,16 +69,6 @@ def consolidate(root: RootNode) -> RootNode:
         options=options,
     )
     return with_content(root, (system, *rest))
-
-
-def _bare(parts: list[Node]) -> Iterator[Node]:
-    """Yield the parts of system content, without a format of their own around them."""
-    for part in parts:
-        inner: Child = part
-        while isinstance(inner, FormatNode):
-            inner = inner.content[0]
-        if isinstance(inner, Node):
-            yield inner
 
 
 _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
