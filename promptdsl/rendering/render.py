@@ -34,10 +34,8 @@ from promptdsl.rendering.request import (
     Settings,
     checked_request,
     facts_of,
-    other_provider,
+    request_hints,
     settings_of,
-    unknown_model,
-    useless_reserve,
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
@@ -221,11 +219,9 @@ def _for_target(
 
         prepare = partial(_prepared, request=request, settings=settings)
         dropped, outgoing = fit_tree(tree, request, settings, prepare)
-    hints = unknown_model(request, facts) if facts.model and not facts.known else ()
-    hints += useless_reserve(request) + other_provider(request)
     rendered = Rendered(
         messages=outgoing.prompt.messages,
-        losses=losses + outgoing.losses + hints,
+        losses=(*losses, *outgoing.losses, *request_hints(request, facts)),
         config=settings.config,
         facts=facts,
         dropped=dropped,

@@ -1,7 +1,7 @@
 """Checks the arguments of ``render``, and looks up the facts and configuration of its target."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 
@@ -249,43 +249,34 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     return attrs.evolve(facts, template=template)
 
 
-def unknown_model(request: RenderRequest, facts: ModelFacts) -> tuple[Loss, ...]:
-    """Return the hint on a name of a model that is near a known one, or unknown in its family."""
-    from promptdsl.config.near_names import near_name
+def request_hints(request: RenderRequest, facts: ModelFacts) -> Iterator[Loss]:
+    """Yield the hints about the model, the provider and the reserve that were given."""
+    if facts.model and not facts.known:
+        # The name is near that of a known model, or unknown in its family.
+        from promptdsl.config.near_names import near_name
 
-    provider = request.provider if request.template is None else facts.provider
-    advice = near_name(facts.model or "", provider)
-    if advice is None:
-        return ()
-    effect = "there is no target"
-    if facts.provider is not None:
-        effect = f"the careful defaults of {facts.provider} hold"
-    why = f"nothing is known of it, so {effect}: {advice}"
-    return (hint("unknown_model", f"model {facts.model!r}", why, source=author()),)
-
-
-def other_provider(request: RenderRequest) -> tuple[Loss, ...]:
-    """Return the hint on a model of another provider than the one given, which serves its own."""
+        provider = request.provider if request.template is None else facts.provider
+        advice = near_name(facts.model, provider)
+        if advice is not None:
+            effect = "there is no target"
+            if facts.provider is not None:
+                effect = f"the careful defaults of {facts.provider} hold"
+            why = f"nothing is known of it, so {effect}: {advice}"
+            yield hint("unknown_model", f"model {facts.model!r}", why, source=author())
+    budget = request.budget
+    if budget is not None and budget.tokens is None and budget.reserve:
+        why = "it has no effect without budget=, of which it is a part"
+        yield hint("useless_reserve", f"reserve={budget.reserve}", why, source=budget.at)
     model, wire = request.model or "/", wire_of(request.provider)
     # Servers of any models have the other APIs, and a name with a slash is one of a gateway.
     if not wire.own_models or "/" in model or request.again:
-        return ()
+        return
     own = facts_for(model, None).provider
-    if own in (None, wire.name, OPEN) or own in tables()["providers"][wire.name].get(
+    if own not in (None, wire.name, OPEN) and own not in tables()["providers"][wire.name].get(
         "takes_from", ()
     ):
-        return ()
-    why = f"{model!r} is a model of {own}; leave provider= out, or name a model of {wire.name}"
-    return (hint("other_provider", f"provider {wire.name!r}", why, source=author()),)
-
-
-def useless_reserve(request: RenderRequest) -> tuple[Loss, ...]:
-    """Return the hint on a reserve that is a part of no budget."""
-    budget = request.budget
-    if budget is None or budget.tokens is not None or not budget.reserve:
-        return ()
-    why = "it has no effect without budget=, of which it is a part"
-    return (hint("useless_reserve", f"reserve={budget.reserve}", why, source=budget.at),)
+        why = f"{model!r} is a model of {own}; leave provider= out, or name a model of {wire.name}"
+        yield hint("other_provider", f"provider {wire.name!r}", why, source=author())
 
 
 class Settings(NamedTuple):
