@@ -140,7 +140,6 @@ def group_priority(group: Node) -> float | None:
 
 
 def _priority(node: Node) -> float | None:
-    """Return the priority that the author gave to a node itself."""
     if isinstance(node, GroupNode | FirstFitNode | ConversationNode):
         return node.priority
     return node.options.priority

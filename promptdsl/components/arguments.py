@@ -157,7 +157,6 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
 
 
 def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
-    """Return the node of an item of one text."""
     mask = ITEM_BITS if any(parts) else ITEM_BITS | HOLLOW
     if len(parts) != 1:
         parts = (make(TextNode, parts, mask=TEXT_BITS, at=component),)
@@ -224,7 +223,6 @@ def inline(arg: object, component: Node) -> list[Inline]:
 
 
 def _is_t_string(value: object) -> TypeGuard[TString]:
-    """Return whether a value is a t-string, by its attributes."""
     strings, inserted = getattr(value, "strings", None), getattr(value, "interpolations", None)
     both = isinstance(strings, tuple) and isinstance(inserted, tuple)
     return both and not isinstance(value, str)

@@ -188,7 +188,6 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
 
 
 def _checked_id(component: Component, id: object) -> str:
-    """Return the id that comes first in the arguments, or raise :class:`OptionError`."""
     problem = id_problem(component, id)
     if problem or not isinstance(id, str):
         what = f"{shown(id)} is not the id of {named_label(component)}"
@@ -240,7 +239,6 @@ def _checked_children(
 
 
 def _check_child(component: Container, child: Child) -> None:
-    """Raise for a child that is unfinished or misplaced."""
     if isinstance(child, str):
         if TEXT_BITS & component._forbids:
             raise PlacementError(

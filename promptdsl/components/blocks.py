@@ -104,7 +104,6 @@ def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
 
 
 def _unknown(kind: object, component: Node) -> ContentError:
-    """Return the error for a block of a type that no component has."""
     name = kind[:60] if is_text(kind) else kind_of(kind)
     problem = f"a block of type {name!r} cannot be content of {named_label(component)}"
     fix = f"{nearest(name, CLASSES)}; Json(value) shows it as JSON, History takes messages with it"

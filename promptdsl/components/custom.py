@@ -352,7 +352,6 @@ def _unfit_call(
     options: Mapping[str, object],
     error: TypeError,
 ) -> OptionError:
-    """Return the error for arguments that a component does not take."""
     problem, fix = f"{block.name}(): {error}", f"it takes {block.name}{signature}"
     unknown = [option for option in options if option not in signature.parameters]
     near = nearest(unknown[0], signature.parameters) if unknown else ""

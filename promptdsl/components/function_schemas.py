@@ -92,7 +92,6 @@ def _callable_of(function: Callable[..., object]) -> object:
 def _parameters(
     function: Callable[..., object], inner: Callable[..., object], name: str
 ) -> dict[str, Parameter]:
-    """Return the parameters of a function, or raise for one that a model cannot fill."""
     try:
         parameters = dict(inspect.signature(function).parameters)
     except (ValueError, NameError, TypeError) as error:

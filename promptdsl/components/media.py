@@ -242,7 +242,6 @@ def _write_media(
 def _checked_data(
     cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
 ) -> str | bytes:
-    """Return the data of an attachment as plain data, or raise :class:`ContentError`."""
     if isinstance(data, str) and read is of_path and data.startswith(attachment.SCHEMES):
         problem = f"{data[:60]!r} is an address, no path"
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")

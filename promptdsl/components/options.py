@@ -339,7 +339,6 @@ _TAG_RULE = "the id of a section names a tag: a letter or _, then letters, digit
 
 
 def _section_advice(value: object) -> str:
-    """Return the advice for a value that cannot be the id of a section."""
     from unicodedata import normalize
 
     text = str(value) if isinstance(value, str) or is_real(value) else ""

@@ -420,7 +420,6 @@ def check_owner(component: Node, opened: OpenBlock) -> None:
 
 
 def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
-    """Return the error for a component that is written into the block of another thread or task."""
     block, (thread, task) = opened.component, opened.owner
     if thread != get_ident():
         here = f"thread {current_thread().name!r}"

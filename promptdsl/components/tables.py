@@ -209,7 +209,6 @@ def _present(cell: object) -> object:
 def _checked_cell(
     cell: object, number: int, column: object, volatile: list[VolatileNode]
 ) -> object:
-    """Return a cell as plain data that has a text, or raise :class:`ContentError`."""
     try:
         if isinstance(cell, Node):
             if isinstance(cell, VolatileNode):

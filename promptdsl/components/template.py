@@ -210,7 +210,6 @@ def _begin_template(
 
 
 def _check_braces(component: Template) -> None:
-    """Raise :class:`TemplateError` for a text that marks a variable in another library's way."""
     source, text = component.template, component.template.value
     if source.kind != "text" or source.is_format or "{{" in text or "{%" in text:
         return

@@ -373,7 +373,6 @@ class Json(Component, JsonNode):
 def _begin_value(
     component: Value | Volatile | Untrusted, value: object, unknown: Mapping[str, Never]
 ) -> None:
-    """Fill a new component with the text of a value."""
     start(component, 3)
     try:
         if unknown:

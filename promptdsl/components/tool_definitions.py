@@ -138,7 +138,6 @@ def _with_line(error: PromptError, component: Component) -> PromptError:
 def _definition(
     function: object, name: str | None, description: str | None, schema: object
 ) -> ToolDefinition:
-    """Return the definition of a tool, from a function or from its parts."""
     if function is not None:
         if not callable(function):
             fix = "Tool(search), or Tool(name=..., description=..., input_schema=...)"
@@ -170,7 +169,6 @@ def _definition(
 
 
 def _refuse_no_object(schema: JsonObject) -> None:
-    """Raise :class:`ContentError` for the schema of a tool that is not of type object."""
     if schema.get("type") != "object":
         raise ContentError(
             f"input_schema is of type {shown(schema.get('type'))}, a tool takes an object",
@@ -181,7 +179,6 @@ def _refuse_no_object(schema: JsonObject) -> None:
 def _output_schema(
     schema: object, name: str | None, description: str | None, strict: object
 ) -> OutputSchema:
-    """Return the schema of an answer, from a type or from a JSON schema."""
     if not isinstance(strict, bool):
         raise OptionError(f"strict={shown(strict)}", fix="write True or False")
     problem = f"an Output takes a type or a JSON schema, not {kind_of(schema)}"
@@ -231,7 +228,6 @@ def _text(option: str, value: object) -> str | None:
 
 
 def _plain_schema(schema: object, name: str) -> JsonObject:
-    """Return a JSON schema as plain data, or raise :class:`ContentError`."""
     if not is_mapping(schema):
         raise ContentError(
             f"{name} is a JSON schema, a mapping, not {kind_of(schema)}",

@@ -305,7 +305,6 @@ class Message:
 
 
 def _texts(blocks: tuple[Block, ...]) -> Iterator[str]:
-    """Yield the texts of blocks, and those in tool results."""
     for block in blocks:
         if isinstance(block, TextBlock):
             yield block.text

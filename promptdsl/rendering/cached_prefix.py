@@ -97,7 +97,6 @@ def _open_calls(places: Iterable[SentPlace], end: Address) -> set[str]:
 
 
 def _without_marks(written: WrittenPayload) -> TargetError:
-    """Return the error for a payload without cache marks."""
     facts = written.facts
     problem = "no cache mark is sent, so there is no prefix to cache"
     fix = 'write CacheBreakpoint() or cache=True at the end of it, or render(..., cache="auto")'

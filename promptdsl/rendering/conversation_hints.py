@@ -50,7 +50,6 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
 
 
 def _turns(tree: RootNode) -> Iterator[Node]:
-    """Yield the recordings and the turns of the conversation, in document order."""
     waiting: list[Child] = [*reversed(tree.content)]
     while waiting:
         part = waiting.pop()

@@ -63,7 +63,6 @@ def _context(waiting: Waiting, request: RenderRequest) -> LazyContext:
 
 
 def _token_share(waiting: Waiting, request: RenderRequest) -> int | None:
-    """Return the tokens that a lazy may fill, ``None`` without a budget."""
     tokens_per_weight = request.tokens_per_weight
     if tokens_per_weight is None:
         return None

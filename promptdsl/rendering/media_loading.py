@@ -178,7 +178,6 @@ def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
 
 
 def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
-    """Yield the attachments of a message whose addresses its target refuses."""
     if message.plain is None:
         for block in _attachments(message.content):
             if _needs_bytes(block, message.role, facts):
@@ -186,7 +185,6 @@ def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
 
 
 def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
-    """Return whether a target takes the bytes of an attachment, but not its address."""
     if role not in ("user", "assistant", "tool") or block.type not in facts.media:
         return False
     if block.source.kind == "s3" and not facts.s3_media:
@@ -230,7 +228,6 @@ def _checked(data: object, address: str, tree: Node) -> bytes:
 
 
 def _failed(address: str, tree: Node, error: Exception) -> MediaError:
-    """Return the error of an attachment whose loading raised another one."""
     said = ""
     with suppress(Exception):
         # It may be a stranger's: the answer of the server at the address.

@@ -245,7 +245,6 @@ def _for_target(
 def _again(
     request: RenderRequest, stages: Stages, losses: tuple[Loss, ...], provider: str
 ) -> Rendered:
-    """Return the result for another provider, from the same tree."""
     template = request.template
     if template is not None and not is_one_of(
         provider, [it.name for it in wires() if it.templated]

@@ -125,7 +125,6 @@ _ELSEWHERE = {
 
 
 def _refuse_arguments(name: str, surplus: Sequence[object], options: Iterable[str]) -> None:
-    """Raise :class:`OptionError` for an argument without a name, or with an unknown one."""
     for value in surplus:
         fix = f"name it: {name}(tree, model={shown(value)})"
         if isinstance(value, Node):

@@ -68,7 +68,6 @@ def _open_block_with(part: Node) -> Node | None:
 
 
 def _advice(tree: object) -> str:
-    """Return the advice for an object given to ``render()`` that is not a prompt."""
     fix = "give it the prompt, for example a Timeline"
     if tree is None:
         fix = "did the function that builds it forget `return prompt`?"
@@ -101,7 +100,6 @@ def _advice(tree: object) -> str:
 
 
 def _advice_on_items(first: object) -> str:
-    """Return the advice for a list given to ``render()``, by its first item."""
     if isinstance(first, Mapping):
         read = next((form for key, form in FORMS.items() if key in first), "from_openai")
         return f"write Timeline(History.{read}(messages))"

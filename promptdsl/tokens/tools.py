@@ -89,7 +89,6 @@ def form_tokens(form: WireObject, tokens: TextTokens) -> int:
 
 
 def _schema_tokens(definition: WireObject, tokens: TextTokens) -> int:
-    """Return the tokens of the name, the description and the schema of a definition."""
     total = 0
     for key in _TEXT_KEYS:
         if isinstance(text := definition.get(key), str):

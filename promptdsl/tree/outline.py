@@ -54,7 +54,6 @@ def outline(root: Node) -> str:
 
 
 def _described(node: Node) -> str:
-    """Return the name of a node and its options, as its author wrote them."""
     options = node.options
     words = [node._summary()]
     words += [options.address] if options.id else []

@@ -86,7 +86,6 @@ def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> 
 
 
 def _declared_or_text(data: bytes, given: str | None, kind: MediaKind | None) -> str:
-    """Return the type of bytes of no known format: the declared one, or that of text."""
     try:
         data.decode()
         is_utf8 = True

@@ -84,7 +84,6 @@ def _leading_count(recorded: RecordedNode) -> int:
 
 
 def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
-    """Return the turn of a recorded system message."""
     content: list[Node] = []
     for block in message.content:
         match block:

@@ -39,7 +39,6 @@ def narrate(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> Root
 
 
 def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
-    """Return an event turn in its mapped role; text beside its blocks has its own fence."""
     content: list[Child] = []
     # The author's texts since the last block.
     texts: list[Child] = []

@@ -194,7 +194,6 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
 
 
 def _advice(id: str, open_calls: OpenCalls) -> str:
-    """Return the advice for a result that answers no open call."""
     near = nearest(id, open_calls)
     if near.startswith("did"):
         return near
@@ -308,7 +307,6 @@ def _placed_steps(root: RootNode) -> Iterator[tuple[_Step, _Place]]:
 
 
 def _removed(node: Node, part: Node | Block, place: _Place, why: str) -> Removed:
-    """Return a removed part of a turn, or a removed turn."""
     turn: Any = node  # Any: a turn or a recording; these make and answer calls
     if isinstance(node, RecordedNode):
         turn = replace(node, items=(node.items[0].replace(content=(part,)),))
@@ -318,7 +316,6 @@ def _removed(node: Node, part: Node | Block, place: _Place, why: str) -> Removed
 
 
 def _interrupted(caller: Node, id: str) -> ToolTurnNode:
-    """Return the result of a call that has none."""
     return make(
         ToolTurnNode,
         (INTERRUPTED,),

@@ -95,7 +95,6 @@ def read(
 def _conversation(
     history: ConversationNode, readers: Mapping[str, Reader], settle: Settle
 ) -> ConversationNode:
-    """Return a history with its messages as runs, events and request-only turns."""
     parts: list[Node] = []
     for node in history.content:
         if not isinstance(node, RecordedNode):

@@ -243,7 +243,6 @@ class _Beginning(NamedTuple):
 
 
 def _entry_key(entry: WireValue) -> object:
-    """Return a key to compare an entry by."""
     mapping = _mapping(entry)
     if mapping is None:
         return entry
@@ -295,7 +294,6 @@ def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
 
 
 def _is_part(item: WireValue) -> bool:
-    """Whether an item of a content is more than a cache mark."""
     mapping = _mapping(item)
     return mapping is None or any(key not in MARKS for key in mapping)
 

@@ -287,7 +287,6 @@ def _texts(segments: Iterable[Segment]) -> Iterator[str]:
 
 
 def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
-    """Yield the segments of recorded blocks."""
     for block in blocks:
         yield Segment(block, [TracedPiece(getattr(block, "text", ""), None, ())], 0)
 
@@ -302,7 +301,6 @@ def unmarked(block: Block) -> Block:
 
 
 def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
-    """Return the first difference of two messages of the same role."""
     length = equal_start(before.text, after.text)
     olds, news = before.around(length), after.around(length)
     old_keys, new_keys = before.keys(), after.keys()

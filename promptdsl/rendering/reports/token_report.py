@@ -173,15 +173,12 @@ class _LabelledTokens(Tokens):
 
     @property
     def label(self) -> str:
-        """How sure the counts are."""
         return self._label
 
     def count(self, text: str, /) -> Count:
-        """Return how many tokens a text is."""
         return self._tokens.count(text)
 
     def of(self, text: str, /) -> int:
-        """Return the tokens that a text needs room for."""
         if self._label == EXACT:
             self._label = self._tokens.count(text).label
         return self._tokens.of(text)
@@ -191,7 +188,6 @@ class _TypicalTokens(_LabelledTokens):
     """A counter of the usual tokens of texts, without rounding up."""
 
     def of(self, text: str, /) -> int:
-        """Return the usual tokens of a text."""
         return self._tokens.typical(text)
 
 

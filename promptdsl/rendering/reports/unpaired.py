@@ -29,7 +29,6 @@ def dropped_by_pairing(root: RootNode, outcome: Outcome) -> tuple[Dropped, ...]:
 
 
 def _described(block: Block) -> tuple[str, str]:
-    """Return the name of a call or a result, and what it said: attachments are named."""
     if isinstance(block, ToolUseBlock):
         return f"call {block.id!r}", f"{block.name}({block.arguments})"
     if not isinstance(block, ToolResultBlock):
