@@ -34,11 +34,7 @@ from promptdsl.tree.rewrite import covering
 
 
 def block_node(given: object, component: Node) -> Node:
-    """Return the node of a block, or of its dictionary, that is content of a component.
-
-    Raises :class:`ContentError` for an unknown type, and the errors of :func:`block_from_dict`, all
-    with the line of the component.
-    """
+    """Return the node of a block, or of its dictionary, that is content of a component."""
     kind = given.get("type") if is_mapping(given) else None
     if kind is not None and kind not in CLASSES:
         raise _unknown(kind, component)

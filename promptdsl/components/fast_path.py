@@ -76,10 +76,7 @@ running_loop: "Callable[[], AbstractEventLoop | None]" = _first_look
 
 
 def section_options(id: str, options: Mapping[str, object]) -> Options | None:
-    """Return the options of an earlier section with this id and this priority, if it has no other.
-
-    The priority is an int or a float.
-    """
+    """Return the options of an earlier section with this id and this priority alone."""
     priority = options.get("priority")
     kind = type(priority)
     if len(options) == 1 and kind in BY_PRIORITY:

@@ -237,10 +237,7 @@ _PLAIN = {Message, dict}
 def _entries(
     component: History, messages: Iterable[object], form: str
 ) -> tuple[tuple[object, ...], conversation_cache.Recording | None]:
-    """Return the entries of a list of messages, and the recording that they continue, if any.
-
-    Raises :class:`ContentError` for a component.
-    """
+    """Return the entries of a list of messages, and the recording that they continue, if any."""
     entries = tuple(messages)
     known = None
     if form == "messages" and len(entries) >= conversation_cache.SHORTEST:

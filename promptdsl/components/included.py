@@ -34,11 +34,7 @@ from promptdsl.tree.part_nodes import (
 
 
 def rendered_under_overrides(template: TemplateNode) -> RenderedTemplate:
-    """Return the pieces of a template that was written under overrides of sections.
-
-    Raises :class:`OptionError` for a function that does not take the inputs of a section that the
-    template includes, and :class:`PlacementError` for a part in its place that is no text.
-    """
+    """Return the pieces of a template that was written under overrides of sections."""
     stand_ins = {name: partial(_written, template, name) for name, _ in template.overrides}
     return rendered_template(template.template, template.variables, stand_ins)
 

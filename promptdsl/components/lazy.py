@@ -93,10 +93,7 @@ class Lazy(Component, LazyNode):
 
 
 def call(lazy: LazyNode, context: LazyContext) -> object:
-    """Return the result of the function of a lazy, called with no block open.
-
-    Raises :class:`ContentError` when it has to be awaited.
-    """
+    """Return the result of the function of a lazy; an error when it has to be awaited."""
     with detached(), replacing(_overrides(lazy)):
         result = _finished(_called(lazy, context), lazy)
     if isawaitable(result):
@@ -168,10 +165,7 @@ def _finished(result: object, lazy: LazyNode) -> object:
 
 
 def part_of(result: object, lazy: LazyNode) -> Node | None:
-    """Return the part that the result of a lazy is: text is a value.
-
-    Raises :class:`ContentError` for anything but text, a part or ``None``.
-    """
+    """Return the part that the result of a lazy is: text is a value, ``None`` is no part."""
     if result is None:
         return None
     if isinstance(result, Node):

@@ -31,10 +31,9 @@ _CONTAINERS: Mapping[type[Node], type[Container]] = {
 
 
 def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
-    """Return a part that a Lazy returned, checked for its place.
+    """Return a part that a Lazy returned, or raise :class:`PlacementError` for its place.
 
-    ``holders`` are the nodes around the Lazy, the innermost first, one of each kind. Raises
-    :class:`PlacementError` when the part may not be there.
+    ``holders`` are the nodes around the Lazy, the innermost first, one of each kind.
     """
     innermost, root = holders[0], holders[-1]
     for holder in holders:

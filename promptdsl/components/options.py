@@ -168,11 +168,7 @@ def keywords(component: Component) -> set[str]:
 def options_of(
     component: Component, options: Mapping[str, object], id: str | None = None
 ) -> Options:
-    """Return the options of a component and note in its mask what they imply.
-
-    ``id`` is an id that was checked. Raises :class:`OptionError` for an unknown name or a value
-    that an option cannot have.
-    """
+    """Return the checked options of a component and note in its mask what they imply."""
     alone = id is None and len(options) == 1 and "priority" in options
     if alone and "priority" in component.accepts:
         return at_priority(component, options["priority"])
@@ -243,7 +239,6 @@ def at_priority(component: Node, priority: object) -> Options:
     """Return the options of a component that has a priority and no other option.
 
     Nothing that is sent depends on it, so plain speech stays plain speech.
-    Raises :class:`OptionError` for a priority that is no finite number.
     """
     memory = BY_PRIORITY.get(type(priority))
     known = None if memory is None else memory.get(priority)
@@ -268,10 +263,7 @@ def is_priority(value: object) -> bool:
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a number that can be compared: no boolean, no NaN.
-
-    A whole number is at most :data:`LARGEST`.
-    """
+    """Return whether a value is a number to compare: no boolean, no NaN, and not too large."""
     if isinstance(value, float):
         return not isnan(value)
     if isinstance(value, bool) or not isinstance(value, int):

@@ -180,10 +180,7 @@ def _templates_called(name: str) -> Iterator[str]:
 
 
 def section_at(name: str) -> ComponentFunction:
-    """Return the component of a section of an installed library, by its qualified name.
-
-    Raises :class:`LibraryError` for a library that cannot be used, and an unknown section.
-    """
+    """Return the component of a section of an installed library, by its qualified name."""
     from promptdsl.templates.installed import load_library
 
     library, _, section = name.partition(":")

@@ -139,10 +139,7 @@ def running_task() -> Task[object] | None:
 
 
 def join(component: Node, opened: OpenBlock, mask: int) -> None:
-    """Put a new component into the block that is open, and set its mask.
-
-    In ``detached()`` it stays on its own.
-    """
+    """Put a new component into the block that is open, and set its mask."""
     block = opened.component
     if block is None:
         component.mask = mask
@@ -229,10 +226,7 @@ def enter(component: C) -> C:
 
 
 def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child], int] | None:
-    """Return the entries of the open block that a component is in, and its index there.
-
-    Mostly it is in the innermost block, at the end.
-    """
+    """Return the entries of the open block that a component is in, and its index there."""
     while opened is not None and opened.component is not None:
         entries: list[Child] | tuple[Child, ...] = opened.component.content
         # A tuple is the content of a block that is closed already.

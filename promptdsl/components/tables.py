@@ -89,10 +89,7 @@ class Table(Component, TableNode):
 def _read_table(
     data: object, columns: object, volatile: list[VolatileNode]
 ) -> tuple[Names | None, Rows]:
-    """Return the columns and rows of a table, a list of rows or a data frame.
-
-    Cells that are volatile values are added to ``volatile``.
-    """
+    """Return the columns and rows of a table, and add the volatile cells to ``volatile``."""
     if columns is not None and not _is_ordered(columns):
         raise ContentError(
             f"columns={shown(columns)}", fix='write a list of names: columns=["name", "price"]'

@@ -165,10 +165,7 @@ def _begin_template(
     *,
     at: Node | None = None,
 ) -> None:
-    """Fill a template from its source and its variables, and put it into the open block.
-
-    Its line is that of ``at``, by default that of its author.
-    """
+    """Fill a template, and put it into the open block; its line is that of ``at`` or its author."""
     start(component, 4)
     if at is not None:
         component.code, component.offset = at.code, at.offset

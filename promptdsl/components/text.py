@@ -193,10 +193,7 @@ def begin_text(
 
 
 def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline, ...], int]:
-    """Return the strings and values of one text, and its mask.
-
-    Raises :class:`ContentError` for any other argument, ``None`` and booleans included.
-    """
+    """Return the strings and values of one text, and its mask, or raise for another argument."""
     if not args:
         raise bare(component)
     parts: list[Inline] = []

@@ -57,10 +57,7 @@ def has_origin(entries: Mapping[str, object]) -> bool:
 
 
 def is_ambiguous(data: JsonValue, known: Collection[str]) -> bool:
-    """Whether the dictionary of an unknown block would be read as another block, or not at all.
-
-    ``known`` are the known types of blocks.
-    """
+    """Whether the dictionary of an unknown block is read as a ``known`` one, or not at all."""
     while isinstance(data, Mapping):
         kind = data.get("type")
         if has_origin(data):

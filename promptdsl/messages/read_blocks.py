@@ -63,10 +63,7 @@ def block_from_dict(data: object) -> Block:
 
 
 def contents(value: object, key: str = "") -> tuple[Block, ...]:
-    """Return the blocks of a content: a string, a list of block dictionaries, or nothing.
-
-    Raises :class:`DataError`, which names ``key`` and the number of the block, for anything else.
-    """
+    """Return the blocks of a content, a string, a list or nothing; errors name its ``key``."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -91,10 +88,7 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
 
 
 def attachments(value: object, key: str) -> tuple[Block, ...]:
-    """Return the attachments of a list: paths and addresses, and dictionaries or blocks of media.
-
-    Raises :class:`DataError`, which names ``key`` and the number of the entry, for anything else.
-    """
+    """Return the attachments of a list: paths, addresses, and dictionaries or blocks of media."""
     if not is_list(value):
         fix = 'write ["a.png"] or [{"path": "a.png"}]'
         raise DataError(f"{key!r} is a list of attachments, not {kind_of(value)}", fix=fix)
@@ -185,10 +179,7 @@ def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a cl
 
 
 def _told_kind(entries: _Entries, where: str) -> MediaKind | None:
-    """Return the kind of an attachment without a ``type``, ``None`` for any other dictionary.
-
-    Its media type tells the kind, or else the extension of its path or address.
-    """
+    """Return the kind of an attachment by its media type or extension, ``None`` for other data."""
     inner = entries.get("source")
     source = inner if is_mapping(inner) else entries
     key = next((key for key in SHORTHANDS[1:-1] if isinstance(source.get(key), str)), None)

@@ -29,8 +29,7 @@ def fit_tree(
 ) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
     """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
-    Without a budget, only the limits and alternatives in the tree are applied. Raises
-    :class:`BudgetError` when the parts that must stay exceed the budget.
+    Without a budget, only the limits and alternatives in the tree are applied.
     """
     facts = settings.facts
     budget = request.budget or Budget()

@@ -21,8 +21,7 @@ Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider
 def cached_prefix(written: WrittenPayload) -> Param:
     """Return the payload up to its last cache mark, and what makes it a request.
 
-    Calls that are open at the mark are kept with their results. Raises :class:`TargetError` for a
-    target without marks, or a payload without any.
+    Calls that are open at the mark are kept with their results.
     """
     payload, wire = written.payload(), wire_of(written.facts.provider)
     question = WrittenPayload(Prompt((spoken("user", OPENING),)), written.facts).payload()

@@ -90,10 +90,7 @@ class MediaLoading:
         return block
 
     def check_awaited(self, addresses: Mapping[str, Node]) -> None:
-        """Raise :class:`Unloaded` if addresses, or those a budget counts, must be awaited first.
-
-        Each address has the tree that it is in.
-        """
+        """Raise :class:`Unloaded` if addresses, or those a budget counts, must be awaited first."""
         addresses = {**self.wanted, **addresses} if self.waits else {}
         known = self.data.keys() | self.failed.keys()
         missing = {address: tree for address, tree in addresses.items() if address not in known}

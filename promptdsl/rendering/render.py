@@ -260,10 +260,7 @@ def _again(
 def _prepared(
     tree: RootNode, trimmed: bool, *, request: RenderRequest, settings: Settings
 ) -> Outgoing:
-    """Run the passes of the target, lower the tree and write its payload.
-
-    ``trimmed`` is whether a budget removed parts of the tree.
-    """
+    """Run the passes of the target, lower the tree and write it; ``trimmed`` if a budget cut it."""
     facts, config = settings
     stages = [(FIT, tree)]
     for name, mask, run in for_target(config):

@@ -40,10 +40,7 @@ _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=st
 
 
 def compact(value: WireValue) -> str:
-    """Return a value as JSON without white space; a value that is not JSON as its string.
-
-    Raises :class:`DataError` for data nested deeper than 200 levels.
-    """
+    """Return a value as JSON without white space; a value that is not JSON as its string."""
     try:
         return _WRITER.encode(value)
     except (RecursionError, TypeError, ValueError):

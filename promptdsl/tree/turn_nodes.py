@@ -67,10 +67,9 @@ class ToolTurnNode(TurnNode):
 
 @node_class
 class RequestOnlyNode(Node):
-    """A request-only turn.
+    """A request-only turn; ``type`` and ``title`` are written in its fence.
 
-    ``type`` and ``title`` are written in its fence. ``position`` is its position in the
-    conversation, ``None`` for the default. With ``grounding`` every string in it is a value.
+    Its ``position`` is ``None`` for the default. With ``grounding`` every string in it is a value.
     """
 
     volatile_fields = ("type", "title")

@@ -23,11 +23,7 @@ _WHITE_SPACE = b" \t\n\v\f\r"
 def of_bytes(
     data: bytes, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment given as bytes.
-
-    Raises :class:`MediaError` for no bytes, or more than 32 MB, and when the media type is neither
-    given nor shown by the bytes, when both disagree, or when it is not of ``kind``.
-    """
+    """Return the source of an attachment given as bytes; raise :class:`MediaError` for bad ones."""
     if not data:
         raise MediaError("the attachment is empty", fix="give its bytes")
     _check_size(len(data))
@@ -45,11 +41,7 @@ def _check_size(size: int) -> None:
 def of_base64(
     text: str | bytes, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment given as base64 text, rewritten without line ends.
-
-    White space is skipped, as the text comes in lines. Raises :class:`MediaError` for any other
-    character that is not base64, for missing padding, and for bytes that :func:`of_bytes` refuses.
-    """
+    """Return the source of an attachment given as base64 text; white space in it is skipped."""
     try:
         encoded = text if isinstance(text, bytes) else text.encode("ascii")
         bare = encoded.translate(None, _WHITE_SPACE)
@@ -86,11 +78,7 @@ def check_url(url: str) -> str:
 def of_url(
     url: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment at an address; a ``data:`` address has its bytes.
-
-    Raises :class:`MediaError` for an address of another scheme, for bytes that are refused, and
-    for a media type that is not of ``kind``.
-    """
+    """Return the source of an attachment at an address; a ``data:`` address has its bytes."""
     # Most addresses are of the web, without a declared type.
     if media_type is None and url.startswith("http") and URL.match(url):
         return MediaSource("url", url)
@@ -115,10 +103,7 @@ def of_url(
 def of_file_id(
     id: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment that was uploaded to the provider before.
-
-    Raises :class:`MediaError` for a blank id, and for a media type that is not of ``kind``.
-    """
+    """Return the source of an attachment that was uploaded to the provider before."""
     if not id or id.isspace():
         raise MediaError("the file id is empty", fix="give the id the provider's upload returned")
     return _source("file_id", id, media_type, kind)
@@ -127,10 +112,7 @@ def of_file_id(
 def of_path(
     path: str, media_type: str | None = None, *, kind: MediaKind | None = None
 ) -> MediaSource:
-    """Return the source of an attachment in a file, read when the prompt is rendered.
-
-    Raises :class:`MediaError` for an empty path, and for a media type that is not of ``kind``.
-    """
+    """Return the source of an attachment in a file, read when the prompt is rendered."""
     if not path:
         raise MediaError("the path is empty", fix="give the path of a file")
     return _source("path", path, media_type, kind)
@@ -149,9 +131,7 @@ def read_path(
 ) -> MediaSource:
     """Return the source with the bytes of its file instead of the path.
 
-    A path that came in data is read only under one of ``roots``, with links resolved. Raises
-    :class:`MediaError` for a path that is refused, is missing, or is no regular file, and for
-    bytes that :func:`of_bytes` refuses.
+    A path that came in data is read only under one of ``roots``, with links resolved.
     """
     allowed = roots if source.from_data else None
     data = read_file(source.value, limit=MAX_BYTES, roots=allowed)
@@ -161,8 +141,7 @@ def read_path(
 def of_file(source: MediaSource, data: bytes, kind: MediaKind | None) -> MediaSource:
     """Return the source with the bytes that its path or its address leads to.
 
-    The extension tells the type of a text or an office document that is not declared. Raises
-    :class:`MediaError` for bytes that :func:`of_bytes` refuses.
+    The extension tells the type of a text or an office document that is not declared.
     """
     media_type = source.media_type or type_of_file(data, source.value, kind)
     return of_bytes(data, media_type, kind=kind)

@@ -52,8 +52,8 @@ def sniff(data: bytes) -> str | None:
 def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> str:
     """Return the media type of an attachment: the declared one, or the sniffed one.
 
-    A document of UTF-8 text is ``text/plain`` unless declared. Raises :class:`MediaError` when no
-    type is known, when bytes and declaration disagree, or when the type is of another kind.
+    A document of UTF-8 text is ``text/plain`` unless declared. Raises :class:`MediaError` when
+    these do not agree with each other and with ``kind``.
     """
     given, sniffed = spelled(declared, kind), sniff(data)
     if sniffed is None:
@@ -112,10 +112,7 @@ def _declared_or_text(data: bytes, given: str | None, kind: MediaKind | None) ->
 
 
 def spelled(declared: str | None, kind: MediaKind | None) -> str | None:
-    """Return a declared media type in its registered spelling, without parameters.
-
-    Raises :class:`MediaError` for text that is no media type, :class:`OptionError` for other types.
-    """
+    """Return a declared media type in its registered spelling, without parameters."""
     if declared is None:
         return None
     fix = f'write it like media_type="{EXAMPLES[kind or "image"]}"'

@@ -16,10 +16,9 @@ from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, T
 
 
 def check_bound(root: RootNode, config: Resolved, model: str | None) -> None:
-    """Refuse a ``Volatile`` or ``Lazy`` before the last question or answer.
+    """Raise for a ``Volatile`` or ``Lazy`` before the last question or answer.
 
-    ``root`` is the tree as it was written for its audience. Raises :class:`PlacementError` with
-    the line of the part that changes.
+    ``root`` is the tree as it was written for its audience.
     """
     turns = [*among_turns(root)]
     last = -1
