@@ -165,7 +165,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
                 fix = "write System(...) before the History"
                 raise OptionError(problem, fix=fix, at=(component.source,))
             if name not in component.accepts:
-                raise unknown_option(component, name, component.accepts)
+                raise unknown_option(component, name)
         component.keep = check_count(component, "keep", options.get("keep", 0), 0)
         step = options.get("step")
         component.step = None if step is None else check_count(component, "step", step, 0)

@@ -222,7 +222,7 @@ def _write_media(
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
     for name, value in options.items():
         if name not in cls.accepts:
-            raise unknown_option(component, name, cls.accepts)
+            raise unknown_option(component, name)
         if value is not None and name == "detail":
             check_choice(component, name, value, DETAILS)
         if value is not None and not isinstance(value, str) and name != "media_type":

@@ -89,10 +89,12 @@ class SectionOptions(TypedDict, total=False):
     separator: str | None
 
 
-def unknown_option(component: Node, name: str, known: Iterable[str]) -> OptionError:
+def unknown_option(component: Component, name: str) -> OptionError:
     """Return the error for a keyword that a component does not take."""
     problem = f"{label(component)}() takes no {name!r}"
-    fix = nearest(name, names := {*known})
+    kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    names = {x.name for x in _parameters(component) if x.kind in kinds} | component.accepts
+    fix = nearest(name, names)
     if not fix.startswith("did") and _SYNONYMS.get(name) in names:
         fix = f"did you mean {_SYNONYMS[name]!r}?"
     by_position = [x.name for x in _parameters(component) if x.kind in _BY_POSITION]
@@ -156,13 +158,7 @@ def bad_option(component: Node, name: str, value: object, fix: str) -> OptionErr
 def refuse_options(component: Component, options: Iterable[str]) -> None:
     """Raise :class:`OptionError` for the first of the keywords, which are all unknown."""
     for name in options:
-        raise unknown_option(component, name, keywords(component))
-
-
-def keywords(component: Component) -> set[str]:
-    """Return the keywords that the class of a component takes."""
-    kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return {x.name for x in _parameters(component) if x.kind in kinds} | component.accepts
+        raise unknown_option(component, name)
 
 
 def options_of(
@@ -175,7 +171,7 @@ def options_of(
     kept: dict[str, Any] = {}  # Any: attrs checks no types, `_kept_option` has done so
     for name, value in options.items():
         if name not in component.accepts:
-            raise unknown_option(component, name, keywords(component))
+            raise unknown_option(component, name)
         try:
             kept[name], problem = _kept_option(component, name, value)
         except DataError as error:  # metadata that contains itself, or is nested too deep

@@ -255,10 +255,7 @@ def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
 
 
 def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Entries]:
-    """Remove the source of an attachment from its entries; return it and its unknown keys.
-
-    A ``filename`` becomes the title, unless there is one.
-    """
+    """Remove the source of an attachment from its entries; return it and its unknown keys."""
     if "title" not in entries and isinstance(entries.get("filename"), str):
         entries["title"] = entries.pop("filename")
     short = {key: entries.pop(key) for key in SHORTHANDS[1:] if key in entries}

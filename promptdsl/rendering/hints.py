@@ -31,10 +31,7 @@ def author_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
 
 
 def unread_hints(root: RootNode) -> Iterator[Loss]:
-    """Yield a hint for each key of recorded messages that the reader of their form passes over.
-
-    ``root`` is the tree in which they are in that form still, before the pass ``read``.
-    """
+    """Yield a hint for each key of recorded messages that the reader of their form passes over."""
     from promptdsl.providers.unread import unread_keys
 
     for node, _ in walk(root) if root.mask & RECORDED else ():

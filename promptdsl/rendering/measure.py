@@ -353,10 +353,7 @@ def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], T]) -
 
 
 def messages_total(prompt: Prompt, tree: RootNode, tokens: Tokens, facts: ModelFacts) -> int:
-    """Return the tokens of a prompt without a target: of its messages and its tools.
-
-    ``tree`` is the tree of these messages. Only new messages of a long conversation are counted.
-    """
+    """Return the tokens of a prompt without a target: of its messages and its tools."""
     counts = message_counts(tree, prompt.messages, tokens, facts)
     return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
 

@@ -58,10 +58,7 @@ def _text_or_none(value: object) -> str | None:
 
 @attrs.frozen
 class AttachedMedia:
-    """An attachment to count: ``data`` is base64 text or bytes, ``None`` for an address alone.
-
-    ``detail`` is the level of detail that the request asks for.
-    """
+    """An attachment to count: ``data`` is base64 text or bytes, ``None`` for an address alone."""
 
     kind: MediaKind
     data: str | bytes | None = None

@@ -147,7 +147,7 @@ def told_type(address: str) -> str | None:
 
     It is a guess: bytes of a known format are of the type that they show.
     """
-    _, dot, extension = file_name(address)[-_LONGEST:].rpartition(".")
+    _, dot, extension = file_name(address)[-16:].rpartition(".")  # no extension is longer
     return _EXTENSIONS.get(extension.lower()) if dot else None
 
 
@@ -280,6 +280,3 @@ _EXTENSIONS: Mapping[str, str] = {
     **{"pptx": f"{_OPEN_XML}.presentationml.presentation"},
 }
 """The media types by extension; a text without one of its own here is a plain text."""
-
-_LONGEST = 16
-"""The number of last characters that an extension is looked for in."""
