@@ -61,26 +61,21 @@ def _bmp(data: bytes) -> Size | None:
 
 def _webp(data: bytes) -> Size | None:
     """RFC 9649: the first chunk is lossy, lossless or extended, each with a size of its own."""
-    read = _CHUNKS.get(data[12:16])
-    return read(data) if read else None
-
-
-def _lossy(data: bytes) -> Size | None:
-    """RFC 6386, 9.1: a key frame begins with its start code; the upper bits are a scale."""
-    start, width, height = struct.unpack_from("<3sHH", data, 23)
-    return (width & 0x3FFF, height & 0x3FFF) if start == b"\x9d\x01\x2a" else None
-
-
-def _lossless(data: bytes) -> Size | None:
-    """RFC 9649, 3.4: a signature byte, then 14 bits for each side, less one."""
-    mark, bits = struct.unpack_from("<BI", data, 20)
-    return ((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1) if mark == 0x2F else None
-
-
-def _extended(data: bytes) -> Size | None:
-    """RFC 9649, 2.7: 24 bits for each side of the canvas, less one."""
-    width, rest, height, more = struct.unpack_from("<HBHB", data, 24)
-    return (rest << 16 | width) + 1, (more << 16 | height) + 1
+    match data[12:16]:
+        case b"VP8 ":
+            # RFC 6386, 9.1: a key frame begins with its start code; the upper bits are a scale.
+            start, width, height = struct.unpack_from("<3sHH", data, 23)
+            return (width & 0x3FFF, height & 0x3FFF) if start == b"\x9d\x01\x2a" else None
+        case b"VP8L":
+            # 3.4: a signature byte, then 14 bits for each side, less one.
+            mark, bits = struct.unpack_from("<BI", data, 20)
+            return ((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1) if mark == 0x2F else None
+        case b"VP8X":
+            # 2.7: 24 bits for each side of the canvas, less one.
+            width, rest, height, more = struct.unpack_from("<HBHB", data, 24)
+            return (rest << 16 | width) + 1, (more << 16 | height) + 1
+        case _:
+            return None
 
 
 def _jpeg(data: bytes) -> Size | None:
@@ -101,12 +96,6 @@ def _jpeg(data: bytes) -> Size | None:
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD9)})
 _JPEG_DATA = frozenset({0x00, 0xD9, 0xDA})
-
-_CHUNKS: Mapping[bytes, Callable[[bytes], Size | None]] = {
-    b"VP8 ": _lossy,
-    b"VP8L": _lossless,
-    b"VP8X": _extended,
-}
 
 _READERS: Mapping[str, Callable[[bytes], Size | None]] = {
     "image/png": _png,
