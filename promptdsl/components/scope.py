@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
 from threading import enumerate as threads
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar
 
 import attrs
 
@@ -102,9 +102,6 @@ def start(component: Component, calls: int = 2) -> None:
     component.options = DEFAULTS
 
 
-Owner: TypeAlias = "tuple[int, Task[object] | None]"
-
-
 @attrs.define(eq=False)
 class OpenBlock:
     """A block that is open: its component, the open block around it, and who opened it.
@@ -114,7 +111,7 @@ class OpenBlock:
 
     component: Component | None
     around: OpenBlock | None
-    owner: Owner
+    owner: tuple[int, Task[object] | None]
 
 
 @attrs.define(eq=False)

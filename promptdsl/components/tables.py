@@ -18,7 +18,6 @@ from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, found_in, named_label
 from promptdsl.tree.part_nodes import TableNode, VolatileNode
 
-TableFormat: TypeAlias = Literal["markdown", "csv", "json", "xml", "html"]
 Names: TypeAlias = tuple[str, ...]
 Rows: TypeAlias = list[tuple[object, ...]]
 
@@ -51,7 +50,7 @@ class Table(Component, TableNode):
         self,
         rows_or_frame: object,
         columns: Iterable[str] | None = None,
-        format: TableFormat | None = None,
+        format: Literal["markdown", "csv", "json", "xml", "html"] | None = None,
         *extra: Never,
         **unknown: Never,
     ) -> None:

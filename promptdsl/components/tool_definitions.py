@@ -198,12 +198,8 @@ def _output_schema(
     if strict and at_root(data).get("type") != "object":
         found = data.get("type")
         fix = "put it in a field of a model, or write strict=False where a provider takes it"
-        if (
-            found is None
-            and is_mapping(schema)
-            and schema
-            and not {"anyOf", "$ref"} & schema.keys()
-        ):
+        is_bare = is_mapping(schema) and schema and schema.keys().isdisjoint(("anyOf", "$ref"))
+        if found is None and is_bare:
             fix = 'write {"type": "object", "properties": {...}}, or give a type: Output(Answer)'
         elif found == "json_schema":
             fix = "give the schema in it alone: Output(schema)"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeVar, cast
 
 import attrs
 
@@ -56,11 +56,6 @@ T = TypeVar("T")
 PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
 """The types of the blocks that an adapter may send in another form, or not at all."""
 
-WithBytes: TypeAlias = Callable[[MediaBlock, Role], MediaBlock]
-"""Returns an attachment with its bytes, where a target needs these and they can be loaded.
-
-The other argument is the role of its message.
-"""
 ALONE = ("consolidate", "narrate", "place")
 """The names of the passes for a turn that is measured alone, without its neighbours."""
 
@@ -69,7 +64,7 @@ class Measuring:
     """Counts the parts of one prompt for a budget, in tokens of its target.
 
     Implements the protocol in ``budget/measure_protocol.py``. ``with_bytes`` returns an attachment
-    with the bytes that a ``media_loader`` loads for it.
+    with the bytes that a ``media_loader`` loads for it, given the role of its message.
     """
 
     def __init__(
@@ -79,7 +74,7 @@ class Measuring:
         tokens: Tokens,
         media_roots: MediaRoots = (),
         *,
-        with_bytes: WithBytes | None = None,
+        with_bytes: Callable[[MediaBlock, Role], MediaBlock] | None = None,
     ) -> None:
         self.facts = facts
         self.wire = wire_of(facts.provider)
@@ -103,11 +98,6 @@ class Measuring:
                 self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
             )
         return self.by_characters
-
-    @property
-    def gap(self) -> int:
-        """The tokens of the blank line between two parts."""
-        return self.tokens.of("\n\n")
 
     @property
     def opening(self) -> Seam:
@@ -184,7 +174,7 @@ class Measuring:
             return seam
         frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
         if role == "system" and kind in LEADING:
-            seam = Seam("system", frame - self.gap)
+            seam = Seam("system", frame - self.tokens.of("\n\n"))
         elif is_sided:
             is_users = role != "assistant" and (role != "tool" or not wire.results_apart)
             seam = Seam("user" if is_users else role, frame)

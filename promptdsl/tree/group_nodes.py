@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptdsl.tree.node import Node, node_class
-from promptdsl.tree.words import kept, prioritised
+from promptdsl.tree.words import prioritised
 
 if TYPE_CHECKING:
     from promptdsl.foundation.library_section import LibrarySection
@@ -83,8 +83,10 @@ class ConversationNode(FragmentNode):
 
     def _summary(self) -> str:
         forms = [getattr(part, "form", "messages") for part in self.content[:1]]
-        form = "".join(f" ({form})" for form in forms if form != "messages")
-        return f"history{form}{kept(self.keep, self.step, self.priority)}"
+        words = "".join(f" ({form})" for form in forms if form != "messages")
+        words += f" keep={self.keep:,}" if self.keep else ""
+        words += "" if self.step is None else f" step={self.step:,}"
+        return f"history{words}{prioritised(self.priority or None)}"
 
 
 @node_class

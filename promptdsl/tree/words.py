@@ -16,9 +16,3 @@ def cached(mark: Cache) -> str:
 def prioritised(priority: float | None) -> str:
     """Return a priority as an option, nothing without one."""
     return "" if priority is None else f" priority={priority:,}"
-
-
-def kept(keep: int, step: int | None, priority: float | None) -> str:
-    """Return the options of a history that a budget follows, nothing without one."""
-    options = f" keep={keep:,}" if keep else ""
-    return options + ("" if step is None else f" step={step:,}") + prioritised(priority or None)
