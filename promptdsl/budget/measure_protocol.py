@@ -8,9 +8,8 @@ from typing import Protocol
 
 from promptdsl.budget.line import Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.node import Node
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
+from promptdsl.tree.turn_nodes import RecordedNode
 
 
 class Measure(Protocol):
@@ -45,9 +44,3 @@ class Measure(Protocol):
 
     def zone(self, turn: Node) -> Zone:
         """Return the position of a turn among the messages."""
-
-
-def tools_frame_of(tree: RootNode, measure: Measure) -> int:
-    """Return the tokens that the provider adds if there are tools, besides their own."""
-    has_tools = any(isinstance(node, ToolNode) for node in among_turns(tree))
-    return tools_frame(measure.facts) if has_tools else 0

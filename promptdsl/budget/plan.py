@@ -6,7 +6,7 @@ from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, exchanges_of
 from promptdsl.budget.line import UNMERGED, Seam
-from promptdsl.budget.measure_protocol import Measure, tools_frame_of
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
 from promptdsl.budget.sending import line_of
@@ -15,11 +15,12 @@ from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode, TurnNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, TurnNode, among_turns
 
 
 class Plan:
@@ -29,8 +30,6 @@ class Plan:
     """
 
     def __init__(self, root: RootNode, measure: Measure) -> None:
-        self.root = root
-        self.measure = measure
         scan = Scan(root, measure)
         self.entries = scan.entries
         self._scanned_root = scan.root
@@ -46,6 +45,8 @@ class Plan:
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
+        has_tools = any(isinstance(node, ToolNode) for node in among_turns(root))
+        self._tools_frame = tools_frame(measure.facts) if has_tools else 0
         self.line = line_of(self.entries, measure)
         self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
         self._order = Order(scan.units, self.line)
@@ -53,7 +54,7 @@ class Plan:
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
-        return self.total + REPLY + tools_frame_of(self.root, self.measure) - limit
+        return self.total + REPLY + self._tools_frame - limit
 
     def choose(self, need: int, step: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that may be dropped."""
@@ -74,9 +75,8 @@ class Plan:
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""
         needed = needed_by(self.entries, self._order.within)
-        tools = tools_frame_of(self.root, self.measure)
-        if tools:
-            needed.append(Needed("the provider's instructions for tools", tools, None))
+        if self._tools_frame:
+            needed.append(Needed("the provider's instructions for tools", self._tools_frame, None))
         return sorted(needed, key=attrgetter("tokens"), reverse=True)
 
 
