@@ -34,9 +34,7 @@ WHOLE = (GroupNode, FirstFitNode)
 CHOICES = (*WHOLE, ConversationNode)
 """The fragments of a timeline that are an entry; other fragments hold entries."""
 TEXTLESS = (ReserveNode, CacheBreakpointNode)
-"""The nodes without any text."""
 PAIRED = (CALL | RESULT) << SHIFT
-"""The mask bits of a node with calls or results in it."""
 
 
 @attrs.define(eq=False)
@@ -50,7 +48,6 @@ class _Holder:
     """The list that the units in it are added to."""
     parent: "_Holder | None" = None
     next: int = 0
-    """The index of the next child."""
     droppable: "list[Unit | _Holder]" = attrs.field(factory=list["Unit | _Holder"])
     """The units directly in it, and the holders that may become empty."""
     alternatives: list[Alternatives] = attrs.field(factory=list[Alternatives])

@@ -23,7 +23,6 @@ class Slot:
     parent: "Slot | None" = None
     index: int = 0
     depth: int = 0
-    """The count of slots around it."""
     in_turn: bool = False
     """Whether it is a turn or inside one; outside of turns, no empty holder is dropped."""
     fixed: bool = False

@@ -28,7 +28,6 @@ class Unit:
     priority: float
     order: SendOrder
     tokens: int = 0
-    """The tokens of all of it."""
     covered: bool = False
     """Whether a cache mark of the author follows it: of equal priority it is dropped last."""
     around: "Unit | None" = None
@@ -110,4 +109,3 @@ class Drop:
 
 
 Action: TypeAlias = Shrink | Cut | Drop
-"""An action that makes room, and the tokens it saves by itself."""

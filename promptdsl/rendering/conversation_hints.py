@@ -16,7 +16,6 @@ from promptdsl.tree.node import Child, Node, walk
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
 SPEAKERS = ("user", "assistant", "tool")
-"""The roles of the conversation."""
 
 
 def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode) -> Iterator[Loss]:

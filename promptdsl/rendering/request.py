@@ -77,7 +77,6 @@ RENDER_DEFAULTS: Mapping[str, object] = {
     **{"reserve": 0, "audience": "model", "strict": False, "media_roots": _NO_FOLDERS},
     **{"media_loader": None, "hints": True},
 }
-"""The defaults of these options."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -121,7 +120,6 @@ _ELSEWHERE = {
     },
     **dict.fromkeys(("variables", "vars"), "give them to the function that builds the prompt"),
 }
-"""The advice for keywords that belong elsewhere."""
 
 
 def _refuse_arguments(name: str, surplus: Sequence[object], options: Iterable[str]) -> None:

@@ -21,12 +21,6 @@ def label_of(
 
     Only the ``prompt`` of a chat template counts exactly: it is sent as it is and has no frames
     (``framed`` is false). Attachments, tools and the form of an answer are always estimates.
-
-    >>> from promptdsl.tokens.frames import label_of
-    >>> label_of("exact")
-    'exact text, assumed frame'
-    >>> label_of("exact", has_tools=True)
-    'estimate (exact text; tools by published formulas)'
     """
     parts = [name for name, has in (("attachments", has_media), ("tools", has_tools)) if has]
     if text_label == "exact":

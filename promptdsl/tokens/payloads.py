@@ -37,9 +37,7 @@ class Tally:
 ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
 """The keys that entries may have in a payload: messages, items or turns."""
 SYSTEM_PATHS = of_all(lambda wire: [wire.system] if wire.system else ())
-"""The paths of keys that the system text may have."""
 TOOL_PATHS = of_all(lambda wire: (wire.tools,))
-"""The paths that tools may have."""
 _FORM_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
 """The paths that the form of the answer may have, each with the key of its schema."""
 TEXT_TYPES = ("text", "input_text", "output_text")

@@ -46,7 +46,6 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
-"""Renders a template."""
 WITHIN = masks.HOLLOW | masks.RECORDED
 
 
