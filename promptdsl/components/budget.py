@@ -16,7 +16,6 @@ from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_lea
 from promptdsl.components.options import check_choice, check_count, check_priority, too_many
 from promptdsl.components.scope import Component, misplaced
 from promptdsl.foundation.errors import OptionError
-from promptdsl.foundation.unicode import exact
 from promptdsl.tree.group_nodes import FirstFitNode, GroupNode, LimitNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT, TURN
 from promptdsl.tree.node import Child, Node, label, make, named_label
@@ -157,8 +156,7 @@ class Limit(Container, LimitNode):
             fix = "Limit(500, ...)" if self.unit == "tokens" else "Limit.characters(1_000, ...)"
             raise OptionError(problem, fix=fix, at=(self.source,))
         self.most = check_count(self, f"max_{self.unit}", first, 1)
-        check_choice(self, "keep", self.keep, ENDS)
-        self.keep = exact(self.keep)
+        self.keep = check_choice(self, "keep", self.keep, ENDS)
 
     @classmethod
     def _advice(cls, node: Node) -> str:
@@ -247,5 +245,4 @@ class CacheBreakpoint(Component, CacheBreakpointNode):
 
     def _check_fields(self) -> None:
         if self.ttl is not None:
-            check_choice(self, "ttl", self.ttl, TTLS)
-            self.ttl = exact(self.ttl)
+            self.ttl = check_choice(self, "ttl", self.ttl, TTLS)

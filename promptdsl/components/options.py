@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from inspect import Parameter, signature
 from math import inf, isnan
 from sys import int_info
-from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, TypeVar, get_args
 
 from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component, retract
@@ -17,6 +17,8 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
 from promptdsl.tree.node import DEFAULTS, NAME, Node, Options, implied, label
 from promptdsl.tree.part_nodes import SectionNode
+
+S = TypeVar("S")
 
 Audience: TypeAlias = Literal["all", "model", "people"]
 BODY_ENCODINGS: tuple[BodyEncoding, ...] = get_args(BodyEncoding)
@@ -290,10 +292,11 @@ def check_count(component: Node, name: str, value: object, least: int) -> int:
     raise bad_option(component, name, value, f"write a whole number, {least} or more")
 
 
-def check_choice(component: Node, name: str, value: object, choices: Collection[str]) -> None:
-    """Raise :class:`OptionError` for a value that is not one of some strings."""
+def check_choice(component: Node, name: str, value: S, choices: Collection[str]) -> S:
+    """Return one of some strings as an exact one, or raise :class:`OptionError`."""
     if not is_one_of(value, choices):
         raise bad_option(component, name, value, nearest(value, choices))
+    return exact(value)
 
 
 def check_flag(component: Node, name: str, value: object) -> None:

@@ -18,7 +18,6 @@ from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import Source, author, door
-from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree import masks
@@ -182,8 +181,7 @@ class Format(Container, FormatNode):
         if not is_text(self.format):
             fix = 'it comes first: Format("xml", ...)'
             raise bad_option(self, "format", self.format, fix)
-        check_choice(self, "format", self.format, FORMATS)
-        self.format = exact(self.format)
+        self.format = check_choice(self, "format", self.format, FORMATS)
 
 
 class Note(Container, NoteNode):

@@ -76,10 +76,9 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         f' {name}="{_attribute(value, request, config)}"' for name, value in shown if value
     )
     if request.title and delimiter.kind != "default":
-        has_end = bool(delimiter.close)
-        title = (
-            _attribute(request.title, request, config) if has_end else inline_line(request.title)
-        )
+        title = inline_line(request.title)
+        if delimiter.close:
+            title = _attribute(request.title, request, config)
         pieces = (labelled(title, getattr(request.title, "label", None)),)
         heading = make(VerbatimNode, mask=masks.TEXT, at=request, text=title, pieces=pieces)
         content = (heading, *content)
