@@ -252,13 +252,13 @@ class _Repair:
                     {id: batch.open[id] for id in step.answers}
                 )
                 batch.open.subtract(answered)
-                self.fates.update(dict.fromkeys(answered, ANSWERED))
+                self.fates.update(dict.fromkeys(answered, "its call has a result already"))
                 if step.speaks:
                     self._close(batch)
                     batch = None
             node, gone = _with_results(step.node, step.answers, answered)
             for part, id in gone:
-                why = self.fates.get(id, UNCALLED)
+                why = self.fates.get(id, "no call before it has its id")
                 self.removed.append(_removed(step.node, part, place, why))
             if node is None:
                 continue
@@ -275,19 +275,14 @@ class _Repair:
         """Answer the open calls of a batch, or remove them from their turn."""
         turns, caller = self.turns, self.turns[batch.caller]
         open_calls = [*batch.open.elements()]
-        self.fates.update(dict.fromkeys(open_calls, LATE))
+        self.fates.update(dict.fromkeys(open_calls, "it comes after the next turn"))
         if self.fill:
             turns[batch.end : batch.end] = [_interrupted(caller, id) for id in open_calls]
         elif open_calls:
             rest, gone = _without_calls(caller, open_calls)
-            self.removed += [_removed(caller, part, batch.place, UNANSWERED) for part, _ in gone]
+            why = "it has no result"
+            self.removed += [_removed(caller, part, batch.place, why) for part, _ in gone]
             turns[batch.caller : batch.caller + 1] = [] if rest is None else [rest]
-
-
-UNCALLED = "no call before it has its id"
-ANSWERED = "its call has a result already"
-LATE = "it comes after the next turn"
-UNANSWERED = "it has no result"
 
 
 def _placed_steps(root: RootNode) -> Iterator[tuple[_Step, _Place]]:
