@@ -16,30 +16,19 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
 from promptdsl.foundation.errors import OptionError, TokenizerError, is_one_of, nearest, shown
-from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
 
-@attrs.frozen(eq=False)
-class SplittingRules:
-    """The pattern by which an encoding splits a text first, and its tokens that are not text."""
-
-    pattern: str
-    special_tokens: Mapping[str, int] = EMPTY
-
-
 _LETTERS = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _SMALL = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
-SHIPPED = {
-    "cl100k_base": SplittingRules(
+SHIPPED: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "cl100k_base": (
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
         r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
         {
@@ -50,14 +39,15 @@ SHIPPED = {
             "<|endofprompt|>": 100276,
         },
     ),
-    "o200k_base": SplittingRules(
+    "o200k_base": (
         rf"[^\r\n\p{{L}}\p{{N}}]?{_LETTERS}*{_SMALL}+{_ENDING}"
         rf"|[^\r\n\p{{L}}\p{{N}}]?{_LETTERS}+{_SMALL}*{_ENDING}"
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
     ),
 }
-"""The rules of the encodings whose vocabulary ships with promptdsl, as tiktoken 0.14 has them."""
+"""The encodings whose vocabulary ships with promptdsl, as tiktoken 0.14 has them: the pattern by
+which a text is split first, and the tokens that are not text."""
 
 SERVED_BY = {"o200k_harmony": "o200k_base"}
 """Encodings that differ from a shipped one only in special tokens, which no text is encoded as."""
@@ -96,11 +86,10 @@ def encoding(name: str) -> "Encoding":
         return registry.ENCODINGS[name]
     if name not in SHIPPED:
         return _cached_encoding(name)
+    pattern, special_tokens = SHIPPED[name]
+    ranks = {token: rank for rank, token in enumerate(vocabulary(name))}
     return Encoding(
-        name,
-        pat_str=SHIPPED[name].pattern,
-        mergeable_ranks={token: rank for rank, token in enumerate(vocabulary(name))},
-        special_tokens=dict(SHIPPED[name].special_tokens),
+        name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special_tokens)
     )
 
 
