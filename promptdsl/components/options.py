@@ -294,9 +294,10 @@ def check_count(component: Node, name: str, value: object, least: int) -> int:
 
 def check_choice(component: Node, name: str, value: S, choices: Collection[str]) -> S:
     """Return one of some strings as an exact one, or raise :class:`OptionError`."""
+    text = exact(value)
     if not is_one_of(value, choices):
         raise bad_option(component, name, value, nearest(value, choices))
-    return exact(value)
+    return text
 
 
 def check_flag(component: Node, name: str, value: object) -> None:
