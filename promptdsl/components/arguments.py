@@ -53,10 +53,12 @@ class TString(Protocol):
     @property
     def strings(self) -> tuple[str, ...]:
         """The static texts, one more than the interpolations between them."""
+        ...
 
     @property
     def interpolations(self) -> tuple[Any, ...]:  # Any: an `Interpolation`, read-only
         """The values inserted between the static texts."""
+        ...
 
 
 def bare(component: Node) -> ContentError:

@@ -51,6 +51,7 @@ class TokenCounter(Protocol):
 
     def count(self, text: str, /) -> Count:
         """Return the count of a text, the same for the same text every time."""
+        ...
 
 
 GivenCounter: TypeAlias = TokenCounter | Callable[[str], int]
@@ -62,6 +63,7 @@ class TextTokens(Protocol):
 
     def of(self, text: str, /) -> int:
         """Return the tokens of a text."""
+        ...
 
 
 class Tokens(ABC):
