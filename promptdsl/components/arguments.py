@@ -104,9 +104,9 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         elif type(arg) is Notice or is_data(arg):
             _end_run(component, run, content, several=several)
             content.append(
-                block_part(arg, component)
-                if is_data(arg)
-                else make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component)
+                make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component)
+                if isinstance(arg, str)
+                else block_part(arg, component)
             )
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
