@@ -18,16 +18,8 @@ from promptdsl.tree.group_nodes import (
 )
 from promptdsl.tree.masks import CALL, RESULT, SECTION, SHIFT, SYSTEM
 from promptdsl.tree.node import Node, mark_of, walk
-from promptdsl.tree.part_nodes import (
-    EventBlockNode,
-    ToolResultNode,
-)
-from promptdsl.tree.turn_nodes import (
-    CacheBreakpointNode,
-    RecordedNode,
-    RootNode,
-    ToolTurnNode,
-)
+from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
+from promptdsl.tree.turn_nodes import CacheBreakpointNode, RecordedNode, RootNode, ToolTurnNode
 
 WHOLE = (GroupNode, FirstFitNode)
 """The fragments that are kept or dropped whole: no units are looked for inside."""

@@ -5,11 +5,7 @@ from typing import Any, Never, Unpack
 
 from promptdsl.components.arguments import Content, adopt, block_part, is_data, text_in
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
-from promptdsl.components.fast_path import (
-    known_section,
-    remember_section,
-    section_options,
-)
+from promptdsl.components.fast_path import known_section, remember_section, section_options
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
 from promptdsl.components.replacements import OVERRIDES, PARTS_REPLACED, placed, replaced
 from promptdsl.components.scope import Component, getframe, innermost, is_text, join, put

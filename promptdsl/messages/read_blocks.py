@@ -11,23 +11,10 @@ import attrs
 
 from promptdsl.foundation.errors import DataError, nearest, with_article
 from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
-from promptdsl.foundation.json import (
-    ABSENT,
-    LEVELS,
-    JsonValue,
-    canonical,
-    read_json,
-    write_json,
-)
+from promptdsl.foundation.json import ABSENT, LEVELS, JsonValue, canonical, read_json, write_json
 from promptdsl.foundation.source import door
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages.block_keys import (
-    ALIASES,
-    KEYS,
-    fields_of,
-    has_origin,
-    is_ambiguous,
-)
+from promptdsl.messages.block_keys import ALIASES, KEYS, fields_of, has_origin, is_ambiguous
 from promptdsl.messages.blocks import CLASSES, AnyBlock, Block, UnknownBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import error_type, kind_of, string

@@ -18,13 +18,7 @@ from promptdsl.config.transformation import (
     resolve,
 )
 from promptdsl.config.wires import wire_of, wires
-from promptdsl.foundation.errors import (
-    ConfigError,
-    OptionError,
-    TargetError,
-    nearest,
-    shown,
-)
+from promptdsl.foundation.errors import ConfigError, OptionError, TargetError, nearest, shown
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.loss import Loss, hint

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar, cast
 import attrs
 from attrs.exceptions import FrozenInstanceError
 
-from promptdsl.foundation.errors import (
-    ContentError,
-    ScopeError,
-    with_article,
-)
+from promptdsl.foundation.errors import ContentError, ScopeError, with_article
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, door, source_of
 from promptdsl.messages.field_checks import Cache
