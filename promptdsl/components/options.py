@@ -209,7 +209,7 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
         problem = "" if is_given or value is None else "write a mapping"
         return frozen(value) if is_given else EMPTY, problem
     if name == "priority":
-        return exact_number(value), "" if is_priority(value) else A_NUMBER
+        return check_priority(component, value), ""
     if value is None:
         return None, ""
     if name == "id":
@@ -254,12 +254,6 @@ def at_priority(component: Node, priority: object) -> Options:
     return options
 
 
-def is_priority(value: object) -> bool:
-    """Return whether a value can be a priority: a finite number, or ``None``."""
-    number = exact_number(value) if is_real(value) else None
-    return value is None or number not in (None, inf, -inf)
-
-
 def is_real(value: object) -> bool:
     """Return whether a value is a number to compare: no boolean, no NaN, and not too large."""
     if isinstance(value, float):
@@ -270,10 +264,11 @@ def is_real(value: object) -> bool:
 
 
 def check_priority(component: Node, priority: object) -> float | None:
-    """Return a priority as an exact number, or raise :class:`OptionError`."""
-    if not is_priority(priority):
+    """Return a finite number as an exact one, and ``None``, or raise :class:`OptionError`."""
+    number = exact_number(priority)
+    if priority is not None and (not is_real(priority) or number in (inf, -inf)):
         raise bad_option(component, "priority", priority, A_NUMBER)
-    return exact_number(priority)
+    return number
 
 
 def exact_number(value: object) -> float | None:
