@@ -17,7 +17,6 @@ from promptdsl.components.replacements import (
     Function,
     Replacement,
     Replacements,
-    moved,
     replacing,
 )
 from promptdsl.components.scope import (
@@ -142,7 +141,9 @@ class _Running:
             self.inside = OVERRIDES.get()
         if self.inside is not self.own and self.inside is not None:
             self.around = OVERRIDES.get()
-            OVERRIDES.set(moved(self.inside, self.own, self.around))
+            added = len(self.inside.entries) - (0 if self.own is None else len(self.own.entries))
+            outer = () if self.around is None else self.around.entries
+            OVERRIDES.set(Replacements(self.inside.entries[: max(added, 0)] + outer))
         return yielded
 
     def end(self, error: BaseException | None) -> bool:

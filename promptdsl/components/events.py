@@ -18,8 +18,6 @@ from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
 from promptdsl.tree.node import Node, found_in, label, named_label
 from promptdsl.tree.part_nodes import EventBlockNode, ValueNode, VolatileNode
 
-_NO_FIELDS: frozenset[str] = frozenset()
-
 
 class EventBlockComponent(Container, EventBlockNode):
     """The base of the event blocks: fields, and text. Not a component of its own."""
@@ -166,7 +164,7 @@ def _begin_event(
     inner = "data" if cls is SystemEventBlock else "details"
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
-    component.trusted = frozenset(trusted) if trusted else _NO_FIELDS
+    component.trusted = frozenset(trusted)
     if content:
         begin(component, content, {}, at=component.at)
     else:

@@ -189,15 +189,6 @@ def replacing(replacements: Replacements | None) -> Generator[None]:
         OVERRIDES.reset(token)
 
 
-def moved(
-    inside: Replacements, own: Replacements | None, around: Replacements | None
-) -> Replacements:
-    """Return the replacements of ``around`` and those that ``inside`` adds to ``own``."""
-    added = len(inside.entries) - (0 if own is None else len(own.entries))
-    outer = () if around is None else around.entries
-    return Replacements(inside.entries[: max(added, 0)] + outer)
-
-
 def kept_overrides(*, of_sections: bool = False) -> KeptOverrides:
     """Return the replacements at this point as data that can be compared, printed and pickled.
 

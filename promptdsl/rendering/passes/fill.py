@@ -10,7 +10,6 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite, unique_ids
 from promptdsl.tree.turn_nodes import RootNode
 
-WITHIN = HOLLOW
 DEEPEST = 100
 """The most rounds of lazies: a lazy may return a part with a lazy in it."""
 
@@ -55,7 +54,7 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
                 unique_ids(node, node.content)
             return node
 
-        root = rewrite(root, change, within=WITHIN)
+        root = rewrite(root, change, within=HOLLOW)
     return root
 
 
@@ -73,6 +72,6 @@ def _waiting_lazies(root: Node) -> list[Waiting]:
         stack.extend(
             (child, holders)
             for child in reversed(node.content)
-            if not isinstance(child, str) and child.mask & WITHIN
+            if not isinstance(child, str) and child.mask & HOLLOW
         )
     return lazies

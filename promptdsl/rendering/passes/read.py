@@ -46,7 +46,6 @@ Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
-WITHIN = masks.HOLLOW | masks.RECORDED
 
 
 def read(
@@ -86,7 +85,7 @@ def read(
         options = Options(libraries=sections, tags_of_source=tags) if sections or tags else DEFAULTS
         return make(TextNode, tuple(parts), mask=masks.TEXT, at=node, options=options)
 
-    done = rewrite(root, change, within=WITHIN)
+    done = rewrite(root, change, within=masks.HOLLOW | masks.RECORDED)
     # Lazies and recordings may bring ids that are taken.
     return with_content(done, numbered(done.content))
 
