@@ -35,10 +35,7 @@ from promptdsl.budget.units import (
 
 
 def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
-    """Yield the actions that make room, in order: the lowest priority first.
-
-    The units inside a unit are dropped first, then the rest of it.
-    """
+    """Yield the actions that make room, the lowest priority first, in a unit those inside it."""
     stack: list[Unit | Drop] = [*_stacked(unit for unit in units if not unit.is_companion)]
     while stack:
         unit = stack.pop()

@@ -20,10 +20,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
-    """Return the tree with the text of every ``Limit`` cut to its size, and the cuts.
-
-    The raw text is cut, before anything is encoded, and a mark takes the place of the missing text.
-    """
+    """Return the tree with the raw text of every ``Limit`` cut to its size, and the cuts."""
     if not any(isinstance(node, LimitNode) for node in hollow(root)):
         return root, ()
     cuts: list[tuple[Node | None, Dropped]] = []

@@ -26,10 +26,7 @@ def turns_in(entry: Node) -> Iterator[Node]:
 
 
 def last_question(entries: Sequence[Entry]) -> int:
-    """Return the number of the entry with the last question of a user, -1 without any.
-
-    A budget keeps it, and all entries after it.
-    """
+    """Return the number of the last entry in which a user asks something, -1 without any."""
     for number in range(len(entries) - 1, -1, -1):
         if any(len(questions_in(turn)) for turn in turns_in(entries[number].slot.node)):
             return number

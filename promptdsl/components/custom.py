@@ -248,7 +248,13 @@ class ComponentFunction:
         block.code, block.offset = frame.f_code, frame.f_lasti
         block.name, block.by, block.running = self.name, None, None
         block.section = None if self.section is None else self.section()
-        _move_in(block, (*args, *kwargs.values()))
+        given = (*args, *kwargs.values())
+        parts = [part for part in flattened(given) if isinstance(part, Node)]
+        try:
+            adopt(block, [part for part in parts if part.mask & (BUSY | BARE)])
+        except PromptError:
+            retract(given)
+            raise
         try:
             self.signature.bind(*args, **kwargs)
         except PromptError as error:
@@ -313,16 +319,6 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
         section = by.section()
         return original_of(by), section.name, section
     return original_of(by), getattr(by, "__name__", None), None
-
-
-def _move_in(block: CustomComponent, args: tuple[object, ...]) -> None:
-    """Take the components among arguments, or in a list of them, out of the open block."""
-    parts = [part for part in flattened(args) if isinstance(part, Node)]
-    try:
-        adopt(block, [part for part in parts if part.mask & (BUSY | BARE)])
-    except PromptError:
-        retract(args)
-        raise
 
 
 def _take(block: CustomComponent, returned: object) -> None:

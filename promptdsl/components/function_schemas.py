@@ -30,10 +30,7 @@ def signature_of(function: Callable[..., object]) -> Signature:
 
     Arguments that a ``partial`` gave already, and the object of a bound method, are left out. The
     descriptions of parameters are read from the docstring (Google's, NumPy's or reST's style) where
-    no ``Annotated[..., Field(description=...)]`` has one.
-
-    Raises :class:`ContentError`, with the line of the function, for parameters that cannot be given
-    by name and annotations that have no schema or cannot be found.
+    no ``Annotated[..., Field(description=...)]`` has one. Errors have the line of the function.
     """
     return remembered(function, _read_signature)
 

@@ -255,10 +255,7 @@ def leave(component: Component, *, raised: bool) -> OpenBlock | None:
 
 
 def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
-    """Fail the blocks inside an open block (or a ``detached()``); return the block around it.
-
-    Where the block is not open here at all, nothing changes.
-    """
+    """Fail the blocks inside one or a ``detached()``, if it is open; return the block around it."""
     inside: list[OpenBlock] = []
     opened = top
     while opened is not None and opened.component is not block and opened is not block:
