@@ -3,9 +3,11 @@
 A card is a message, or a tool or the form of the answer beside the messages.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from hashlib import sha256
 from typing import NamedTuple
 
 import attrs
@@ -19,7 +21,6 @@ from promptdsl.messages.description import described, shown_text
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendering.reports.digest import digest_of
 from promptdsl.rendering.reports.token_report import TokenReport
 
 
@@ -81,6 +82,25 @@ class Readable:
         for what, notes in (("losses", self.losses), ("dropped", self.dropped)):
             if notes:
                 yield Card(what, "", tuple(Piece("", str(note)) for note in notes))
+
+
+def digest_of(prompt: Prompt) -> str:
+    """Return twelve hexadecimal digits that change with anything that is sent.
+
+    Ids, metadata and lines are not sent. The same request has the same digest in every process.
+    """
+    messages = [
+        (message.role, message.kind, message.name, [block.to_dict() for block in message.content])
+        for message in prompt.messages
+    ]
+    beside: tuple[ToolDefinition | OutputSchema, ...]
+    beside = (*prompt.tools, *([prompt.output] if prompt.output else []))
+    # Fields that do not count when parts are compared, such as the line, are not sent.
+    fields = [
+        attrs.asdict(it, recurse=False, filter=lambda field, _: bool(field.eq)) for it in beside
+    ]
+    content = (messages, fields, prompt.tool_choice)
+    return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
 
 
 def _counted(word: str, values: Sequence[object]) -> str:
