@@ -90,7 +90,7 @@ class Choice:
             self.shrink(action.unit, action.number)
         else:
             self.dropped.add(action.unit)
-            self._move(action, self.take, 1)
+            self._move(action, self.line.take, 1)
 
     def may_put_back(self, action: Drop, need: int) -> bool:
         """Return whether a drop may be undone: a look without its neighbours, which saves time."""
@@ -104,7 +104,7 @@ class Choice:
     def put_back(self, action: Drop) -> None:
         """Undo a drop."""
         self.dropped.discard(action.unit)
-        self._move(action, self.put, -1)
+        self._move(action, self.line.put, -1)
 
     def _move(self, action: Drop, move: Callable[[Iterable[int]], None], gone: int) -> None:
         """Take a unit and its companions out, or put them in; ``gone`` is 1 or -1 for each.
@@ -127,10 +127,10 @@ class Choice:
 
     def shrink(self, unit: Alternatives, number: int) -> None:
         """Send an alternative, given by its index among the sizes."""
-        self.take(self.positions(unit))
+        self.line.take(self.positions(unit))
         self.parts += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
         self.shrunk[unit] = number
-        self.put(self.positions(unit))
+        self.line.put(self.positions(unit))
 
     def cut(self, unit: ConversationUnit, point: int) -> None:
         """Cut a conversation at a point."""
@@ -161,16 +161,6 @@ class Choice:
         if isinstance(unit, Alternatives):
             return unit.positions.get(unit.sizes[self.shrunk.get(unit, 0)][0], ())
         return unit.slot.positions
-
-    def take(self, positions: Iterable[int]) -> None:
-        """Take messages out of the line."""
-        for position in positions:
-            self.line.take(position)
-
-    def put(self, positions: Iterable[int]) -> None:
-        """Put messages back into the line."""
-        for position in positions:
-            self.line.put(position)
 
 
 class Order:

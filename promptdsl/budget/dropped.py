@@ -104,7 +104,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         reason = f"there is no room for it, its priority is {unit.priority}"
         if unit.is_companion:
             reason = "it goes with the calls or results it belongs to"
-        take = partial(whole.take, whole.positions(unit))
+        take = partial(whole.line.take, whole.positions(unit))
         reports.append((unit.slot, unit.tokens, unit.priority, reason, take))
     for first_fit, number in choice.shrunk.items():
         if number and first_fit.slot not in dropped:
@@ -116,7 +116,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     for holder, left in choice.live.items():
         # A holder with no part left is dropped with the text around its parts.
         if not left and not holder.fixed and holder not in dropped:
-            take = partial(whole.take, holder.positions)
+            take = partial(whole.line.take, holder.positions)
             reports.append((holder, holder.shell, None, EMPTY, take))
     for conversation, point in choice.cuts.items():
         if point:

@@ -120,45 +120,47 @@ class Line:
         fixed = self.end, self.gap, self.start, self.moves, self.most
         return Line(links, before, after, joined, *fixed)
 
-    def take(self, position: int) -> None:
-        """Send a link no more."""
-        before, after = self.before[position], self.after[position]
-        if before < 0:
-            return
+    def take(self, positions: Iterable[int]) -> None:
+        """Send the links at some positions no more."""
         links, joined = self.links, self.joined
-        now = shared(links[before].last, links[after].first)
-        saved = now - joined[position] - joined[after] - links[position].inside
-        saved -= self._saved_before_question() if self.moves else 0
-        joined[after] = now
-        self.before[position] = -1
-        self.after[before], self.before[after] = after, before
-        if self.sent is not None and self.asking is not None:
-            discard(self.sent, position)
-            discard(self.asking, position)
-        self.saved += saved + (self._saved_before_question() if self.moves else 0)
+        for position in positions:
+            before, after = self.before[position], self.after[position]
+            if before < 0:
+                continue
+            now = shared(links[before].last, links[after].first)
+            saved = now - joined[position] - joined[after] - links[position].inside
+            saved -= self._saved_before_question() if self.moves else 0
+            joined[after] = now
+            self.before[position] = -1
+            self.after[before], self.before[after] = after, before
+            if self.sent is not None and self.asking is not None:
+                discard(self.sent, position)
+                discard(self.asking, position)
+            self.saved += saved + (self._saved_before_question() if self.moves else 0)
 
-    def put(self, position: int) -> None:
-        """Send a link again."""
+    def put(self, positions: Iterable[int]) -> None:
+        """Send the links at some positions again."""
         sent, asking = self._positions()
-        before = last_before(sent, position)
-        after, (first, last, inside, question, _) = self.after[before], self.links[position]
-        saved = inside - self.joined[after] - self._saved_before_question()
-        self.joined[position] = shared(self.links[before].last, first)
-        self.joined[after] = shared(last, self.links[after].first)
-        self.before[position], self.after[position] = before, after
-        self.after[before] = self.before[after] = position
-        insort(sent, position)
-        if question is not None:
-            insort(asking, position)
-        saved += self.joined[position] + self.joined[after]
-        self.saved += saved + self._saved_before_question()
+        for position in positions:
+            before = last_before(sent, position)
+            after, (first, last, inside, question, _) = self.after[before], self.links[position]
+            saved = inside - self.joined[after] - self._saved_before_question()
+            self.joined[position] = shared(self.links[before].last, first)
+            self.joined[after] = shared(last, self.links[after].first)
+            self.before[position], self.after[position] = before, after
+            self.after[before] = self.before[after] = position
+            insort(sent, position)
+            if question is not None:
+                insort(asking, position)
+            saved += self.joined[position] + self.joined[after]
+            self.saved += saved + self._saved_before_question()
 
     def replace(self, position: int, link: Link | None) -> None:
         """Send another link at a position, or none."""
-        self.take(position)
+        self.take((position,))
         if link is not None:
             self.links[position] = link
-            self.put(position)
+            self.put((position,))
 
     def most_saved(self, positions: Iterable[int]) -> int:
         """Return the most tokens that links save when they are put back."""
