@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
 from promptdsl import AudioBlock, Block, DataError, ImageBlock, Message, Rendered, TextBlock
+from promptdsl.foundation.extras import require
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
@@ -18,7 +19,6 @@ from promptdsl.integrations.values import (
     media_block,
     media_kind,
     media_type_of,
-    require,
 )
 
 if TYPE_CHECKING:

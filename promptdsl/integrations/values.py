@@ -1,11 +1,10 @@
 """Values that several integrations read and write in the same way.
 
-Modules, lists and mappings of other libraries, the sources and media types of attachments, and the
+Lists and mappings of other libraries, the sources and media types of attachments, and the
 summaries of OpenAI's reasoning, which other libraries split into several parts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import Literal, TypeAlias, cast
 
 import attrs
@@ -17,7 +16,6 @@ from promptdsl import (
     DocumentBlock,
     ImageBlock,
     Message,
-    PromptError,
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
@@ -44,19 +42,6 @@ ITEM = "item"
 
 RESPONSES = "openai_responses"
 """The provider whose reasoning has an id and summaries."""
-
-
-def require(module: str, extra: str) -> None:
-    """Import a module of another library.
-
-    Raises :class:`PromptError`, with the extra that installs it, when it is not installed.
-    """
-    try:
-        import_module(module)
-    except ModuleNotFoundError as error:
-        raise PromptError(
-            f"{error.name} is not installed", fix=f"pip install 'promptdsl[{extra}]'"
-        ) from None
 
 
 def listed(given: object, name: str) -> list[object]:

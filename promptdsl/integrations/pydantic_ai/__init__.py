@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from promptdsl import Message, Prompt, Rendered, render
+from promptdsl.foundation.extras import require
 from promptdsl.integrations import Bridged
-from promptdsl.integrations.values import require
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
