@@ -160,6 +160,7 @@ if TYPE_CHECKING:
     from promptdsl.transcript.entries import TranscriptTurn as TranscriptTurn
     from promptdsl.transcript.entry_types import entry_type as entry_type
     from promptdsl.transcript.folder_store import FolderStore as FolderStore
+    from promptdsl.transcript.sql_store import SqlStore as SqlStore
     from promptdsl.transcript.sqlite_store import SqliteStore as SqliteStore
     from promptdsl.transcript.stores import TranscriptStore as TranscriptStore
     from promptdsl.tree.node import Node as Node
@@ -234,6 +235,7 @@ else:
             "transcript.entries": "TranscriptEntry TranscriptTurn",
             "transcript.entry_types": "entry_type",
             "transcript.folder_store": "FolderStore",
+            "transcript.sql_store": "SqlStore",
             "transcript.sqlite_store": "SqliteStore",
             "transcript.stores": "TranscriptStore",
             "tree.node": "Node",

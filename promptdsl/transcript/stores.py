@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.transcript.entries import TranscriptEntry
+from promptdsl.transcript.entries import TranscriptEntry, entry_of
 
 if TYPE_CHECKING:
     from asyncio import Lock
@@ -149,3 +149,12 @@ def refused(key: str, number: int) -> ConflictError:
     """Return the error of a store that has an entry of this number, or not the one before it."""
     what = f"another writer was faster with {key!r}: entry {number} cannot be the next one"
     return ConflictError(what, fix=REFRESH)
+
+
+def entry_of_row(key: str, number: int, line: str) -> TranscriptEntry:
+    """Return the entry of a row; :class:`TranscriptError` with its number where it was changed."""
+    try:
+        return entry_of(line.encode())
+    except ValueError as error:
+        what = f"entry {number} of {key!r} is damaged: {error}"
+        raise TranscriptError(what, fix="restore it from a copy") from None
