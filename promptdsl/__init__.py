@@ -156,6 +156,7 @@ if TYPE_CHECKING:
     from promptdsl.templates.inputs import Input as Input
     from promptdsl.templates.installed import InstalledLibrary as InstalledLibrary
     from promptdsl.tokens import split_text as split_text
+    from promptdsl.transcript.encrypted_store import EncryptedStore as EncryptedStore
     from promptdsl.transcript.entries import TranscriptEntry as TranscriptEntry
     from promptdsl.transcript.entries import TranscriptTurn as TranscriptTurn
     from promptdsl.transcript.entry_types import entry_type as entry_type
@@ -232,6 +233,7 @@ else:
             "templates.inputs": "Input",
             "templates.installed": "InstalledLibrary",
             "tokens": "split_text",
+            "transcript.encrypted_store": "EncryptedStore",
             "transcript.entries": "TranscriptEntry TranscriptTurn",
             "transcript.entry_types": "entry_type",
             "transcript.folder_store": "FolderStore",
