@@ -19,6 +19,7 @@ from promptdsl import (
     TranscriptEntry,
     TranscriptError,
 )
+from promptdsl.testing import check_store
 from tests.errors import raised
 
 OLD, NEW = Fernet.generate_key(), Fernet.generate_key().decode()
@@ -213,3 +214,19 @@ def test_other_methods_are_those_of_the_store(tmp_path: Path) -> None:
     store.delete("a")
     assert store.list("a") == []
     assert not hasattr(EncryptedStore(PlainStore(), OLD), "list")
+
+
+@pytest.mark.slow
+@pytest.mark.native
+def test_the_contract_of_stores(tmp_path: Path) -> None:
+    """It does what a store has to do, also where processes write."""
+    check_store(lambda: EncryptedStore(FolderStore(tmp_path), OLD), entries=100)
+
+
+@pytest.mark.slow
+@pytest.mark.native
+@pytest.mark.parametrize("kind", [PlainStore, AwaitedStore])
+def test_the_contract_of_stores_in_memory(kind: Any) -> None:
+    """It does the same over a store of any kind."""
+    inner = kind()
+    check_store(lambda: EncryptedStore(inner, OLD), entries=100, processes=False)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from promptdsl import ConflictError, Transcript
+from promptdsl.testing import check_store
 from tests.errors import raised
 from tests.transcript.servers import redis
 
@@ -59,6 +60,17 @@ def test_a_conversation(server: str) -> None:
     assert (store.list("a*"), store.list("b")) == (["a*"], [])
     store.delete("a*")
     assert store.list("a*") == []
+
+
+def test_the_contract_of_stores(server: str) -> None:
+    """The class does what a store has to do, also where processes write."""
+    from redis import Redis
+
+    def damage(store: Any, key: str) -> None:
+        store.client.lset(store.name + key, 1, "{}")
+
+    make = store_class()
+    check_store(lambda: make(Redis(**options(server))), entries=1_000, damage=damage)
 
 
 def test_a_conversation_of_an_asynchronous_program(server: str) -> None:

@@ -17,6 +17,7 @@ from promptdsl import (
     TranscriptEntry,
     TranscriptError,
 )
+from promptdsl.testing import check_store
 from tests.errors import raised
 from tests.transcript.servers import postgres
 
@@ -24,6 +25,7 @@ pytest.importorskip("sqlalchemy")
 from sqlalchemy import Engine, NullPool, create_engine, event, text
 
 WRITERS = 4
+DAMAGE = "UPDATE promptdsl_entries SET line = replace(line, '{', '[') WHERE key = :key"
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +40,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """Return the engine of an empty database."""
     is_file = request.param == "sqlite"
     address = f"sqlite:///{tmp_path}/a.db" if is_file else request.getfixturevalue("server")
-    engine = create_engine(address, poolclass=NullPool)
-    yield engine
+    yield (engine := create_engine(address, poolclass=NullPool))
     with engine.begin() as connection:
         connection.execute(text("DROP TABLE IF EXISTS promptdsl_entries"))
 
@@ -79,6 +80,25 @@ def test_a_conversation(engine: Engine) -> None:
     assert [entry.number for entry in talk.refresh()] == [3]
     store.delete("a/1")
     assert len(Transcript.open("a/1", store=store).entries) == 0
+
+
+@pytest.mark.slow
+def test_the_contract_of_stores(engine: Engine) -> None:
+    """It does what a store has to do, also where processes write."""
+    SqlStore(engine, create_tables=True)
+    engines: list[Engine] = []
+
+    def make() -> SqlStore:
+        engines.append(create_engine(engine.url))
+        return SqlStore(engines[-1])
+
+    def damage(_: object, key: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(text(DAMAGE), {"key": key})
+
+    check_store(make, entries=100, damage=damage)
+    for each in engines:
+        each.dispose()
 
 
 @pytest.mark.parametrize("numbers", [[1], [2], [2, 3], [4], [5, 6]], ids=str)
