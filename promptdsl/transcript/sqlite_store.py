@@ -9,8 +9,8 @@ from threading import RLock
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
-from promptdsl.transcript.entries import TranscriptEntry, entry_of
-from promptdsl.transcript.stores import refused
+from promptdsl.transcript.entries import TranscriptEntry
+from promptdsl.transcript.stores import entry_of_row, refused
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS promptdsl_entries"
@@ -72,14 +72,7 @@ class SqliteStore:
         )
         with self._connected() as connection:
             rows = connection.execute(query, (key, after)).fetchall()
-        entries: list[TranscriptEntry] = []
-        for number, line in rows:
-            try:
-                entries.append(entry_of(line))
-            except ValueError as error:
-                what = f"entry {number} of {key!r} in {self._path!r} is damaged: {error}"
-                raise TranscriptError(what, fix="restore it from a copy") from None
-        return entries
+        return [entry_of_row(key, number, line) for number, line in rows]
 
     @door
     def list(self, prefix: str = "") -> "list[str]":

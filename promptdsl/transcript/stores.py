@@ -151,10 +151,10 @@ def refused(key: str, number: int) -> ConflictError:
     return ConflictError(what, fix=REFRESH)
 
 
-def entry_of_row(key: str, number: int, line: str) -> TranscriptEntry:
+def entry_of_row(key: str, number: int, line: str | bytes) -> TranscriptEntry:
     """Return the entry of a row; :class:`TranscriptError` with its number where it was changed."""
     try:
-        return entry_of(line.encode())
+        return entry_of(line.encode() if isinstance(line, str) else line)
     except ValueError as error:
         what = f"entry {number} of {key!r} is damaged: {error}"
         raise TranscriptError(what, fix="restore it from a copy") from None
