@@ -4,8 +4,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from promptdsl.comparing.canonical import prompt_file as prompt_file
     from promptdsl.comparing.changes import Change as Change
-    from promptdsl.comparing.comparison import PromptComparison as PromptComparison
-    from promptdsl.comparing.comparison import Status as Status
+    from promptdsl.comparing.compared_prompts import PromptComparison as PromptComparison
+    from promptdsl.comparing.compared_prompts import Status as Status
     from promptdsl.comparing.groups import ChangeGroup as ChangeGroup
     from promptdsl.comparing.lines import changed_words as changed_words
     from promptdsl.comparing.matrix import applied as applied
@@ -26,7 +26,7 @@ else:
         {
             "canonical": "prompt_file",
             "changes": "Change",
-            "comparison": "PromptComparison Status",
+            "compared_prompts": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
             "groups": "ChangeGroup",
             "lines": "changed_words",

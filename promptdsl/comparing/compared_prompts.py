@@ -2,12 +2,36 @@
 
 from collections import Counter
 from functools import cached_property
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
 from promptdsl.comparing.changes import Change
-from promptdsl.comparing.comparison import PromptComparison
-from promptdsl.comparing.groups import ChangeGroup, groups_of, key_of, own_changes
+from promptdsl.comparing.groups import ChangeGroup, group_of, key_of, own_changes
+from promptdsl.comparing.prompt_diff import PromptDiff
+
+Status: TypeAlias = Literal["same", "changed", "added", "removed", "renamed", "unreadable"]
+
+
+@attrs.frozen
+class PromptComparison:
+    """One prompt of a report, by its name: the path of its snapshot, or its target.
+
+    ``diff`` is ``None`` for a prompt that is on one side alone, or cannot be read: ``problem`` says
+    why. ``was`` is the name before, of a snapshot whose file has another name now.
+    """
+
+    name: str
+    status: Status
+    diff: PromptDiff | None = None
+    was: str = ""
+    problem: str = ""
+    model: str = ""
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data
+        """Return the prompt as JSON data."""
+        fields = attrs.asdict(self, filter=lambda field, _: field.name != "diff")
+        return {**fields, "diff": self.diff.to_dict() if self.diff else None}
 
 
 @attrs.frozen(slots=False)
@@ -21,8 +45,12 @@ class ComparedPrompts:
 
     @cached_property
     def groups(self) -> tuple[ChangeGroup, ...]:
-        """The changes, equal ones of several prompts together."""
-        return groups_of([prompt.diff for prompt in self.prompts])
+        """The changes, equal ones of several prompts together; those of most prompts first."""
+        found: dict[object, list[tuple[int, PromptDiff, Change]]] = {}
+        for number, prompt in enumerate(self.prompts):
+            for change in own_changes(prompt.diff) if prompt.diff else ():
+                found.setdefault(key_of(change), []).append((number, prompt.diff, change))
+        return tuple(sorted(map(group_of, found.values()), key=lambda it: -len(it.prompts)))
 
     @cached_property
     def shared(self) -> tuple[ChangeGroup, ...]:

@@ -64,20 +64,6 @@ class ChangeGroup:
         }
 
 
-def groups_of(diffs: Sequence[PromptDiff | None]) -> tuple[ChangeGroup, ...]:
-    """Return the groups, those of most prompts first; ``None`` stands for a prompt without diff.
-
-    The total in the header is left out: it follows from the other changes.
-    """
-    found: dict[object, list[tuple[int, PromptDiff, Change]]] = {}
-    for number, diff in enumerate(diffs):
-        if diff is None:
-            continue
-        for change in own_changes(diff):
-            found.setdefault(key_of(change), []).append((number, diff, change))
-    return tuple(sorted(map(_group, found.values()), key=lambda group: -len(group.prompts)))
-
-
 def own_changes(diff: PromptDiff) -> Iterator[Change]:
     """Yield the changes that follow from no other, such as the lines of the header on others."""
     has_marks = any(change.kind == "cache" for change in diff.changes)
@@ -106,7 +92,8 @@ def tokens_each(tokens: Sequence[int]) -> str:
     return f"{' to '.join(figures)} token{'' if figures in (['+1'], ['-1']) else 's'}"
 
 
-def _group(members: Sequence[tuple[int, PromptDiff, Change]]) -> ChangeGroup:
+def group_of(members: Sequence[tuple[int, PromptDiff, Change]]) -> ChangeGroup:
+    """Return the group of equal changes, each with its prompt's number and diff."""
     change = members[0][2]
     return ChangeGroup(
         change,

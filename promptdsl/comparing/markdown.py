@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from promptdsl.comparing.changes import Change
-from promptdsl.comparing.compared_prompts import ComparedPrompts
-from promptdsl.comparing.comparison import PromptComparison
+from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
 from promptdsl.comparing.escapes import printable
 from promptdsl.comparing.report_text import (
     alone_sentence,

@@ -12,8 +12,7 @@ from html import escape
 from pathlib import Path
 
 from promptdsl.comparing.changes import Change
-from promptdsl.comparing.compared_prompts import ComparedPrompts
-from promptdsl.comparing.comparison import PromptComparison
+from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
 from promptdsl.comparing.groups import ChangeGroup, tokens_each
 from promptdsl.comparing.lines import Row, rows_of
 from promptdsl.comparing.text import note_of
@@ -83,40 +82,27 @@ def page(report: ComparedPrompts) -> str:
         if len({*group.prompts}) == 1:
             alone[group.prompts[0]].append(group)
     cards = [_prompt(it, prompts[it], shared[it], alone[it]) for it in differ]
+    # A browser takes the style and the script of the page, and nothing else.
+    digests = (b64encode(sha256(it.encode()).digest()).decode() for it in (style, script))
+    allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'".format(*digests)
+    closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    total = f"{len(prompts):,} prompt{'s' * (len(prompts) != 1)}"
+    verb = "differs" if len(differ) == 1 else "differ"
+    title = f"{len(differ):,} of {total} {verb}" if differ else f"No difference in {total}"
+    names = ("changed", "added", "removed", "renamed", "unreadable", "same")
+    counts = [(name, sum(prompt.status == name for prompt in prompts)) for name in names]
+    items = [f"<li class={name}><b>{count:,}</b> {name}</li>" for name, count in counts if count]
     return PAGE.format(
-        policy=escape(_policy(style, script)),
-        title=_title(prompts),
+        policy=escape(f"default-src 'none'; {allowed}; {closed}"),
+        title=title,
         style=style,
         script=script,
-        counts=_counts(prompts),
+        counts=f"<ul class=counts>{''.join(items)}</ul>",
         costs=f"<p class=costs>{_line(report.costs)}</p>" if report.costs else "",
         filters=_filters([prompts[it] for it in differ], report.groups) if differ else "",
         alike=_titled("Changed alike", [_alike(*it, prompts) for it in enumerate(report.shared)]),
         prompts=_titled("Prompts", cards),
     )
-
-
-def _policy(style: str, script: str) -> str:
-    """Return the rules for a browser: the style and the script of the page, and nothing else."""
-    digests = (b64encode(sha256(it.encode()).digest()).decode() for it in (style, script))
-    allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'".format(*digests)
-    closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    return f"default-src 'none'; {allowed}; {closed}"
-
-
-def _title(prompts: Sequence[PromptComparison]) -> str:
-    count = sum(prompt.status != "same" for prompt in prompts)
-    verb = "differs" if count == 1 else "differ"
-    total = f"{len(prompts):,} prompt{'s' * (len(prompts) != 1)}"
-    return f"{count:,} of {total} {verb}" if count else f"No difference in {total}"
-
-
-def _counts(prompts: Sequence[PromptComparison]) -> str:
-    """Return how many prompts there are of each status."""
-    names = ("changed", "added", "removed", "renamed", "unreadable", "same")
-    counts = [(name, sum(prompt.status == name for prompt in prompts)) for name in names]
-    items = [f"<li class={name}><b>{count:,}</b> {name}</li>" for name, count in counts if count]
-    return f"<ul class=counts>{''.join(items)}</ul>"
 
 
 def _filters(prompts: Sequence[PromptComparison], groups: Sequence[ChangeGroup]) -> str:
@@ -245,7 +231,6 @@ def _marked(tag: str, text: str) -> str:
 
 
 def _totals(prompt: PromptComparison) -> str:
-    """Return the tokens of a prompt before and after."""
     if prompt.diff is None or prompt.diff.tokens.before is None or prompt.diff.tokens.after is None:
         return ""
     tokens = prompt.diff.tokens

@@ -12,7 +12,8 @@ from promptdsl.comparing.changes import HEADER, Change, changes
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import change_lines, sentence
-from promptdsl.comparing.tokens import TokenShift, as_json, counter_of, tokens_of, tokens_of_change
+from promptdsl.comparing.tokens import TokenShift, as_json, target_of, tokens_of, tokens_of_change
+from promptdsl.tokens import counter
 
 
 @attrs.frozen
@@ -85,7 +86,7 @@ class PromptDiff:
 
     @cached_property
     def _count(self) -> Callable[[str], int]:
-        return counter_of(self.after)
+        return counter(target_of(self.after)[0]).of
 
     def tokens_of(self, change: Change) -> int:
         """Return the tokens that a change adds, below 0 for those it removes.
@@ -126,7 +127,9 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
     >>> found.tokens.before, found.tokens.after
     (10, 10)
     """
-    old, new = _rendered(before), _rendered(after)
+    old, new = (
+        it if isinstance(it, Rendered | PromptFile) else render(it) for it in (before, after)
+    )
     first, second = (it if isinstance(it, PromptFile) else prompt_file(it) for it in (old, new))
     both = (old, new) if isinstance(old, Rendered) and isinstance(new, Rendered) else None
     # A snapshot knows no versions; a library that came or went is a change of the header.
@@ -137,7 +140,3 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
         if versions.get(name, version) != version
     ]
     return PromptDiff(first, second, tuple(changes(first, second)), tuple(shifts), both)
-
-
-def _rendered(prompt: Any) -> Rendered | PromptFile:  # Any: whatever render() takes
-    return prompt if isinstance(prompt, Rendered | PromptFile) else render(prompt)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from promptdsl.comparing.changes import Change
-from promptdsl.comparing.compared_prompts import ComparedPrompts
-from promptdsl.comparing.comparison import PromptComparison
+from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
 from promptdsl.comparing.escapes import printable, shown
 from promptdsl.comparing.groups import ChangeGroup, own_changes
 from promptdsl.comparing.text import change_lines, sentence
@@ -57,7 +56,6 @@ def lines_in(changes: Sequence[Change], prompt: PromptComparison) -> list[str]:
 
 
 def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
-    """Yield the sentence of a group, its lines, and its prompts."""
     yield group.sentence
     yield from lines_in([group.change], report.prompts[group.prompts[0]])
     yield "in"

@@ -8,7 +8,6 @@ import attrs
 
 from promptdsl.comparing.changes import HEADER, Change
 from promptdsl.comparing.snapshot_file import PromptFile
-from promptdsl.tokens import counter
 
 _TOTAL = re.compile(r"(~?)([\d,]+) \((.+)\)")
 _MODEL = re.compile(r"(.*?) ?(?:\((\w+)\))?")
@@ -75,11 +74,6 @@ def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
     return (int(total[2].replace(",", "")), total[3]) if total else (None, "")
 
 
-def counter_of(file: PromptFile) -> Callable[[str], int]:
-    """Return what counts texts for the model of a snapshot."""
-    return counter(target_of(file)[0]).of
-
-
 def target_of(file: PromptFile) -> tuple[str | None, str | None]:
     """Return the model and the provider that a snapshot names."""
     target = _MODEL.fullmatch(dict(file.header).get("model", ""))
@@ -94,13 +88,12 @@ def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:
     """
     if change.place[0] == HEADER or change.kind in ("role", "renamed", "cache"):
         return 0
-    before, after = (_sent(text or "") for text in (change.before, change.after))
+    before, after = (
+        # Without the lines that only say what they are.
+        _KIND.sub("", _NOT_SENT.sub("", lines)) if "─" in lines else lines
+        for lines in (change.before or "", change.after or "")
+    )
     return count(after) - count(before)
-
-
-def _sent(lines: str) -> str:
-    """Return lines of a file without those that only say what they are."""
-    return _KIND.sub("", _NOT_SENT.sub("", lines)) if "─" in lines else lines
 
 
 def as_json(value: attrs.AttrsInstance) -> dict[str, Any]:  # Any: JSON data

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from promptdsl.comparing import DiffReport, PromptComparison, diff
-from promptdsl.comparing.comparison import Status
+from promptdsl.comparing.compared_prompts import Status
 from promptdsl.comparing.matrix import applied, difference
 from promptdsl.comparing.snapshot_file import (
     PromptFile,
