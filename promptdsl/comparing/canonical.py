@@ -26,7 +26,7 @@ from promptdsl import (
 )
 from promptdsl.comparing.marks import attachment, cache_mark, reasoning, word
 from promptdsl.comparing.schemas import json_text, schema_text
-from promptdsl.comparing.sent import SentBlock, SentPrompt, lost_places, sent_prompt
+from promptdsl.comparing.sent import SentBlock, SentPrompt, sent_prompt
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
@@ -99,7 +99,7 @@ class FileWriter:
     here: tuple[str, ...] = ()
     """The sections around the last text."""
     lost: Container[tuple[int, ...]] = ()
-    """The places of the blocks that are not sent."""
+    """The places of the blocks that are not sent, such as blank texts."""
     source: Source | None = None
     """The line that wrote the block that is written."""
 
@@ -109,8 +109,6 @@ class FileWriter:
         entries = (*self.equipment(sent), *self.messages(sent))
         versions = {it.library: it.version for it in self.rendered.libraries}
         return PromptFile(tuple(self.header()), entries, total, tuple(versions.items()))
-
-    # The header.
 
     def header(self) -> Iterator[tuple[str, str]]:
         """Yield the lines of the header."""
@@ -151,8 +149,6 @@ class FileWriter:
         turn = first[0] if first else ""
         return self.ids.get(turn, self.texts.line(turn)) + self.texts.line(path[len(turn) :])
 
-    # Tools and the form of the answer.
-
     def equipment(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
         """Yield the tools, and the form of the answer."""
         if self.rendered.tools:
@@ -191,11 +187,10 @@ class FileWriter:
         self.marked.append(place)
         return FilePart(cache_mark(cache))
 
-    # Messages.
-
     def messages(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
         """Yield the turns of all messages; those of a merged message each for itself."""
-        self.lost = lost_places(self.rendered)
+        losses = self.rendered.losses
+        self.lost = {it.at for it in losses if it.kind == "content" or it.what == "text block"}
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             for turn in turns:

@@ -302,7 +302,6 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
 def _of_part(
     old: NamedEntry, new: NamedEntry, row: Step, *, is_same_order: bool
 ) -> Iterator[Change]:
-    """Yield the changes of a section or a block."""
     if row.after is None and row.before is not None:
         path = new.name, *old.place(row.before)[1:]
         where, at = _neighbour(old.names, row.before), old.at(row.before)

@@ -7,7 +7,6 @@ from promptdsl import (
     AudioBlock,
     DocumentBlock,
     ImageBlock,
-    MediaSource,
     ReasoningBlock,
     VideoBlock,
 )
@@ -32,7 +31,12 @@ def attachment(
     """Return an attachment in words: its type, size and digest, or its address; then its title."""
     source = block.source
     words: list[str] = [block.type, *filter(None, [block.media_type])]
-    data = _bytes_of(source)
+    data: bytes | None = None
+    if source.kind == "base64" or source.value[:5].lower() == "data:":
+        try:
+            data = base64.b64decode(source.value, validate=True)
+        except ValueError:
+            data = source.value.encode(errors="surrogatepass")
     if data is None:
         words.append(source.kind)
         address = [texts.name(word(source.value))]
@@ -54,17 +58,6 @@ def reasoning(block: ReasoningBlock, texts: ShownTexts) -> str:
         if value is not None:
             words += [name, f"sha256:{_digest(value.encode(errors='surrogatepass'))}"]
     return texts.line(" ".join(words))
-
-
-def _bytes_of(source: MediaSource) -> bytes | None:
-    """Return the bytes of an attachment, those of its base64 text where it is none."""
-    value = source.value
-    if source.kind != "base64" and value[:5].lower() != "data:":
-        return None
-    try:
-        return base64.b64decode(value, validate=True)
-    except ValueError:
-        return value.encode(errors="surrogatepass")
 
 
 def _digest(data: bytes) -> str:

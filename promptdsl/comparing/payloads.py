@@ -89,18 +89,14 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
         return likely[0], prompts[likely[0]]
     first, *others = likely or TOLD_APART
     fix = f'name its provider: provider="{first}", or --for {first}; or {", ".join(others)}'
-    raise DataError(_why_unknown(payload, likely), fix=fix, at=(author(),))
-
-
-def _why_unknown(payload: object, likely: list[str]) -> str:
-    """Return why the provider of a payload cannot be told."""
+    what = "no provider has such messages"
     if likely:
-        return f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
-    if not is_mapping(payload):
-        return "no provider has such messages"
-    keys = [shown(str(key)[:40], one_line=True) for key in payload]
-    more = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
-    return f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{more}"
+        what = f"the payload may be one of {', '.join(likely[:-1])} or {likely[-1]}"
+    elif is_mapping(payload):
+        keys = [shown(str(key)[:40], one_line=True) for key in payload]
+        more = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
+        what = f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{more}"
+    raise DataError(what, fix=fix, at=(author(),))
 
 
 def _strange_parts(prompt: Prompt) -> Iterator[bool]:

@@ -141,11 +141,6 @@ class SentText:
         return self.pieces[min(bisect_right(ends, offset), len(ends) - 1)][0]
 
 
-def sent_texts(file: PromptFile) -> list[SentText]:
-    """Return the texts of a prompt in the order of a cache: tools, answer, system, messages."""
-    return [text for entry in named(file) for text in _texts_of(entry)]
-
-
 def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
     # The ids of turns are not sent; those of calls and the names of speakers are.
     title = entry.title
@@ -185,7 +180,10 @@ def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> S
     # A snapshot that somebody wrote may name any provider.
     with suppress(PromptError):
         rule = render(Prompt(), model=model, provider=provider).facts.cache_rule
-    texts, new_texts = sent_texts(before), sent_texts(after)
+    # In the order of a cache: tools, answer, system, messages.
+    texts, new_texts = (
+        [text for entry in named(file) for text in _texts_of(entry)] for file in (before, after)
+    )
     counts = [count(text.key) + count(text.text) for text in new_texts]
     whole = sum(counts)
     known = total_of(after)

@@ -56,10 +56,7 @@ class SentPrompt(NamedTuple):
 
 
 def sent_prompt(rendered: Rendered) -> SentPrompt | None:
-    """Return what became of a prompt; ``None`` without a target.
-
-    Also ``None`` when the last calls have no results yet: such a prompt cannot be sent.
-    """
+    """Return what became of a prompt, ``None`` without a target and while calls have no results."""
     try:
         places = rendered.places()
     except (TargetError, PendingToolCalls):
@@ -139,9 +136,3 @@ def _answer_name(rendered: Rendered) -> str | None:
     if not is_mapping(form) or wire.output_schema not in form:
         return None
     return str(form.get("name", OutputSchema({}).name))
-
-
-def lost_places(rendered: Rendered) -> set[tuple[int, ...]]:
-    """Return the places of the blocks that are not sent, such as blank texts."""
-    losses = rendered.losses
-    return {it.at for it in losses if it.kind == "content" or it.what == "text block"}
