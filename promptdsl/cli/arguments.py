@@ -17,8 +17,6 @@ def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p
     """Return the arguments of a command line by name; ``-p`` wins over the file of properties.
 
     ``key=value`` is text, ``key:=value`` is JSON. ``option`` is the option the pairs come from.
-
-    Raises :class:`UsageError` for a pair, a file or a JSON text that cannot be read.
     """
     arguments: Arguments = {}
     if props is not None:

@@ -22,10 +22,6 @@ from promptdsl.comparing import PromptFile, parse, prompt_file, serialise
 CHILD = "import sys; sys.path[:] = {paths}; from promptdsl.cli.at_revision import child; child()"
 
 
-class RevisionError(UsageError):
-    """A prompt failed at another revision; the message is that of its own process."""
-
-
 def rendered_at(
     revision: str, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> PromptFile:
@@ -39,22 +35,27 @@ def rendered_at(
         here = files / repository.inside
         if not here.is_dir():
             raise UsageError(f"{revision} has no folder {repository.inside}")
-        answer = files.parent / "answer.json"
+        answer, tree = files.parent / "answer.json", repository.root.resolve()
         options = vars(arguments).items()
+        # A full path into the working tree is that of the checkout.
+        path, colon, name = target.rpartition(":")
+        full = Path(path).resolve()
+        is_inside = os.path.isabs(path) and full.is_relative_to(tree)
+        moved = f"{files / full.relative_to(tree)}{colon}{name}" if is_inside else target
         task = {
-            "target": _moved_target(target, repository.root, files),
+            "target": moved,
             "props": props,
             "arguments": {key: it for key, it in options if key not in ("run", "defaults")},
-            "working_tree": str(repository.root.resolve()),
+            "working_tree": str(tree),
             "checkout": str(files),
             "answer": str(answer),
         }
         _run(json.dumps(task), here, arguments.timeout, f"git:{revision}:{target}")
         if not answer.is_file():
-            raise RevisionError(f"git:{revision}:{target}: its process ended without an answer")
+            raise UsageError(f"git:{revision}:{target}: its process ended without an answer")
         told: dict[str, Any] = json.loads(answer.read_text("utf-8"))  # Any: JSON data
     if "error" in told:
-        raise RevisionError(f"git:{revision}:{target}: {told['error']}")
+        raise UsageError(f"git:{revision}:{target}: {told['error']}")
     libraries = tuple((name, version) for name, version in told["libraries"])
     return attrs.evolve(parse(told["snapshot"]), total=told["total"], libraries=libraries)
 
@@ -76,25 +77,24 @@ def _run(task: str, here: Path, seconds: float, name: str) -> None:
     try:
         process.communicate(task, timeout=seconds)
     except subprocess.TimeoutExpired:
-        raise RevisionError(f"{name}: it was not rendered in {seconds:g} seconds") from None
+        raise UsageError(f"{name}: it was not rendered in {seconds:g} seconds") from None
     finally:
-        _end(process)
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
 
 
 def child() -> None:
     """Render the TARGET of a task that comes by standard input, and write the answer to a file."""
     task: dict[str, Any] = json.load(sys.stdin)  # Any: JSON data
     tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
-    sys.path[:] = [_moved(path, tree, checkout) for path in sys.path]
+    for number, path in enumerate(sys.path):
+        full = Path(path).resolve()
+        if full.is_relative_to(tree) and not _is_installed(full):
+            sys.path[number] = str(checkout / full.relative_to(tree))
     arguments = argparse.Namespace(**task["arguments"])
     try:
         with rendered_target(task["target"], task["props"], arguments) as rendered:
@@ -107,21 +107,6 @@ def child() -> None:
         text = error_text(error, target=task["target"], frames=arguments.traceback)
         answer = {"error": text.replace(f"{checkout}{os.sep}", "")}
     Path(task["answer"]).write_text(json.dumps(answer), "utf-8")
-
-
-def _moved(path: str, tree: Path, checkout: Path) -> str:
-    """Return a path to import from, one in the working tree as that of the checkout."""
-    full = Path(path).resolve()
-    inside = full.is_relative_to(tree) and not _is_installed(full)
-    return str(checkout / full.relative_to(tree)) if inside else path
-
-
-def _moved_target(target: str, tree: Path, checkout: Path) -> str:
-    """Return a TARGET whose full path is in the working tree as that of the checkout."""
-    path, colon, name = target.rpartition(":")
-    full = Path(path).resolve()
-    is_inside = os.path.isabs(path) and full.is_relative_to(tree.resolve())
-    return f"{checkout / full.relative_to(tree.resolve())}{colon}{name}" if is_inside else target
 
 
 def _refuse_modules_of(tree: Path) -> None:

@@ -68,7 +68,6 @@ def _folders(files: Files) -> set[str]:
 
 
 def _is_in(path: str, folder: str) -> bool:
-    """Return whether a path is a folder, or in it."""
     return not folder or f"{path}/".startswith(f"{folder}/")
 
 

@@ -48,6 +48,8 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a command that ``run`` runs; ``takes`` is in its usage, ``failed`` is its exit code 1.
 
+    ``run`` returns the data, the notes, and an exit code other than 0; it raises
+    :class:`UsageError` when the command is called wrongly, and whatever the code of a user raises.
     ``codes`` are all exit codes, of a command that has others.
     """
     parser = add_parser(

@@ -82,10 +82,7 @@ def add_diff(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the data, the notes and the exit code of the command.
-
-    Raises :class:`UsageError` when it is called wrongly, and whatever the prompts raise.
-    """
+    """Return the data, the notes and the exit code of the command."""
     is_of_two = arguments.base is None
     if is_of_two and len(arguments.sides) not in (1, 2):
         raise UsageError("name one prompt or two, or --base REV")
@@ -148,7 +145,6 @@ def _told(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[
 
 
 def _props(arguments: argparse.Namespace, side: str) -> Arguments:
-    """Return the arguments of the function on one side."""
     props = read_arguments(arguments.pairs, arguments.props)
     return props | read_arguments(getattr(arguments, side), None, option=f"--{side}")
 

@@ -63,11 +63,7 @@ def add_eject(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command.
-
-    Raises :class:`UsageError` when it is called wrongly, and :class:`LibraryError` for a library
-    that cannot be loaded.
-    """
+    """Return the data and the notes of the command."""
     with loaded_section(arguments.target) as (library, name):
         info, function = library.sections[name], library[name]
     options, original = "", inspect.unwrap(function)
@@ -117,11 +113,7 @@ def _white_space(library: Library) -> str:
 
 
 def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
-    """Return the copy of a template by its path, and copies of the private files it includes.
-
-    A comment is added that changes nothing in what they render to. Raises :class:`LibraryError` for
-    a file outside of the library, which no template can include.
-    """
+    """Return the copy of a template by its path, and copies of the private files it includes."""
     info, folder = library.sections[name], library.templates
     assert folder is not None
     root = os.path.join(os.path.realpath(folder.folder), "")
@@ -143,10 +135,15 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
                 with open(original, encoding="utf-8-sig", newline="") as file:
                     files[copy] = file.read()
                 waiting.append(files[copy])
+    # Without the line end that its library leaves out, the text would not begin a line any more.
     line_end = "\n" if folder.white_space.trim_blocks else ""
-    return {
-        file: _commented(text, f"From {info.section}", line_end) for file, text in files.items()
-    }
+    for file, text in files.items():
+        fence = _FENCE.match(text)
+        if fence:
+            files[file] = f"{fence[0]}# From {info.section}{fence[1]}{text[fence.end() :]}"
+        else:
+            files[file] = f"{{# From {info.section} #}}{line_end}{text}"
+    return files
 
 
 _INCLUDE = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b.*?%\}", re.DOTALL)
@@ -154,17 +151,6 @@ _QUOTED = re.compile(r"""["']([^"':]+)["']""")
 
 
 _FENCE = re.compile(r"---[ \t]*(\r\n|\r|\n)")
-
-
-def _commented(source: str, comment: str, line_end: str) -> str:
-    """Return a template with a comment, in its front matter if it has some.
-
-    Another comment has the line end after it that its library leaves out: so the first line of the
-    template stays the beginning of a line.
-    """
-    if fence := _FENCE.match(source):
-        return f"{fence[0]}# {comment}{fence[1]}{source[fence.end() :]}"
-    return f"{{# {comment} #}}{line_end}{source}"
 
 
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:

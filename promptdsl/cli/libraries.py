@@ -87,17 +87,6 @@ def short(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else repr(value)
 
 
-def call_text(info: SectionInfo) -> str:
-    """Return the call of a section: its name, and its inputs with their defaults."""
-    inputs = [
-        one.name if one.required else f"{one.name}={short(one.default)}"
-        for one in info.inputs or ()
-    ]
-    if info.inputs is None:
-        inputs = ["..."]
-    return visible(f"{info.section.name}({', '.join(inputs)})", one_line=True)
-
-
 def wrapped(text: str, indent: str = "    ") -> Iterable[str]:
     """Return text as lines that fit a terminal."""
     wrap = textwrap.TextWrapper(WIDTH, indent, indent, break_on_hyphens=False).wrap

@@ -52,10 +52,7 @@ def add_show(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command.
-
-    Raises :class:`UsageError` when it is called wrongly, and whatever the section raises.
-    """
+    """Return the data and the notes of the command."""
     given = read_arguments(arguments.pairs, arguments.props)
     with loaded_section(arguments.target) as (library, name):
         info = library.sections[name]
@@ -86,10 +83,7 @@ def _is_list(one: Input) -> bool:
 
 
 def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
-    """Return the given inputs as values of their types.
-
-    Raises :class:`UsageError` for an input that the section does not have, and a wrong value.
-    """
+    """Return the given inputs as values of their types."""
     if info.inputs is None:
         return given
     known = {one.name: one for one in info.inputs}

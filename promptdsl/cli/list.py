@@ -8,10 +8,10 @@ from promptdsl import InstalledLibrary, Library, LibraryError, PromptError
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.libraries import (
     FAILED,
-    call_text,
     loaded_library,
     one_line,
     section_row,
+    short,
     wrapped,
 )
 from promptdsl.cli.show import as_json, fields, visible
@@ -43,11 +43,7 @@ def add_list(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the data and the notes of the command, and its exit code.
-
-    Raises :class:`UsageError` when it is called wrongly, and :class:`LibraryError` for a library
-    that cannot be loaded.
-    """
+    """Return the data and the notes of the command, and its exit code."""
     notes: list[str] = []
     if arguments.target is not None:
         with loaded_library(arguments.target) as library:
@@ -106,7 +102,12 @@ def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
             lines += wrapped(f"problem: {one_line(error)}")
             continue
         rows.append(section_row(info))
+        inputs = [
+            one.name if one.required else f"{one.name}={short(one.default)}"
+            for one in info.inputs or ()
+        ]
+        call = f"{info.section.name}({'...' if info.inputs is None else ', '.join(inputs)})"
+        lines.append(visible(call, one_line=True))
         summary = [info.title, info.description if info.kind == "template" else ""]
-        lines.append(call_text(info))
         lines += wrapped(": ".join(text for text in summary if text)) if any(summary) else []
     return rows, lines

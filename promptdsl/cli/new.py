@@ -88,10 +88,7 @@ def add_new(add_parser: AddParser) -> None:
 
 
 def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the files of a new library, and what comes next.
-
-    Raises :class:`UsageError` for a name that cannot be one, and for files that exist.
-    """
+    """Return the files of a new library, and what comes next."""
     given: str = arguments.target
     name = re.sub("^promptdsl[-_]", "", given).replace("-", "_")
     _check_name(name, given, "library")
@@ -123,11 +120,7 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the files of a new section, and what comes next.
-
-    Raises :class:`UsageError` for a name that cannot be one, for files that exist, and outside of
-    the project of a library.
-    """
+    """Return the files of a new section, and what comes next."""
     library, _, name = arguments.target.rpartition(":")
     for word in name.split("/"):
         _check_name(word, name, "section")
@@ -167,7 +160,7 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _check_name(name: str, given: str, what: str) -> None:
-    """Raise :class:`UsageError` for what is no plain name of Python, a device or a type."""
+    """Refuse what is no plain name of Python, a device or a type."""
     if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
         raise UsageError(f"{given!r} cannot be the name of a file on Windows")
     if given in TYPES:

@@ -110,10 +110,7 @@ def _token_budget(text: str) -> int | Literal["window"]:
 def rendered_target(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[Rendered]:
-    """Give the render of the prompt that TARGET names; its code prints to standard error.
-
-    Raises :class:`UsageError` when the command was called wrongly, and whatever the prompt raises.
-    """
+    """Give the render of the prompt that TARGET names; its code prints to standard error."""
     for root in arguments.media_roots:
         if not os.path.isdir(root):
             raise UsageError(f"no such folder: {root}")

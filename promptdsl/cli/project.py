@@ -155,7 +155,6 @@ def _read(file: str) -> str:
 
 
 def _library_call(source: str, file: str, library: str) -> ast.Call:
-    """Return the call that makes the library of a name."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     made = [one for one in calls if ast.unparse(one.func).endswith("Library")]
     for one in made:
@@ -167,7 +166,6 @@ def _library_call(source: str, file: str, library: str) -> ast.Call:
 
 
 def _bound(source: str) -> set[str]:
-    """Return the names that the statements of a module bind."""
     names: set[str] = set()
     for statement in ast.parse(source).body:
         match statement:

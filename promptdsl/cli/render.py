@@ -47,10 +47,7 @@ def add_render(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command.
-
-    Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
-    """
+    """Return the data and the notes of the command."""
     props = read_arguments(arguments.pairs, arguments.props)
     with rendered_target(arguments.target, props, arguments) as rendered:
         notes = render_notes(rendered, arguments)

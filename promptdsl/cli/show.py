@@ -71,10 +71,7 @@ def is_colourful() -> bool:
 
 
 def relative(text: str) -> str:
-    """Return text with its lines of code, ``file:line``, relative to the current folder.
-
-    Files outside of it keep their path.
-    """
+    """Return text with each ``file:line`` in the current folder relative to it."""
     here = re.escape(os.path.join(os.getcwd(), ""))
     return re.sub(rf'(?<![^\s"]){here}(?=[^\n:"]*(?::|", line )\d)', "", text)
 

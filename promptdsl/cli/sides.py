@@ -28,7 +28,14 @@ def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Rendered
             from promptdsl.cli.at_revision import rendered_at
 
             return rendered_at(revision, path, props, arguments)
-        return file_side(path, _reader_at(revision), arguments)
+        repository = Repository()
+        blobs = repository.blobs(repository.commit(revision))
+
+        def read(path: str) -> bytes | None:
+            full = repository.path(path)
+            return repository.contents([blobs[full]])[0] if full in blobs else None
+
+        return file_side(path, read, arguments)
     if _is_file(name):
         return file_side(name, _read, arguments)
     with rendered_target(name, props, arguments) as rendered:
@@ -107,14 +114,3 @@ def _read(path: str) -> bytes | None:
         return None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-
-
-def _reader_at(revision: str) -> Read:
-    repository = Repository()
-    blobs = repository.blobs(repository.commit(revision))
-
-    def read(path: str) -> bytes | None:
-        full = repository.path(path)
-        return repository.contents([blobs[full]])[0] if full in blobs else None
-
-    return read

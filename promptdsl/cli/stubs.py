@@ -56,11 +56,7 @@ def add_stubs(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command.
-
-    Raises :class:`UsageError` when it is called wrongly, :class:`FileError` for a file that
-    is not up to date, and whatever the module raises.
-    """
+    """Return the data and the notes of the command; :class:`FileError` for a file out of date."""
     target: str = arguments.target
     location, _, name = target.rpartition(":")
     names = location.split(".")
@@ -71,8 +67,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if not isinstance(library, Library):
             raise UsageError(f"{target} is no Library: it is of the type {type(library).__name__}")
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-        if maker := _imported_from(module, tree, name):
-            raise UsageError(f"{location} only imports {name}: promptdsl stubs {maker}")
+        for node in (it for it in tree.body if isinstance(it, ast.ImportFrom)):
+            for one in node.names:
+                if (one.asname or one.name) == name:
+                    maker = f"{imported_from(node, module)}:{one.name}"
+                    raise UsageError(f"{location} only imports {name}: promptdsl stubs {maker}")
         path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
         hidden = sorted(_public_names(module, tree) - {name})
         if hidden:
@@ -91,16 +90,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.json:
         return as_json({"file": path, "written": not is_current, "text": text}), []
     return f"{path} {done}", []
-
-
-def _imported_from(module: ModuleType, tree: ast.Module, name: str) -> str:
-    """Return where a module imports a name from, as ``module:name``, else an empty string."""
-    for node in tree.body:
-        for one in node.names if isinstance(node, ast.ImportFrom) else ():
-            if (one.asname or one.name) == name:
-                assert isinstance(node, ast.ImportFrom)
-                return f"{imported_from(node, module)}:{one.name}"
-    return ""
 
 
 def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
@@ -141,7 +130,6 @@ def stub_text(library: Library, target: str) -> str:
 
 
 def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -> str:
-    """Return a section as a method of a stub."""
     name = info.section.name.partition(":")[2]
     names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
     signature = inspect.signature(function).parameters.values()

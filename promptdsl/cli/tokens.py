@@ -61,10 +61,7 @@ def add_tokens(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command.
-
-    Raises :class:`UsageError` when it is called wrongly, and whatever the prompt raises.
-    """
+    """Return the data and the notes of the command."""
     props = read_arguments(arguments.pairs, arguments.props)
     # Dropped parts are struck through on a terminal that can do so.
     strikes = is_colourful()
@@ -151,7 +148,6 @@ def _part_names(parts: Sequence["TokenPart"]) -> Iterator[str]:
 def _json_text(
     report: "TokenReport", parts: Sequence["TokenPart"], libraries: "Sequence[LibrarySection]"
 ) -> str:
-    """Return the report as JSON, for programs."""
     return as_json(
         {
             **fields(report, "total", "label", "typical", "messages", "tools", "form"),

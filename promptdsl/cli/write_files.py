@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 
 from promptdsl.cli.errors import UsageError
 
@@ -23,18 +24,23 @@ def write_files(
         raise UsageError(f"there is a file {there[0]}{others}: --force replaces what is there")
     data = {path: text.encode("utf-8") for path, text in files.items()}
     real = {os.path.realpath(path): text for path, text in (changed or {}).items()}
-    made: list[str] = []
+    made: list[Path] = []
     written: dict[str, str] = {}
     new: list[str] = []
     path = ""
     try:
-        data |= {path: _like(path, text) for path, text in real.items()}
-        for path in data:
-            _make_folders(os.path.dirname(path), made)
+        for path, text in real.items():
+            has_crlf = os.path.exists(path) and b"\r\n" in Path(path).read_bytes()
+            data[path] = (text.replace("\n", "\r\n") if has_crlf else text).encode("utf-8")
+        for path, content in data.items():
+            folders = [it for it in Path(path).parents if not it.is_dir()]
+            for folder in reversed(folders):
+                folder.mkdir()
+                made.append(folder)
             temporary = f"{path}.{os.getpid()}.new"
             with open(temporary, "xb") as file:
                 written[path] = temporary
-                file.write(data[path])
+                file.write(content)
             if path in real and os.path.exists(path):
                 shutil.copymode(path, temporary)
             if os.path.isdir(path):
@@ -49,27 +55,8 @@ def write_files(
             os.unlink(temporary)
         for folder in reversed(made):
             if not os.listdir(folder):
-                os.rmdir(folder)
+                folder.rmdir()
         if isinstance(error, OSError):
             problem = f"cannot write {error.filename or path}: {error.strerror}"
             raise UsageError(problem) from None
         raise
-
-
-def _like(path: str, text: str) -> bytes:
-    """Return the bytes of a text for a file, with its line ends if it is there."""
-    if os.path.exists(path):
-        with open(path, "rb") as file:
-            text = text.replace("\n", "\r\n") if b"\r\n" in file.read() else text
-    return text.encode("utf-8")
-
-
-def _make_folders(folder: str, made: list[str]) -> None:
-    """Make a folder and those above it, and note those that were not there, from the top."""
-    missing: list[str] = []
-    while folder and not os.path.isdir(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    for one in reversed(missing):
-        os.mkdir(one)
-        made.append(one)
