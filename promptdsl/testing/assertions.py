@@ -79,7 +79,13 @@ def assert_section(
     text = _text(spans)
     for wanted in wanted_texts:
         if wanted not in text:
-            raise AssertionError(_lacking(address, spans, wanted))
+            advice = ""
+            if wanted in decode(text):
+                value = next((it for it in spans if wanted in decode(it.text)), None)
+                sent = f": {_quoted(value.text)}" if value else ""
+                advice = f"\n  it is there as a value, which is sent encoded{sent}"
+            problem = f"{address!r} does not contain {_quoted(wanted)}{advice}"
+            raise AssertionError(f"{problem}\n{_shown(spans)}")
     if before is not None:
         later = _spans_of(rendered, before)
         if _place(spans[0]) >= _place(later[0]):
@@ -211,7 +217,6 @@ def _check_address(name: str, address: object) -> None:
 
 @door
 def _texts(name: str, given: str | Iterable[str]) -> list[str]:
-    """Return one text, or several, as a list."""
     several = [given] if isinstance(given, str) else given
     fix = "give a text, or several in a list"
     is_many = isinstance(several, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -236,9 +241,6 @@ def _largest(rendered: Rendered) -> Iterator[str]:
         yield f"  {count:,} {address}" + (f": {line}" if line else "")
     rest = rendered.tokens.total - sum(count for _, count in largest)
     yield f"  {rest:,} in other parts and in frames"
-
-
-# Sections.
 
 
 def _is_at(span: Span, address: str) -> bool:
@@ -270,16 +272,6 @@ def _text(spans: Sequence[Span]) -> str:
     return "\n\n".join("".join(span.text for span in block) for _, block in blocks)
 
 
-def _lacking(address: str, spans: Sequence[Span], wanted: str) -> str:
-    """Return the failure of a section without a text; it may be there encoded."""
-    advice = ""
-    if wanted in decode(_text(spans)):
-        value = next((it for it in spans if wanted in decode(it.text)), None)
-        sent = f": {_quoted(value.text)}" if value else ""
-        advice = f"\n  it is there as a value, which is sent encoded{sent}"
-    return f"{address!r} does not contain {_quoted(wanted)}{advice}\n{_shown(spans)}"
-
-
 def _shown(spans: Sequence[Span]) -> str:
     lines = "".join(f"\n  | {line}" for line in visible(_text(spans)).split("\n"))
     return f"  {_line(spans)}:{lines}"
@@ -292,9 +284,6 @@ def _line(spans: Sequence[Span]) -> Source | str:
 
 def _quoted(text: str) -> str:
     return f"'{on_one_line(text)}'" if "'" not in text else repr(text)
-
-
-# The same prompt.
 
 
 def _sent(rendered: Rendered, *, for_target: bool) -> object:

@@ -88,7 +88,10 @@ def assert_injection_safe(
         )
     evaluated = _rendered(write(EXPRESSION.text), None).messages
     if WORD in repr(evaluated) and evaluated == calm[None].rendered.messages:
-        raise AssertionError(calm[None].as_template().told(argument, EXPRESSION))
+        span = calm[None].first_span
+        sent = shortened(span.text) if span else WORD
+        problem = InjectionProblem("is read as a template", sent, span, place=TEMPLATE)
+        raise AssertionError(problem.told(argument, EXPRESSION))
     for number, hostile in enumerate((*HOSTILE, *calm[None].forgeries())):
         target = TARGETS[number % len(TARGETS)]
         try:
@@ -99,19 +102,16 @@ def assert_injection_safe(
             continue
         if target not in calm:
             calm[target] = CalmPrompt(write, target)
-        problem = calm[target].problem(rendered, hostile.text)
-        if problem and not _is_harmless(rendered, write, target):
-            raise AssertionError(problem.told(argument, hostile))
+        broken = calm[target].problem(rendered, hostile.text)
+        if broken and not _is_harmless(rendered, write, target):
+            raise AssertionError(broken.told(argument, hostile))
 
 
 @door
 def _writer(
     prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
 ) -> Callable[[str], WrittenPrompt]:
-    """Return the prompt function of one text.
-
-    Raises :class:`OptionError` for arguments that it does not take, or needs as well.
-    """
+    """Return the prompt function of one text; check the other arguments."""
     if not callable(prompt_function) or iscoroutinefunction(prompt_function):
         what = "an async function" if callable(prompt_function) else kind_of(prompt_function)
         raise OptionError(
@@ -251,12 +251,6 @@ class CalmPrompt:
     def first_span(self) -> Span | None:
         """The first span with the argument in it; ``None`` if it is only in tools or calls."""
         return next((self.spans[index] for index in self.places), None)
-
-    def as_template(self) -> InjectionProblem:
-        """Return the problem of an argument in the text of a template."""
-        span = self.first_span
-        sent = shortened(span.text) if span else WORD
-        return InjectionProblem("is read as a template", sent, span, place=TEMPLATE)
 
     def forgeries(self) -> Iterator[HostileText]:
         """Yield texts that forge the tags and delimiters of this prompt."""

@@ -59,10 +59,7 @@ class DataDifference(NamedTuple):
 def data_problem(
     calm: Rendered, spans: Sequence[Span], rendered: Rendered, given: str
 ) -> InjectionProblem | None:
-    """Return what a text does in tools, in the form of the answer or in calls.
-
-    ``spans`` are those of ``calm``, the prompt with a harmless word.
-    """
+    """Return what a text does in tools, in the form of the answer or in calls."""
     for change in differences(_data_of(calm), _data_of(rendered)):
         place = _place_in(str(change.before), calm)
         is_place = change.is_text and WORD in place.text

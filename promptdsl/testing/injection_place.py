@@ -80,7 +80,8 @@ class InjectionPlace:
         if self.code and self._fences(piece + after) != self._fences(self.calm + after):
             return ENDS_CODE
         # Two lone surrogates together are a character in JSON.
-        wanted = {self.calm.replace(WORD, text) for text in (given, _paired(given))}
+        paired = given.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        wanted = {self.calm.replace(WORD, text) for text in (given, paired)}
         if self.kept and wanted.isdisjoint(readings(lines)):
             return "does not come back from decode()"
         return None
@@ -127,10 +128,6 @@ def readings(text: str) -> Iterator[str]:
         yield str(json.loads(f'"{decode(text)}"', strict=False))
 
 
-def _paired(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
 def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
     """Return whether a tag or a delimiter is around what is between two texts."""
     opened: Counter[str] = Counter()
@@ -151,25 +148,18 @@ LINES = {
 UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
 
 
-def _kinds(above: str, line: str) -> list[str]:
-    """Return what a line is, under the line above it: a heading, a rule, a fence or none."""
-    start = CONTAINERS.match(line)
-    rest = line[start.end() :] if start else line
-    if above.strip() and (UNDERLINE.fullmatch(line) or UNDERLINE.fullmatch(rest)):
-        return ["underline"]
-    return [
-        kind for kind, shape in LINES.items() if shape.fullmatch(line) or shape.fullmatch(rest)
-    ][:1]
-
-
 def skeleton(text: str) -> list[str]:
     """Return the headings, rules and code fences of a text, by every line end Python knows."""
-    lines = text.splitlines()
-    return [
-        kind
-        for above, line in zip(["", *lines], lines, strict=False)
-        for kind in _kinds(above, line)
-    ]
+    found: list[str] = []
+    above = ""
+    for line in text.splitlines():
+        forms = (line, CONTAINERS.sub("", line, count=1))
+        kinds = [kind for kind, shape in LINES.items() if any(map(shape.fullmatch, forms))]
+        if above.strip() and any(map(UNDERLINE.fullmatch, forms)):
+            kinds = ["underline"]
+        found += kinds[:1]
+        above = line
+    return found
 
 
 FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)

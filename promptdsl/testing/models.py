@@ -90,13 +90,3 @@ def _models_of(
     if problem is not None:
         raise OptionError(problem, fix=f"write {EXAMPLE}", at=(at,))
     return [PromptModel(str(name), options.get("budget"), at) for name in names]
-
-
-def refuse_rendered(prompt: object, models: tuple[PromptModel, ...]) -> None:
-    """Raise :class:`OptionError` for a prompt that was rendered, where a mark names models."""
-    if models and isinstance(prompt, Rendered):
-        raise OptionError(
-            f"with {MARK}, a prompt is rendered for each model, but this one is rendered already",
-            fix="give the prompt itself: prompt_snapshot(prompt)",
-            at=(models[0].at,),
-        )

@@ -58,15 +58,6 @@ def suffix_of(name: str | None, number: int) -> str:
     return f"[{_hashed(_ODD.sub('-', name), name, LONGEST_NAME)}]"
 
 
-def model_suffix(suffix: str, model: str) -> str:
-    """Return the suffix of the file of a model, beside that of its base.
-
-    >>> model_suffix("[second]", "gpt-5")
-    '[second].gpt-5'
-    """
-    return f"{suffix}.{suffix_of(model, 1)[1:-1]}"
-
-
 def stems_in(file_stem: str) -> list[str]:
     """Return the stems of tests that a file may belong to: it, and what is before each suffix."""
     cuts = [match.start() for match in re.finditer(r"[.\[]", file_stem)]

@@ -42,8 +42,8 @@ from promptdsl.testing.extension import (
     PromptLocation,
     lines_of,
 )
-from promptdsl.testing.models import models_of, refuse_rendered, rendered_here
-from promptdsl.testing.names import model_suffix, path_from, suffix_of
+from promptdsl.testing.models import MARK, models_of, rendered_here
+from promptdsl.testing.names import path_from, suffix_of
 from promptdsl.testing.payload import Matcher, payload_text
 from promptdsl.testing.run import REPORT, run_of
 
@@ -122,7 +122,8 @@ class SnapshotFiles:
             paths = [self.shown(it.path) for it in missing]
             several = ["there are no snapshots yet:", *(f"  {path}" for path in paths)]
             lines = several if paths[1:] else [f"there is no snapshot yet: {paths[0]}"]
-            texts.append("\n".join([*lines, *(move for it in missing for move in self._moves(it))]))
+            lines += [move for it in missing for move in self._moves(it)]
+            texts.append("\n".join(lines))
         changed = [it for it in found if it.stored is not None]
         for it in changed:
             what = "payload" if it.path.suffix == ".json" else "prompt"
@@ -134,12 +135,11 @@ class SnapshotFiles:
 
     def _moves(self, missing: "Mismatch") -> list[str]:
         """Return the advice for a file that a test had under another name."""
-        path = self.shown(missing.path)
-        orphans = [self.shown(it) for it in self.orphans(missing.path, missing.text)]
+        path = shlex.quote(self.shown(missing.path))
         return [
             f"  {orphan} has this content and no test any more - if its test was renamed: "
-            f"git mv {shlex.quote(orphan)} {shlex.quote(path)}"
-            for orphan in orphans
+            f"git mv {shlex.quote(orphan)} {path}"
+            for orphan in map(self.shown, self.orphans(missing.path, missing.text))
         ]
 
     def orphans(self, path: Path, text: str) -> list[Path]:
@@ -223,7 +223,10 @@ class PromptSnapshot:
             fix = "give it a text: name='first'"
             raise OptionError(f"name={name!r} names no snapshot", fix=fix, at=(author(),))
         models = models_of(self._files.test)
-        refuse_rendered(prompt, models)
+        if models and isinstance(prompt, Rendered):
+            what = "a prompt is rendered for each model, but this one is rendered already"
+            fix = "give the prompt itself: prompt_snapshot(prompt)"
+            raise OptionError(f"with {MARK}, {what}", fix=fix, at=(models[0].at,))
         rendered = prompt if isinstance(prompt, Rendered) else _rendered(prompt)
         suffix, scrubbers = suffix_of(name, self._calls), _compiled(self._scrubbers, scrub or {})
         base = ComparedPrompt(self._files, rendered, suffix, scrubbers)
@@ -232,7 +235,7 @@ class PromptSnapshot:
             ComparedPrompt(
                 self._files,
                 it.rendered(prompt),
-                model_suffix(suffix, it.name),
+                f"{suffix}.{suffix_of(it.name, 1)[1:-1]}",
                 scrubbers,
                 base.file,
             )
