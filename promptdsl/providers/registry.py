@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module
-from typing import Any, TypeAlias, cast, get_args
+from typing import Any, get_args
 
 from promptdsl.config.model_facts import ModelFacts, ProviderName
 from promptdsl.config.wires import wire_of
@@ -20,64 +20,48 @@ from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
 
-Write: TypeAlias = Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
-"""Returns the payload of a prompt and its losses.
-
-With a :class:`Recall` parts of the payload are shared, and must not be changed.
-"""
-
-
-NeedsBytes: TypeAlias = Callable[[MediaBlock, str], bool]
-"""Returns whether an attachment is at an address that is refused, but its bytes may be taken.
-
-The other argument is the role of its message; the target takes attachments of this kind there.
-"""
-
 
 class Adapter:
-    """The adapter of a provider; each of its sides is loaded when it is used."""
+    """The functions of a provider; each is loaded when it is used."""
+
+    write: Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
+    """Returns the payload of a prompt and its losses.
+
+    With a :class:`Recall` parts of the payload are shared, and must not be changed. Raises
+    :class:`DataError` for an unknown block that cannot be written as JSON.
+    """
+    read: Callable[[object], Prompt]
+    """Returns the prompt of a payload, or of a list of messages.
+
+    Raises :class:`DataError` with the index and the key that cannot be read.
+    """
+    read_response: Callable[[object], Message]
+    """Returns the message of a response; :class:`DataError` for anything else."""
+    add_event: Callable[..., None]
+    """Adds an event of a stream to the reply so far."""
+    read_keys: ReadKeys
+    """The keys that ``read`` takes."""
+    needs_bytes: Callable[[MediaBlock, str], bool]
+    """Returns whether an attachment is at an address that is refused, but its bytes may be taken.
+
+    The other argument is the role of its message; the target takes attachments of this kind there.
+    """
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
 
-    def _load(self, module: str, name: str) -> Any:  # Any: a function of the type that it needs
-        folder = wire_of(self._provider).folder
-        return getattr(import_module(f"{__package__}.{folder}.{module}"), name)
-
-    def _reader(self, name: str) -> Any:  # Any: as above
-        """Return a function that reads, in the dialect of this provider where others share it."""
-        wire, read = wire_of(self._provider), self._load("read", name)
-        return read if wire.folder == wire.name else partial(read, dialect=wire)
-
-    @cached_property
-    def write(self) -> Write:
-        """The function that writes the payload of a prompt."""
-        return cast("Write", self._load("write", "write"))
-
-    @cached_property
-    def read(self) -> Callable[[object], Prompt]:
-        """The function that reads a payload, or a list of messages."""
-        return cast("Callable[[object], Prompt]", self._reader("read"))
-
-    @cached_property
-    def read_response(self) -> Callable[[object], Message]:
-        """The function that reads a response."""
-        return cast("Callable[[object], Message]", self._reader("read_response"))
-
-    @cached_property
-    def add_event(self) -> Callable[..., None]:
-        """The function that adds an event of a stream to the reply so far."""
-        return cast("Callable[..., None]", self._load("read", "add_event"))
-
-    @cached_property
-    def read_keys(self) -> ReadKeys:
-        """The keys that ``read`` takes."""
-        return cast("ReadKeys", self._load("read", "KEYS"))
-
-    @cached_property
-    def needs_bytes(self) -> NeedsBytes:
-        """The function that tells whether an attachment is sent as bytes only."""
-        return cast("NeedsBytes", self._load("media", "needs_bytes"))
+    def __getattr__(self, name: str) -> Any:  # Any: each has its type above
+        """Load a function, one that reads in the dialect of this provider where others share it."""
+        if name not in Adapter.__annotations__:
+            raise AttributeError(f"an Adapter has no {name!r}")
+        wire = wire_of(self._provider)
+        module = {"write": "write", "needs_bytes": "media"}.get(name, "read")
+        folder = import_module(f"{__package__}.{wire.folder}.{module}")
+        loaded = getattr(folder, "KEYS" if name == "read_keys" else name)
+        if name in ("read", "read_response") and wire.folder != wire.name:
+            loaded = partial(loaded, dialect=wire)
+        setattr(self, name, loaded)
+        return loaded
 
     def read_messages(self, data: object) -> tuple[Message, ...]:
         """Return the messages of a recorded conversation."""

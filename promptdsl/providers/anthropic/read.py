@@ -24,7 +24,7 @@ from promptdsl.providers.shared.checks import (
 )
 from promptdsl.providers.shared.other_providers import refuse_part
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import payload_of, read_turns
+from promptdsl.providers.shared.read_turns import read_turns
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
@@ -85,20 +85,12 @@ def _read_flat(data: object) -> b.Block:
 
 
 def read(data: object) -> Prompt:
-    """Return the prompt of a payload or of a list of recorded messages.
-
-    Raises :class:`DataError` with the index and the key that cannot be read.
-    """
-    payload = payload_of(data)
-    messages = read_turns(payload, read_content)
-    return attrs.evolve(read_settings(payload), messages=tuple(messages))
+    """Return the prompt of a payload or of a list of recorded messages."""
+    return read_turns(data, read_content, read_settings)
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response: its content, why the model stopped, the token counts.
-
-    Raises :class:`DataError` for data that is not a response of Anthropic Messages.
-    """
+    """Return the message of a response: its content, why the model stopped, the token counts."""
     entries = mapping(data)
     content = read_content(entry(entries, "content", list))
     reason = optional(entries.get("stop_reason"), "stop_reason")
@@ -141,8 +133,6 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         parse_input(reply.part(number))
     reply.response["content"] = [*reply.parts.values()]
 
-
-# The keys that are read.
 
 _CONTROL = shape("type", "ttl")
 _OPEN = shape(REST, cache_control=_CONTROL)

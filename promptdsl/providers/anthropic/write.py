@@ -24,10 +24,11 @@ from promptdsl.providers.shared.blocks import (
 from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import (
+    CONTROL,
     arguments_of,
     is_sendable,
     json_copy,
-    sent_title,
+    lose_title,
     utf8,
 )
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
@@ -110,7 +111,9 @@ def _media_param(
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value and block.is_document and key == "title":
-            if title := sent_title(request, place, value, longest=_LONGEST_TITLE):
+            title = "" if value.isspace() else CONTROL.sub("_", value)[:_LONGEST_TITLE]
+            lose_title(request, place, value, title)
+            if title := request.clean(place, title, "a title"):
                 param["title"] = title
         elif value:
             request.hint(place, "media_field", key, f"{block.type} blocks have no {key}")
@@ -164,8 +167,7 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
     if place.role == "developer":
         is_misplaced = place.leads or kind not in _TOOL_CHANGES
     if is_misplaced:
-        reason = misplaced(place)
-        request.lose(place, "content", f"{kind} block", reason)
+        request.lose(place, "content", f"{kind} block", misplaced(place))
         return None
     param = json_copy(dict(block.data))
     if cache := read_mark(param.pop("cache_control", None)):
@@ -240,11 +242,7 @@ def _shorten(request: Turns, stop: int) -> None:
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses.
-
-    With a ``recall`` parts of the payload are shared, and must not be changed. Raises
-    :class:`DataError` for an unknown block that cannot be written as JSON.
-    """
+    """Return the payload of a prompt, whose roles are mapped, and its losses."""
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []

@@ -1,7 +1,7 @@
 """Read a recorded Converse conversation, or a response, as messages."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import cast
 
 import attrs
 
@@ -9,6 +9,7 @@ from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
+from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
@@ -18,40 +19,22 @@ from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.blocks import JSON
 from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import payload_of, read_turns
+from promptdsl.providers.shared.read_turns import read_turns
 from promptdsl.providers.shared.replies import reply_message
 from promptdsl.providers.shared.request import Carrier, Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
 
-BlockReader: TypeAlias = Callable[[object], b.Block]
-
 EMPTY_RESULT: JsonObject = {"json": {}}
 """The content of an empty result: some models refuse an empty list, all of them a blank text."""
 
-_MEDIA_CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
-    "image": b.ImageBlock,
-    "document": b.DocumentBlock,
-    "video": b.VideoBlock,
-    "audio": b.AudioBlock,
-}
-
 
 def read(data: object) -> Prompt:
-    """Return the prompt of a payload, or of a list of messages.
-
-    Bytes may be base64 text, as in the body of a request. Raises :class:`DataError` that names the
-    index and the key of a value that cannot be read.
-    """
-    payload = payload_of(data)
-    messages = read_turns(payload, read_content)
-    return attrs.evolve(read_settings(payload), messages=tuple(messages))
+    """Return the prompt of a payload, or of a list of messages; bytes may be base64 text."""
+    return read_turns(data, read_content, read_settings)
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response, with the reason for its end and its token counts.
-
-    Raises :class:`DataError` for any other object than a response of Converse.
-    """
+    """Return the message of a response, with the reason for its end and its token counts."""
     response = mapping(data)
     answer = mapping(entry(mapping(entry(response, "output")), "message"))
     # Converse counts fresh and cached input apart.
@@ -116,7 +99,9 @@ def read_block(data: object) -> b.Block:
     return _read_flat_block(kind, value)
 
 
-def read_content(content: object, *, read: BlockReader = read_block) -> tuple[b.Block, ...]:
+def read_content(
+    content: object, *, read: Callable[[object], b.Block] = read_block
+) -> tuple[b.Block, ...]:
     """Return the blocks of a list, each with the cache mark after it."""
     blocks: list[b.Block] = []
     for path, item, cache in marked_items(content, "content"):
@@ -206,14 +191,12 @@ def _read_attachment(kind: str, value: object) -> b.Block:
     title = optional(entries.get("name"), "name")
     known = ("name", "format", "source")
     extra |= {key: value for key, value in entries.items() if key not in known}
-    return _MEDIA_CLASSES[kind](source, title, extra=extra)
+    media_class = cast("Callable[..., b.MediaBlock]", CLASSES[kind])
+    return media_class(source, title, extra=extra)
 
 
 def _without_bytes(data: object) -> JsonObject:
-    """Return an object with base64 text for the bytes in it, at any depth, as blocks keep it.
-
-    Raises :class:`DataError` for any other value that is not JSON.
-    """
+    """Return an object with base64 text for the bytes in it, at any depth, as blocks keep it."""
     entries: JsonObject = plain(data, "data", _text_leaf)
     return entries
 
@@ -223,8 +206,6 @@ def _text_leaf(item: object, around: Around, key: object) -> object:
         return base64_text(item, "bytes")
     return json_leaf(item, around, key)
 
-
-# The keys that are read.
 
 _POINT = shape("type", "ttl")
 _REASONING = shape("redactedContent", reasoningText=shape("text", "signature"))

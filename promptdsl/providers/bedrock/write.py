@@ -86,10 +86,7 @@ _SOURCE_KEYS = ("bucketOwner", "format")
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses.
-
-    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
-    """
+    """Return the payload of a prompt, whose roles are mapped, and its losses."""
     # The service refuses the role system that its model lists, whatever Claude takes elsewhere.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
     stale = stale_before(prompt) if facts.binds_reasoning else 0
@@ -109,7 +106,6 @@ def _settle_turns(request: Converse, stop: int) -> None:
     """Give content that the model refuses beside results a turn of its own.
 
     A short answer is before that turn: the service joins two turns of a user (pydantic-ai#6081).
-    ``stop`` is the index up to which nothing more is added to the turns.
     """
     allowed, settled = request.facts.beside_results, list[Param]()
     if allowed is None:
@@ -139,7 +135,6 @@ def _settle_turns(request: Converse, stop: int) -> None:
 
 
 def _message_params(request: Converse, place: Place) -> list[Param]:
-    """Return the blocks of a message as Converse takes them."""
     inside = place.inside("leading") if place.leads else place
     params = message_params(request, inside, _RULES)
     # Documents need a text beside them (``Message`` of AWS).

@@ -30,8 +30,7 @@ _OTHER_ROLES = {"ipython": "tool", "tool_results": "tool", "model": "assistant"}
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of messages as templates take them.
 
-    Calls and results without an id, or with an empty one, are paired in their order. Raises
-    :class:`DataError` with the message's index and the wrong key.
+    Calls and results without an id, or with an empty one, are paired in their order.
     """
     payload = cast("JsonObject", data) if isinstance(data, Mapping) else {"messages": data}
     reader = _Reader()
@@ -98,10 +97,7 @@ def _read_part(data: object) -> b.Block:
 
 
 def _read_reply(entries: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
-    """Return the blocks of a reply: reasoning, text, a refusal, calls.
-
-    ``calls_before`` is the number of calls in earlier replies.
-    """
+    """Return the blocks of a reply after so many calls: reasoning, text, a refusal, calls."""
     texts = filter(None, (optional(entries.get(key), key) for key in _REASONING_KEYS))
     # Some servers send the same reasoning under two keys.
     reasoning = [b.ReasoningBlock(text, origin=ORIGIN) for text in dict.fromkeys(texts)]
@@ -131,7 +127,7 @@ def read_response(data: object) -> Message:
     """Return the message of a response: of a server of open models, or parsed by a tokenizer.
 
     A response is a Chat completion, a completion of text, or the message alone. Of several choices
-    the first counts. Raises :class:`DataError` for anything else.
+    the first counts.
     """
     response = mapping(data)
     if "choices" not in response:
@@ -151,9 +147,6 @@ def _read_answer(place: str, entries: JsonObject) -> Message:
         raise DataError(f"a response is a message of the model, not of the role {role!r}")
     answer: Message = located(place, _Reader().read, {**entries, "role": "assistant"})
     return answer
-
-
-# The keys that are read.
 
 
 def _part_keys(part: Mapping[str, object]) -> Shape | None:

@@ -26,8 +26,7 @@ from promptdsl.providers.shared.streamed import StreamedReply, merge
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of contents in any form that the SDK takes.
 
-    A payload is the arguments of ``generate_content``, or the body that the service takes. Raises
-    :class:`DataError` that names the index and the key of a value that cannot be read.
+    A payload is the arguments of ``generate_content``, or the body that the service takes.
     """
     is_payload = isinstance(data, Mapping)
     payload = entries_of(cast("JsonObject", data if is_payload else {"contents": data}))
@@ -40,10 +39,7 @@ def read(data: object) -> Prompt:
 
 
 def read_response(data: object) -> Message:
-    """Return the message of the first candidate of a response, why it ended and its token counts.
-
-    Raises :class:`DataError` for any other object than a response of Gemini.
-    """
+    """Return the message of the first candidate, why it ended, and the token counts."""
     response = entries_of(data)
     if not response.keys() & _RESPONSE_KEYS:
         raise DataError("'candidates' is needed", fix="give the object the client returned")
@@ -90,8 +86,6 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     reply.ended |= "block_reason" in entries_of(chunk.get("prompt_feedback", {}))
 
 
-# Contents.
-
 _MESSAGE = "a message of another provider: History.from_openai, from_anthropic, from_bedrock"
 _LOOKS = {
     "candidates": "it looks like a response: read_response(it)",
@@ -111,10 +105,7 @@ class _Content(NamedTuple):
 
 
 def _read_contents(data: object) -> Iterator[Message]:
-    """Yield the messages of contents; neighbouring parts outside a content are one, as in the SDK.
-
-    Raises :class:`DataError` that names the index and the key of a value that cannot be read.
-    """
+    """Yield the messages of contents; neighbouring parts outside of one are one, as in the SDK."""
     joined: list[tuple[str, bool, list[b.Block]]] = []
     for role, blocks, loose in located_items(
         "contents", _read_content, items_or_one(data, "contents")
@@ -161,9 +152,6 @@ def _read_content(data: object) -> _Content:
         looks = next((fix for key, fix in _LOOKS.items() if key in content), "")
         raise DataError("'parts' is needed", fix=looks or "give {'role': 'user', 'parts': [...]}")
     return _Content("model" if block.type == "tool_use" else "user", (block,), loose=True)
-
-
-# Calls and results.
 
 
 def _paired(messages: Iterable[Message]) -> Iterator[Message]:
@@ -226,9 +214,6 @@ def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: s
             del open_calls[index]
             return attrs.evolve(block, tool_use_id=call.id)
     return attrs.evolve(block, tool_use_id=block.name or "call") if is_unnamed else block
-
-
-# The keys that are read.
 
 
 def _content_keys(content: Mapping[str, object]) -> Shape | None:

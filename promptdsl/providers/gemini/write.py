@@ -91,10 +91,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses.
-
-    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
-    """
+    """Return the payload of a prompt, whose roles are mapped, and its losses."""
     request = Turns(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES), _settle_turns)
@@ -106,10 +103,7 @@ def write(
 
 
 def _settle_turns(request: Turns, stop: int) -> None:
-    """Make contents of turns: calls are signed, and results in the order of their calls.
-
-    ``stop`` is the index up to which nothing more is added to the turns.
-    """
+    """Make contents of turns: calls are signed, and results in the order of their calls."""
     entries = request.entries
     for index in range(request.settled, stop):
         turn = entries[index]

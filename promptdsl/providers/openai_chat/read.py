@@ -136,8 +136,7 @@ def read(data: object, dialect: Wire = WIRE) -> Prompt:
     """Return the prompt of a recorded conversation: a list of Chat messages, or a payload.
 
     A system message after the first ones becomes a developer's that remembers its role, and is
-    written as a system message again. Raises :class:`DataError` with the message's index and the
-    key that is wrong.
+    written as a system message again.
     """
     payload = payload_of(data)
     for key, owner in _PAYLOAD_KEYS.items():
@@ -153,11 +152,7 @@ def read(data: object, dialect: Wire = WIRE) -> Prompt:
 
 
 def read_response(data: object, dialect: Wire = WIRE) -> Message:
-    """Return the message of a response: its content, why the model stopped, the token counts.
-
-    It is the first of several choices. Raises :class:`DataError` for data that is not a response of
-    Chat.
-    """
+    """Return the message of a response, the first of several choices."""
     response = mapping(data)
     choices = entry(response, "choices", list)
     if not choices:
@@ -251,8 +246,6 @@ def _read_message(before: list[Message], origin: str, data: object) -> Message:
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
 
-
-# The keys that are read.
 
 _PARTS: Mapping[object, Shape] = {
     "text": shape("type", "text", MARK),

@@ -65,9 +65,6 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 """The name of a speaker that a message may carry."""
 
 
-# Blocks.
-
-
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
     parts, has_notes = list[Param](), request.notes is not None
@@ -241,8 +238,6 @@ _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  #
 """The functions that write blocks, by type of block; any other type is a loss."""
 
 
-# Messages.
-
 _CALLS = frozenset({"function", "custom"})
 _BESIDE = _CALLS | {AUDIO}
 """The types of parts that are beside the content of an assistant's message."""
@@ -262,10 +257,7 @@ class OpenAIPayload(TypedDict):
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[OpenAIPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses.
-
-    With a ``recall`` parts of the payload are shared, and must not be changed.
-    """
+    """Return the payload of a prompt, whose roles are mapped, and its losses."""
     request = ChatRequest(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)

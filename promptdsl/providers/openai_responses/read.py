@@ -43,8 +43,7 @@ def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of items.
 
     ``instructions`` are a leading system message. Items of the model that follow one another are
-    one message. Raises :class:`DataError` that names the index and the key of a value that cannot
-    be read.
+    one message.
     """
     is_payload = isinstance(data, Mapping)
     payload = cast("JsonObject", data if is_payload else {"input": items(data, "input")})
@@ -71,8 +70,8 @@ def read(data: object) -> Prompt:
 def read_response(data: object) -> Message:
     """Return the message of a response, with the reason for its end and its token counts.
 
-    Raises :class:`DataError` for any other object than a response of Responses, and for one that
-    has an error and no output: an empty answer would tell nothing of the error.
+    Raises :class:`DataError` also for one that has an error and no output: an empty answer would
+    tell nothing of the error.
     """
     response = mapping(data)
     output = [*_read_items("output", "", entry(response, "output", list))]
@@ -118,9 +117,6 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         reply.response["output"] = [*reply.parts.values()]
 
 
-# Messages.
-
-
 def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
     """Yield turns; those of the model that follow one another are one.
 
@@ -159,9 +155,6 @@ def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
             continue
         linked.append(block)
     return tuple(linked)
-
-
-# Items.
 
 
 def _read_items(path: str, role: str, data: object) -> Iterator[Message]:
@@ -225,9 +218,6 @@ def _read_summary(data: object) -> str:
     return entry(mapping(data), "text", str)
 
 
-# Parts.
-
-
 def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...]:
     """Return the blocks of a string, or of a list of parts; ``extra`` is for the texts in it."""
     if isinstance(content, str):
@@ -264,8 +254,6 @@ def _read_part(data: object) -> Block:
         return UnknownBlock(part, ORIGIN)
     return block
 
-
-# The keys that are read.
 
 _ADDRESSES = ("image_url", "file_id", "file_url", "file_data")
 _TEXT = shape("type", "text", "annotations", "logprobs", MARK)

@@ -88,10 +88,7 @@ _MARKED_KEYS = {
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[ResponsesPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses.
-
-    Raises :class:`DataError` for an unknown block that cannot be written as JSON.
-    """
+    """Return the payload of a prompt, whose roles are mapped, and its losses."""
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
@@ -120,9 +117,6 @@ def write(
         settle_parts(request, places, [])
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
     return cast("ResponsesPayload", payload), request.final_losses()
-
-
-# Messages.
 
 
 def _write_message(request: Items, place: Place) -> None:
@@ -202,9 +196,6 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
     draft.thoughts = []
 
 
-# Parts.
-
-
 def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param | None:
     place = draft.place
     if place.role != "assistant":
@@ -266,9 +257,6 @@ def _add_attachment(
     marked(request, place, block.cache, clean)
     draft.parts.append(clean)
     return clean
-
-
-# Items.
 
 
 def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -> Param:
