@@ -116,7 +116,6 @@ class Reading(Generic[E]):
         return self._reply.response, self._provider
 
     def _add(self, given: object) -> None:
-        """Add an event to the reply."""
         self._count += 1
         self._message = None
         try:

@@ -23,10 +23,7 @@ _FORMATS = frozenset(
 
 
 def supported(schema: Param) -> tuple[Param, list[str]]:
-    """Return a schema that structured outputs take, and the keys that were moved or changed.
-
-    ``schema`` is changed: the caller owns it.
-    """
+    """Return a schema that structured outputs take, changed in place, and the keys that changed."""
     moved: dict[str, None] = {}
     for part in parts_of(schema):
         if "anyOf" not in part and "oneOf" in part:

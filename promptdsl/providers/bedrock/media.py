@@ -131,10 +131,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
 
 
 def _format_of(kind: str, source: MediaSource) -> str | None:
-    """Return the format of an attachment, ``None`` for one that Converse does not take.
-
-    Each text is a document in a format of its own, or else in ``txt``.
-    """
+    """Return the format of an attachment, ``None`` for one that Converse does not take."""
     media_type = source.media_type or ""
     ending = _ENDING.search(source.value) if source.kind == "s3" and not media_type else None
     if ending:

@@ -28,11 +28,6 @@ class Converse(Turns):
     calls_tools: bool = False
     """Whether a call or a result was written."""
 
-    def is_made_by(self, *words: str) -> bool:
-        """Whether the name of the model contains one of these words."""
-        model = (self.facts.model or "").lower()
-        return any(word in model for word in words)
-
 
 LONGEST = 200
 """In characters, as botocore's ``DocumentBlockNameString`` says."""
@@ -71,29 +66,26 @@ def document_name(request: Converse, place: Place, title: str | None, form: str)
     return name
 
 
-# Cache marks: a block of its own after the params it covers.
-
 POINT = WIRE.mark
+"""The key of a cache mark: a block of its own after the params it covers."""
 
 
 def write_point_marks(request: Converse, tools: list[Param]) -> None:
     """Insert a block for each mark that the request may carry, after the param it covers."""
     # Marks after documents and videos are refused (pydantic-ai, ``BedrockModel``).
-    claude = request.is_made_by("claude", "anthropic.")
+    model = (request.facts.model or "").lower()
+    claude = "claude" in model or "anthropic." in model
     for mark in [*request.marks]:
         pdf = claude and mark.param.get("document", {}).get("format") == "pdf"
         if "video" in mark.param or ("document" in mark.param and not pdf):
-            reason = "none may follow a video, or a document other than a PDF for Claude"
-            request.lose_mark(mark, reason)
+            why = "none may follow a video, or a document other than a PDF for Claude"
+            request.lose_mark(mark, why)
             request.marks.remove(mark)
     write_marks(request, tools, lambda param, ttl: [param, {POINT: {"type": "default", **ttl}}])
 
 
 def marked_items(data: object, key: str) -> Iterator[tuple[str, object, Cache | None]]:
-    """Yield the path, the value and the cache mark of each item of a list, except the marks.
-
-    Raises :class:`DataError` for a mark with nothing before it.
-    """
+    """Yield the path, the value and the cache mark of each item of a list, except the marks."""
     listed = items(data, key)
     are_marks = [isinstance(item, Mapping) and [*item] == [POINT] for item in listed]
     for index, item in enumerate(listed):

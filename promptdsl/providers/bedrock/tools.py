@@ -58,23 +58,20 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
         spec["description"] = tool.description
     elif tool.description:
         request.hint(tool, "white_space", "description", "only white space")
-    schema = tool.input_schema if request.facts.schema_refs else _plain_schema(request, tool)
+    schema = tool.input_schema
+    if not request.facts.schema_refs:
+        # Nova takes no definitions, and three keys at the root.
+        schema, is_whole = inlined(tool.input_schema)
+        if not is_whole:
+            reason = "it is inside itself, or there are too many: any value is taken there"
+            request.hint(tool, "unsent_key", "a definition of the schema", reason)
+        for key in sorted(schema.keys() - {"type", "properties", "required"}):
+            request.hint(tool, "unsent_key", f"key {key!r}", "this model refuses it in a schema")
+            del schema[key]
     # A schema without the type of an object is refused.
     kind = {} if "type" in schema else {"type": "object"}
     spec["inputSchema"] = {"json": {**kind, **schema}}
     return {"toolSpec": json_copy(spec)}
-
-
-def _plain_schema(request: Converse, tool: ToolDefinition) -> JsonObject:
-    """Return a schema as Nova takes it: without definitions, and with three keys at its root."""
-    schema, is_whole = inlined(tool.input_schema)
-    if not is_whole:
-        reason = "it is inside itself, or there are too many: any value is taken there"
-        request.hint(tool, "unsent_key", "a definition of the schema", reason)
-    for key in sorted(schema.keys() - {"type", "properties", "required"}):
-        request.hint(tool, "unsent_key", f"key {key!r}", "this model refuses it in a schema")
-        del schema[key]
-    return schema
 
 
 def settings_of(request: Converse, tools: list[Param]) -> Param:

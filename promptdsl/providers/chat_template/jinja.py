@@ -97,10 +97,7 @@ def _environment() -> _Environment:
 
 @lru_cache(maxsize=64)
 def compiled(source: str) -> Callable[[Mapping[str, object]], str]:
-    """Return a function that takes variables and returns the text of a template.
-
-    Raises ``jinja2.TemplateError`` for a source that is not Jinja.
-    """
+    """Return a function of variables that prints a template; raises what Jinja raises."""
     template = _environment().from_string(source, {"raise_exception": raise_exception})
     return partial(_print, template)
 

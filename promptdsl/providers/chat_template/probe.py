@@ -17,6 +17,7 @@ from promptdsl.providers.shared.request import Param
 SYSTEM, QUESTION, ANSWER, THOUGHT, LAST = ("Qzsystem", "Qzasked", "Qzsaid", "Qzthought", "Qzlast")
 _TOOL, _OTHER_TOOL, _KEY, _VALUE, _RESULT = ("qztool", "qzmore", "qzkey", "qzvalue", "Qzresult")
 _OTHER_RESULT = "Qzother"
+_REPLY: Param = {"role": "assistant", "content": ANSWER}
 
 _TOOLS, _DESCRIBED = (
     [tool_entry(_TOOL, ANSWER, {"type": "object", "properties": {_KEY: key}, "required": [_KEY]})]
@@ -34,14 +35,13 @@ _MEDIA: dict[str, Param] = {
 def probed(template: ChatTemplate) -> Abilities:
     """Return the features of a template, found by rendering some thirty short conversations.
 
-    Raises :class:`TemplateError`, with the template's own message, when it refuses a plain
-    question.
+    Raises :class:`TemplateError`, with its own message, when it refuses a plain question.
     """
     probe = _basis(template)
     # A system text has to stay first as the conversation grows.
     system = {"role": "system", "content": SYSTEM}
     has_system = probe.shows([system, _user()], SYSTEM, QUESTION)
-    has_system = has_system and probe.shows([system, _user(), _reply()], SYSTEM, QUESTION, ANSWER)
+    has_system = has_system and probe.shows([system, _user(), _REPLY], SYSTEM, QUESTION, ANSWER)
     media = frozenset(kind for kind in _MEDIA if _shows_part(probe, "user", kind))
     reply_media = frozenset(kind for kind in media if _shows_part(probe, "assistant", kind))
     # Conversations without a user.
@@ -137,7 +137,7 @@ def _with_calls(probe: _Probe) -> Abilities:
         # Models do not read a mapping in Python's form, or JSON text that is quoted again.
         is_json = f"{{'{_KEY}'" not in text and '\\"' not in text[text.find(QUESTION) :]
         is_shown = is_json and probe.shows(messages, QUESTION, _RESULT)
-        if is_shown and probe.shows([*messages, _reply()], *words, ANSWER):
+        if is_shown and probe.shows([*messages, _REPLY], *words, ANSWER):
             return _with_rounds(attrs.evolve(probe, abilities=abilities))
     return attrs.evolve(probe.abilities, calls=False, user_after_result=True, reasoning=False)
 
@@ -158,7 +158,7 @@ def _with_rounds(probe: _Probe) -> Abilities:
     call_with_text = {**call, "content": ANSWER}
     round_with_text = [_user(), call_with_text, result]
     beside = (QUESTION, ANSWER, _TOOL, _RESULT)
-    answered = [*round_with_text, {**_reply(), "content": LAST}, _user()]
+    answered = [*round_with_text, {**_REPLY, "content": LAST}, _user()]
     thinking, thought = {"reasoning_content": THOUGHT}, (QUESTION, THOUGHT, _TOOL, _RESULT)
     thoughtful = [_user(), {**call, **thinking}, result]
     return attrs.evolve(
@@ -166,15 +166,13 @@ def _with_rounds(probe: _Probe) -> Abilities:
         parallel=probe.shows(both, _TOOL, _OTHER_TOOL, _RESULT, _OTHER_RESULT),
         beside=probe.shows(round_with_text, *beside) and probe.shows(answered, *beside, LAST),
         user_after_result=probe.shows(
-            [_user(), call, result, _user(LAST), _reply()], QUESTION, _RESULT, LAST, ANSWER
+            [_user(), call, result, _user(LAST), _REPLY], QUESTION, _RESULT, LAST, ANSWER
         ),
         tag_keys=_in_tag(_KEY).search(printed) is not None,
         tag_names=_in_tag(_TOOL).search(printed) is not None,
         reasoning=probe.shows(thoughtful, *thought),
-        answers=probe.shows(
-            [_user(), {**_reply(), **thinking}, _user(LAST)], THOUGHT, ANSWER, LAST
-        ),
-        rounds=probe.shows([*thoughtful, _reply(), _user(LAST)], *thought, LAST),
+        answers=probe.shows([_user(), {**_REPLY, **thinking}, _user(LAST)], THOUGHT, ANSWER, LAST),
+        rounds=probe.shows([*thoughtful, _REPLY, _user(LAST)], *thought, LAST),
         reasoning_beside=probe.shows(
             [_user(), {**call_with_text, **thinking}, result], QUESTION, THOUGHT, ANSWER, _TOOL
         ),
@@ -187,10 +185,6 @@ def _in_tag(word: str) -> re.Pattern[str]:
 
 def _user(content: str | list[Param] = QUESTION) -> Param:
     return {"role": "user", "content": content}
-
-
-def _reply() -> Param:
-    return {"role": "assistant", "content": ANSWER}
 
 
 def _calling(abilities: Abilities, *names: str) -> Param:

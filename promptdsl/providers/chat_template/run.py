@@ -21,10 +21,7 @@ _LOCAL_DIRECTIVE = re.compile("%[EO]?([%aAbBhpPcxXrs])")
 
 
 def formatted_time(now: datetime, format: str) -> str:
-    """Return the text of :meth:`datetime.strftime` in the locale ``C``.
-
-    A time without a zone is in UTC.
-    """
+    """Return the text of ``strftime`` in the locale ``C``; a time without a zone is in UTC."""
     day, month = _DAYS[now.weekday()], _MONTHS[now.month - 1]
     half = "PM" if now.hour >= 12 else "AM"
     zoned = now if now.tzinfo else now.replace(tzinfo=UTC)

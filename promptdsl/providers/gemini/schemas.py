@@ -14,10 +14,7 @@ _COUNTS = frozenset(
 
 
 def json_schema(schema: object) -> dict[str, JsonValue]:
-    """Return a schema with types in capitals and ``nullable`` as a JSON schema.
-
-    Raises :class:`DataError` for a schema that is not a mapping.
-    """
+    """Return a schema with types in capitals and ``nullable`` as a JSON schema."""
     whole: dict[str, JsonValue] = json_copy(mapping(schema))
     for part in parts_of(whole):
         translated = _translated(part)
@@ -64,7 +61,6 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _with_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a schema that takes null, too."""
     kind, values, choices = (schema.get(key) for key in ("type", "enum", "anyOf"))
     null: dict[str, JsonValue] = {"type": "null"}
     if isinstance(kind, str) and kind != "null":

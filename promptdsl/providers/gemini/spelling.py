@@ -12,10 +12,7 @@ _UPPER = re.compile(r"[A-Z]")
 
 
 def entries_of(data: object) -> dict[str, JsonValue]:
-    """Return a mapping under the SDK's keys, without the values that are ``None``.
-
-    Raises :class:`DataError` for any other value.
-    """
+    """Return a mapping under the SDK's keys, without values that are ``None``; like ``mapping``."""
     entries: dict[str, JsonValue] = {}
     for key, value in mapping(data).items():
         if value is not None:

@@ -34,10 +34,7 @@ def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> s
 
 
 def tools_of(request: Request) -> list[Param]:
-    """Return the tools of a request, without cache marks: the service's own, then all functions.
-
-    The client sends them in this order.
-    """
+    """Return the tools without cache marks: the service's own, then all functions, as it sends."""
     params = write_tools(request, "gemini", _function_param)
     lose_tool_marks(request, NO_MARKS)
     functions = [param for param in params if "name" in param]
@@ -62,10 +59,7 @@ _APART = "or read the 'contents' alone"
 
 
 def settings_of(request: Request, tools: list[Param]) -> Param:
-    """Return the keys for the choice of a tool and for the output schema of a prompt.
-
-    Only functions can be chosen: a choice that no function fits is a hint.
-    """
+    """Return the keys for the choice of a function and for the output schema of a prompt."""
     settings: Param = {}
     choice, name = chosen(request)
     functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]

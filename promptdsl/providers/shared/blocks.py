@@ -52,10 +52,7 @@ def holds_file(request: Request, place: Place, block: MediaBlock) -> bool:
 def block_params(
     request: Request, place: Place, blocks: Iterable[Block], rules: BlockRules
 ) -> list[Param]:
-    """Return the blocks that may be sent in a place as params; each other one is a loss.
-
-    An unknown block that was not read from this provider is a loss, too.
-    """
+    """Return the blocks that may be sent in a place as params; each other one is a loss."""
     params: list[Param] = []
     types = rules.types[place.role]
     holds = rules.holds if place.role in ("result", "error result") else None
@@ -145,10 +142,7 @@ def lose_mark(request: Request, place: Place, block: Block) -> None:
 def lose_source(
     request: Request, place: Place, block: MediaBlock, reason: str, *, loadable: bool = False
 ) -> None:
-    """Lose an attachment because of its source or its media type.
-
-    ``loadable`` is whether the bytes at its address may be taken.
-    """
+    """Lose an attachment because of its source; ``loadable``: the bytes at it may be taken."""
     described = filter(None, (block.source.kind, block.source.media_type))
     what = f"{block.type} ({', '.join(described)})"
     request.lose(place, "content", what, f"{reason}; {LOADER}" if loadable else reason)
@@ -170,10 +164,7 @@ def further_keys(
     *,
     used: Collection[str] = (),
 ) -> Param:
-    """Return the further keys of a block that its param may have, without those ``used`` already.
-
-    Each other one is a hint.
-    """
+    """Return the further keys that the param may have and has not ``used``; others are hints."""
     keys: Param = {}
     for key, value in block.extra.items():
         if value is not None and key in known:

@@ -114,7 +114,9 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
             lost[id(mark)] = "this model takes no cache marks"
         elif id(mark.param) not in order:
             lost[id(mark)] = "the block before it is not sent"
-        elif mark.number >= end or _is_fleeting(mark):
+        elif mark.number >= end or (
+            isinstance(mark.subject, Place) and mark.subject.message.kind in FLEETING
+        ):
             lost[id(mark)] = "after request-only content, which is gone in the next request"
     marks = [mark for mark in request.marks if id(mark) not in lost]
     marks.sort(key=lambda mark: order[id(mark.param)])
@@ -132,10 +134,6 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     for mark in kept:
         request.note_mark(mark, mark.cache if ordered else "default")
     return kept
-
-
-def _is_fleeting(mark: Mark) -> bool:
-    return isinstance(mark.subject, Place) and mark.subject.message.kind in FLEETING
 
 
 def _first_fleeting(messages: Sequence[Message]) -> int:

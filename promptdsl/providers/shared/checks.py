@@ -76,10 +76,7 @@ _NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dicti
 
 
 def read_mark(control: object) -> Cache | None:
-    """Return the time to live of a cache mark, ``None`` where there is no mark.
-
-    Raises :class:`DataError` for an unknown ``ttl``.
-    """
+    """Return the time to live of a cache mark, ``None`` for no mark; :class:`DataError` if odd."""
     ttl = None if control is None else mapping(control).get("ttl", "default")
     if ttl not in (None, *CACHES):
         raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")

@@ -63,10 +63,7 @@ def mended(name: str, longest: int, misfit: re.Pattern[str] = MISFIT) -> str:
 
 
 def json_copy(value: V) -> V:
-    """Return a copy of a JSON value, with U+FFFD for lone surrogates in its strings.
-
-    Raises :class:`DataError` for a value that JSON cannot express.
-    """
+    """Return a copy of a JSON value, with U+FFFD for lone surrogates; raises :class:`DataError`."""
     # Data has at most 200 levels where an author gives it; a payload wraps it in a few more.
     text = write_json(value, wrapped=10)
     if "\\ud" in text:  # an escaped surrogate, or a text that looks like one
@@ -158,13 +155,6 @@ def file_name(title: str | None, media_type: str) -> str:
     if not title or title.isspace():
         return f"document.{_SUFFIXES.get(media_type, 'pdf')}"
     return _NO_FILE.sub("_", title)[:_LONGEST_FILE]
-
-
-def sent_title(request: Request, place: Place, title: str, *, longest: int) -> str:
-    """Return the title of a document on one line, cut at ``longest``, empty for a blank one."""
-    name = "" if title.isspace() else CONTROL.sub("_", title)[:longest]
-    lose_title(request, place, title, name)
-    return request.clean(place, name, "a title")
 
 
 def lose_title(request: Request, place: Place, title: str, name: str) -> None:

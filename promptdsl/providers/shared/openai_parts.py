@@ -113,10 +113,7 @@ def _is_joined(block: Block) -> TypeGuard[TextBlock]:
 
 
 def tell_error(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
-    """Put ``Error:`` before the first text of a result, or add a text when there is none.
-
-    ``kind`` is the type of a text part at this target.
-    """
+    """Put ``Error:`` before the first text, a part of this kind, or add a text that says it."""
     text_part = next((part for part in parts if part["type"] == kind), None)
     if text_part is None:
         parts.insert(0, {"type": kind, "text": f"Error: {error}"})
@@ -217,8 +214,6 @@ def sent_role(request: Request, place: Place) -> str:
     system = message.role == "system" or message.kind == "recorded_system"
     return "system" if system or not facts.developer else "developer"
 
-
-# Attachments.
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 

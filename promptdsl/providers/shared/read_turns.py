@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 
+import attrs
+
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages import Block
 from promptdsl.messages.message import Message, message
+from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
 from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
 
@@ -17,12 +20,12 @@ def payload_of(data: object) -> Mapping[str, object]:
 
 
 def read_turns(
-    payload: Mapping[str, object], read_content: Callable[[object], tuple[Block, ...]]
-) -> list[Message]:
-    """Return the messages of a payload with system text apart; ``read_content`` reads a content.
-
-    Raises :class:`DataError` for an unknown role, and for a key that another provider would read.
-    """
+    data: object,
+    read_content: Callable[[object], tuple[Block, ...]],
+    read_settings: Callable[[Mapping[str, object]], Prompt],
+) -> Prompt:
+    """Return the prompt of a payload with system text apart, or of a list of messages."""
+    payload = payload_of(data)
     given = payload.get("system")
     system = located("system", read_content, () if given is None else given)
     messages = [message("system", system, kind="recorded")] if system else []
@@ -43,7 +46,7 @@ def read_turns(
 
     for turn in located_items("messages", read_turn, entry(payload, "messages")):
         messages += turn
-    return messages
+    return attrs.evolve(read_settings(payload), messages=tuple(messages))
 
 
 def user_messages(content: tuple[Block, ...]) -> list[Message]:

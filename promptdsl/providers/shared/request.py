@@ -224,10 +224,7 @@ class Request:
         return f"[{name}: after the tool results]"
 
     def take_moved(self, text: Mapping[str, str]) -> list[Param]:
-        """Return the files of results that wait, each after a text that names its call.
-
-        ``text`` are the keys of a text param beside ``text`` itself.
-        """
+        """Return the files of results that wait, each after a text with these keys to name it."""
         moved, self.moved = self.moved, []
         named = (({**text, "text": f"[{file.name}]"}, file.param) for file in moved)
         return [param for pair in named for param in pair]

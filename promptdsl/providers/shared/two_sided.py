@@ -198,10 +198,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
 
 
 def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
-    """Add the params of a message to the system text, or to the turns.
-
-    Instructions within the conversation wait for the message after them.
-    """
+    """Add the params of a message to the system text, to the turns, or to what waits."""
     role = SIDES[place.message.role]
     if place.leads:
         request.system += params
@@ -293,9 +290,6 @@ def stale_before(prompt: Prompt) -> int:
     return len(messages) if is_after else asked
 
 
-# Instructions within the conversation.
-
-
 def _postpone(request: Turns, place: Place, params: list[Param]) -> None:
     request.pending.append((place, params))
     request.open = bool(request.calls)
@@ -365,9 +359,6 @@ def _move_marks(request: Turns, first: int, changed: Mapping[int, Param]) -> Non
             break
         if id(mark.param) in changed:
             request.marks[number] = mark._replace(param=changed[id(mark.param)])
-
-
-# Cache marks.
 
 
 def write_marks(
