@@ -27,6 +27,7 @@ class Crossing:
         self.losses = list(losses)
         self.rendered: Rendered | None = None
         self._places: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
+        """The index of each block in the last message, after that of its result, by its id()."""
         self.index: int | None = None
         self.message: Message | None = None
 
@@ -55,19 +56,15 @@ class Crossing:
             path = "" if self.index is None else f"messages[{self.index}]"
             self.losses.append(attrs.evolve(loss, path=path, message=self.message))
         else:
-            at = (self.index, *self._place_of(self.message, block))
+            if self._places[0] is not self.message:
+                places: dict[int, tuple[int, ...]] = {}
+                for index, outer in enumerate(self.message.content):
+                    places.setdefault(id(outer), (index,))
+                    for number, inner in enumerate(getattr(outer, "content", ())):
+                        places.setdefault(id(inner), (index, number))
+                self._places = self.message, places
+            at = (self.index, *self._places[1].get(id(block), ()))
             self.losses.append(attrs.evolve(loss, message=self.message, at=at))
-
-    def _place_of(self, message: Message, block: Block | None) -> tuple[int, ...]:
-        """Return the index of a block in a message, after that of its result, if any."""
-        if self._places[0] is not message:
-            places: dict[int, tuple[int, ...]] = {}
-            for index, outer in enumerate(message.content):
-                places.setdefault(id(outer), (index,))
-                for number, inner in enumerate(getattr(outer, "content", ())):
-                    places.setdefault(id(inner), (index, number))
-            self._places = message, places
-        return self._places[1].get(id(block), ())
 
     def lose_block(self, block: Block) -> None:
         """Record a block that has no form on the other side."""

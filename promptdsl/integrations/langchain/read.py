@@ -139,9 +139,6 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
     )
 
 
-# Contents.
-
-
 def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]:
     """Return the blocks of a content, without a model's calls: the message repeats them."""
     entries = [content] if isinstance(content, str) else items_of(content)

@@ -99,7 +99,6 @@ def _tool_message(
 def _ai_message(
     crossing: Crossing, message: Message, blocks: Sequence[Block]
 ) -> Iterator[lc.AIMessage]:
-    """Yield the message of a reply, if it has any content."""
     origin = _origin_of(blocks)
     uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
     calls: list[lc.ToolCall] = []

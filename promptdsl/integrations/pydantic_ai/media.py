@@ -58,10 +58,7 @@ _BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {
 
 
 def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -> Media | None:
-    """Return the content of an attachment, ``None`` when it has none.
-
-    ``provider`` stores the file of a file id.
-    """
+    """Return the content of an attachment, ``None`` for none; ``provider`` stores file ids."""
     crossing.lose_hints(block, "detail", "cache")
     source = block.source
     value = crossing.clean(source.value, "a source")

@@ -68,9 +68,6 @@ def read(given: object, provider: str | None) -> Bridged[tuple[Message, ...]]:
     return Bridged(tuple(messages), crossing.checked(strict=False))
 
 
-# Requests.
-
-
 def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[Message]) -> None:
     """Append a message for each user prompt, and for each run of instructions or of results."""
     current = map(_current_part, request.parts)
@@ -153,7 +150,8 @@ def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Bloc
     blocks: list[Block] = []
     for content in part.content:
         if not isinstance(content, ai.CachePoint):
-            blocks.append(_content_block(crossing, content))
+            said = content.content if isinstance(content, ai.TextContent) else content
+            blocks.append(TextBlock(said) if isinstance(said, str) else read_media(crossing, said))
             continue
         last = blocks[-1] if blocks else None
         if not isinstance(last, MarkedBlock):
@@ -164,17 +162,6 @@ def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Bloc
             crossing.hint("cache_mark", "a cache point", "another one is at the same place")
         blocks[-1] = attrs.evolve(last, cache="1h" if "1h" in (last.cache, content.ttl) else "5m")
     return blocks
-
-
-def _content_block(crossing: Crossing, content: str | ai.TextContent | Media) -> Block:
-    if isinstance(content, str):
-        return TextBlock(content)
-    if isinstance(content, ai.TextContent):
-        return TextBlock(content.content)
-    return read_media(crossing, content)
-
-
-# Responses.
 
 
 def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
@@ -269,10 +256,7 @@ def _own_signature(part: ai.ModelResponsePart) -> str | None:
 
 
 def _hands_on(part: ai.ThinkingPart, after: ai.ModelResponsePart | None) -> bool:
-    """Whether the signature of Gemini's reasoning is that of the part after it.
-
-    Pydantic AI sends it with that part.
-    """
+    """Whether the signature of Gemini's reasoning is sent with the part after it."""
     if ORIGINS.get(part.provider_name or "") != "gemini" or part.signature is None:
         return False
     if not isinstance(after, ai.TextPart | ai.ToolCallPart):

@@ -111,9 +111,6 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
     return Bridged(tuple(history), writer.checked(strict=strict), tuple(tools))
 
 
-# Requests.
-
-
 def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelRequestPart]:
     """Yield the parts of a message that is not the model's, results first."""
     blocks: list[Block] = []
@@ -165,7 +162,11 @@ def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
 
 
 def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolReturnPart:
-    outcome, item = _outcome_of(block), entries_of(block.extra.get(ITEM))
+    item = entries_of(block.extra.get(ITEM))
+    # The outcome that it was recorded with, unless its error flag was changed.
+    recorded = block.error_type or item.get("outcome")
+    default: _Outcome = "failed" if block.is_error else "success"
+    outcome = _OUTCOMES.get((block.is_error, str(recorded)), default)
     known = ("error_type",) if outcome == "interrupted" else ()
     writer.lose_hints(block, *known, *((ITEM,) if outcome == item.get("outcome") else ()))
     contents = [(inner, _content_of(writer, inner)) for inner in block.content]
@@ -179,13 +180,6 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
         outcome=outcome,
         timestamp=_TIME,
     )
-
-
-def _outcome_of(block: ToolResultBlock) -> _Outcome:
-    """Return the outcome that a result was recorded with, unless its error flag was changed."""
-    recorded = block.error_type or entries_of(block.extra.get(ITEM)).get("outcome")
-    default: _Outcome = "failed" if block.is_error else "success"
-    return _OUTCOMES.get((block.is_error, str(recorded)), default)
 
 
 def _result_content(
@@ -203,9 +197,6 @@ def _result_content(
             value = read_json(writer.clean_json(block.text, "a text"))
         values.append(content if value is ABSENT or isinstance(value, str) else value)
     return values[0] if len(texts) == len(sent) else values
-
-
-# Responses.
 
 
 def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelResponsePart]:
