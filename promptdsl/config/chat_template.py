@@ -178,7 +178,6 @@ def _not_a_text(given: object, path: str) -> ContentError:
 
 
 def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field of the class takes
-    """Return the fields of a tokenizer's template: its texts and its special tokens."""
     if isinstance(given, os.PathLike):
         raise _not_a_text(given, "path")  # pyright: ignore[reportUnknownArgumentType]
     tokenizer: Any = given  # Any: a tokenizer of any library

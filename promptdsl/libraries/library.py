@@ -7,6 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -35,7 +36,6 @@ from promptdsl.templates.installed import (
 )
 from promptdsl.templates.template_folder import SUFFIX, TemplateFolder, WhiteSpace
 
-SectionFunction = Callable[..., CustomComponent]
 _COMPARED = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -88,7 +88,7 @@ class Library(LibraryBase):
         name: str,
         /,
         *,
-        sections: Iterable[SectionFunction] = (),
+        sections: Iterable[Callable[..., CustomComponent]] = (),
         templates: str | os.PathLike[str] | None = "templates",
         requires: str | None = None,
         trim_blocks: bool = True,
@@ -128,7 +128,10 @@ class Library(LibraryBase):
 
         @cache
         def provenance() -> LibrarySection:
-            return LibrarySection(name, its_version(), _digest(file))
+            digest = ""
+            with suppress(OSError), open(file, "rb") as opened:
+                digest = sha256(opened.read()).hexdigest()[:8]
+            return LibrarySection(name, its_version(), digest)
 
         made.name, made.section = name, provenance
 
@@ -334,7 +337,6 @@ def _folder(library: str, templates: str | os.PathLike[str] | None, beside: str)
 
 
 def _template_names(folder: str) -> list[str]:
-    """Return the names of the sections in a folder."""
     found: list[str] = []
     for where, folders, files in os.walk(folder):
         folders[:] = [it for it in folders if not it.startswith(("_", "."))]
@@ -379,12 +381,3 @@ def _release(text: str) -> list[int]:
     while numbers and not numbers[-1]:
         numbers.pop()
     return numbers
-
-
-def _digest(file: str) -> str:
-    """Return the beginning of the SHA-256 of a file, an empty string for none."""
-    try:
-        with open(file, "rb") as opened:
-            return sha256(opened.read()).hexdigest()[:8]
-    except OSError:
-        return ""

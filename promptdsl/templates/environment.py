@@ -248,8 +248,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
         write = None if template.section is None else run.stand_ins.get(template.section.name)
         return used(template) if write is None else _replaced(template, write)
 
-    # What compiled code calls.
-
     section = _SectionName
 
     def step(self) -> bool:

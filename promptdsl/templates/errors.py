@@ -18,10 +18,7 @@ from promptdsl.templates.operators import is_mapping
 def template_error(
     error: Exception, variables: Mapping[str, object], template: Template | None
 ) -> TemplateError:
-    """Return the error for an exception, with the name and line of the template it came from.
-
-    ``template`` is the template that was run, once it was compiled.
-    """
+    """Return the error for an exception, with the name and line of the template it came from."""
     match error:
         case PromptError():
             problem, fix = error.what, error.fix

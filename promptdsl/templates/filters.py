@@ -24,10 +24,7 @@ _JINJA_TESTS: Mapping[str, Any] = tests.TESTS  # Any: Jinja gives them no signat
 
 
 def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
-    """Return a filter with a bounded result: a plain string, a list, or another value.
-
-    ``prepare`` is called with the value that is filtered, before the function is.
-    """
+    """Return a filter with a bounded result; ``prepare`` gets its value first."""
     # Jinja gives the environment or the context first to filters with this mark.
     position = int(hasattr(function, "jinja_pass_arg"))
 

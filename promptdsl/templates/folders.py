@@ -166,10 +166,7 @@ def find_section(name: str) -> TemplateFile | None:
 
 
 def file_at(path: str) -> TemplateFile:
-    """Return the template file at a path that is written in code.
-
-    Raises :class:`TemplateError` when it is missing or no regular file.
-    """
+    """Return the template file at a path in code; :class:`TemplateError` for no regular file."""
     stamp = _stamp(path, path)
     if stamp is None:
         raise TemplateError(f"there is no template file {path!r}", fix="check the path")

@@ -1,9 +1,9 @@
 """A text written for ``str.format``, whose fields are names of variables."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from promptdsl.foundation.errors import TemplateError, nearest
+from promptdsl.foundation.errors import TemplateError
 
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 """Two braces that are one, a field, or a brace without a partner."""
@@ -37,11 +37,3 @@ def format_parts(text: str) -> Iterator[tuple[str, str | None]]:
             fix = next(form.expand(advice) for form, advice in matches if form)
             raise TemplateError(f"the template, line {line}: {problem}", fix=fix)
     yield text[start:], None
-
-
-def check_fields(text: str, variables: Mapping[str, object]) -> None:
-    """Raise :class:`TemplateError` for wrong fields, and for one that has no variable."""
-    for _, name in format_parts(text):
-        if name is not None and name not in variables:
-            fix = nearest(name, variables) if variables else f"write {name}=... beside the text"
-            raise TemplateError(f"the template: {name!r} is undefined", fix=fix)

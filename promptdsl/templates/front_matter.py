@@ -72,10 +72,7 @@ class FrontMatter:
         return variables if len(chosen) == len(variables) else check_variables(chosen)
 
     def chosen(self, variables: Mapping[str, object]) -> dict[str, object]:
-        """Return the inputs among variables, checked, with the defaults; the others are left out.
-
-        Raises :class:`TemplateError` for a missing and a wrongly typed input.
-        """
+        """Return the inputs among variables, checked, with the defaults; others are left out."""
         chosen: dict[str, object] = {}
         for it in self.inputs or ():
             if it.name in variables:
@@ -124,7 +121,6 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
 
 
 def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter:
-    """Return what lines of front matter say."""
     texts: dict[str, str] = {}
     inputs: list[Input] | None = None
     for number, line in enumerate(lines, 2):

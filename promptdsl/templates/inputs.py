@@ -255,7 +255,6 @@ def _check(value: object, kind: Kind, place: str) -> None:
 
 
 def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
-    """Return the error for a value that does not fit a type."""
     said = type(value).__name__
     if isinstance(value, str | bool | None):
         said = shown(exact(value))

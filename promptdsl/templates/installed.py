@@ -67,10 +67,7 @@ class InstalledLibrary:
 
 
 def installed_libraries() -> tuple[InstalledLibrary, ...]:
-    """Return the installed libraries by name, without an import of any.
-
-    The environment variable ``PROMPTDSL_LIBRARIES``, names with commas, leaves out all others.
-    """
+    """Return the installed libraries by name, without an import of any."""
     allowed = _allowed()
     found = [it for it in _declared() if allowed is None or it.name in allowed]
     packages: dict[str, list[str]] = {}
@@ -84,11 +81,7 @@ def installed_libraries() -> tuple[InstalledLibrary, ...]:
 
 
 def load_library(name: str) -> LibraryBase:
-    """Return an installed library, which is imported at its first use.
-
-    Raises :class:`LibraryError` for a library that is unknown, left out, broken, or brought by two
-    packages.
-    """
+    """Return an installed library, which is imported at its first use; see ``Library.load``."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LibraryError(
             f"the name of a library is a string, not {type(name).__name__}",
@@ -191,10 +184,7 @@ def _called(package: Distribution) -> tuple[str, str]:
 
 
 def _imported(library: InstalledLibrary) -> LibraryBase:
-    """Return a library after the import of its module.
-
-    Raises :class:`LibraryError` for whatever fails there.
-    """
+    """Return a library after the import of its module; :class:`LibraryError` if that fails."""
     module, _, path = library.target.partition(":")
     cause: BaseException | None = None
     fix = f"install another version of {library.package}, or report it to its authors"

@@ -83,10 +83,7 @@ def check_template(file: TemplateFile) -> None:
 def run_template(
     source: TemplateFile | TemplateSource, variables: Mapping[str, object], run: Run
 ) -> Rope:
-    """Return the output of a template, within the limits of a run.
-
-    Raises :class:`TemplateError`, with the name and line of the template, for every failure.
-    """
+    """Return the output of a template; each failure is an error with its name and line."""
     token = RUN.set(run)
     compiled = None
     try:

@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 import attrs
 
-from promptdsl.foundation.errors import TemplateError, shown
+from promptdsl.foundation.errors import TemplateError, nearest, shown
 from promptdsl.foundation.unicode import exact
-from promptdsl.templates.format_text import check_fields
+from promptdsl.templates.format_text import format_parts
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
 from promptdsl.templates.names import check_name
 from promptdsl.templates.template_folder import DEFAULT, TemplateFolder, WhiteSpace
@@ -75,10 +75,12 @@ def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Map
             way = "Template.from_string" if source.kind == "text" else "register_templates"
             problem = f"{name} is a setting of Jinja, and no variable"
             raise TemplateError(problem, fix=f"write {way}(..., {name}=...)")
-    if source.is_format:
-        check_fields(source.value, variables)
-        return variables
-    if source.kind != "text" or not source.value.lstrip().startswith("---"):
+    for _, field in format_parts(source.value) if source.is_format else ():
+        if field is not None and field not in variables:
+            fix = nearest(field, variables) if variables else f"write {field}=... beside the text"
+            raise TemplateError(f"the template: {field!r} is undefined", fix=fix)
+    is_text = source.kind == "text" and not source.is_format
+    if not is_text or not source.value.lstrip().startswith("---"):
         return variables
     from promptdsl.templates.front_matter import split
 

@@ -73,10 +73,7 @@ def _plain_leaf(
 
 
 def _fields_of(item: object) -> Fields | None:
-    """Return the fields that a dataclass or an attrs class declares, without running its code.
-
-    One that is not set is left out.
-    """
+    """Return the set fields that a dataclass or attrs class declares, without running its code."""
     kind: Any = type(item)  # Any: a class of either library
     known = getattr(kind, "__attrs_attrs__", None)
     if known is None and hasattr(kind, "__dataclass_fields__"):
