@@ -1,27 +1,4 @@
-"""The errors of promptdsl: one family, each with the problem, the line and the advice.
-
-```
-PromptError (ValueError)
-├── OptionError (TypeError)  an unknown keyword, or a wrong value for a keyword
-├── ContentError (TypeError) something that is not content: True, a list, a component in an f-string
-├── PlacementError           a component where it is not allowed
-├── ScopeError               a block entered twice, left out of order, written to from another task
-├── UnknownNameError (AttributeError)  an attribute or method that there is not
-├── DataError                data, such as a message in dictionary form, that cannot be read
-├── ConfigError              an unknown key or value in a configuration
-├── MediaError               an attachment that cannot be read, or has another type than declared
-├── TemplateError            a template that is missing, or lacks a variable
-├── LibraryError             a library or a section of one that is missing or cannot be loaded
-├── TokenizerError           an encoding that is not installed, so nothing can be counted with it
-├── PairingError             a tool call without its result, or a result without its call
-│   └── PendingToolCalls     the last calls have no results yet: the payload cannot be sent
-├── BudgetError              the required parts of a prompt are larger than its budget
-├── TranscriptError          a change of a transcript that is refused, a file that cannot be read
-│   ├── ConflictError        another writer has the file open
-│   └── SubscriberError      a subscriber failed; the entry is recorded
-├── TargetError              a payload for another target than the rendered one
-└── LossError                ``strict=True`` and content that the target cannot express
-```
+"""The errors of promptdsl: one family, which ``docs/errors.md`` shows as a tree.
 
 Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
 """
