@@ -198,11 +198,6 @@ _REPLY = {"choices", "candidates", "stop_reason", "stopReason", "parallel_tool_c
 _REPLIED = "write History([read_response(reply)]), directly in the Timeline"
 
 
-def _fields_of(value: object) -> frozenset[str]:
-    """Return the names of the fields of a model of pydantic; its own code does not run."""
-    return frozenset(vars(type(value)).get("__pydantic_fields__", ()))
-
-
 def _callable_remedy(value: object) -> str:
     if not isroutine(value) and not isinstance(value, type):
         return "call it"
@@ -245,7 +240,8 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (_is(Coroutine), "await it first, or write Lazy(function) and arender()"),
     (_is(set, frozenset), "unpack it in an order of its own: *sorted(items)"),
     (_is(PurePath), "write Value(path.read_text()) for what is in the file, or str(path)"),
-    (lambda value: not _fields_of(value).isdisjoint(_REPLY), _REPLIED),
+    # A model of pydantic, whose own code does not run.
+    (lambda it: not _REPLY.isdisjoint(vars(type(it)).get("__pydantic_fields__", ())), _REPLIED),
     (form_of, _form_remedy),
     (lambda value: isinstance(value, Iterator), UNPACK),
     (callable, _callable_remedy),

@@ -89,14 +89,6 @@ AWAITED: ContextVar[Source | None] = ContextVar("promptdsl_awaited", default=Non
 """The author's line of the coroutine that runs: an event loop may run it without the author."""
 
 
-def is_called_by_author(calls: int) -> bool:
-    """Return whether the function some calls up was called from outside of this package."""
-    frame: FrameType | None = sys._getframe(calls + 1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
-        frame = frame.f_back
-    return frame is None or not frame.f_code.co_filename.startswith(_PACKAGE)
-
-
 def author_frame(frame: FrameType) -> FrameType:
     """Return the nearest frame outside of this package: a frame itself, or one of its callers."""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
@@ -130,8 +122,12 @@ def end_traceback(error: PromptError) -> None:
     function that was called there. ``PROMPTDSL_TRACEBACK=1`` keeps all frames. An error without a
     line gets that of the author, where the function was called by one.
     """
-    if not error.at and is_called_by_author(2):
-        error.located(author())
+    if not error.at:
+        frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
+            frame = frame.f_back
+        if frame is None or not frame.f_code.co_filename.startswith(_PACKAGE):
+            error.located(author())
     if os.environ.get("PROMPTDSL_TRACEBACK") == "1":
         return
     traces: list[TracebackType] = []
