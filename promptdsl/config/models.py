@@ -21,7 +21,7 @@ from promptdsl.config.model_facts import (
     checked_facts,
 )
 from promptdsl.config.transformation import as_layer
-from promptdsl.config.wires import wires
+from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import (
     ConfigError,
     OptionError,
@@ -207,26 +207,9 @@ def _bare_name(model: str) -> str:
     return tuned[1] if tuned else name
 
 
-def name_without_version(model: str) -> str:
-    """Return the name of a model without the prefix of a gateway, and without a date or version."""
+def _name_without_version(model: str) -> str:
     name = _bare_name(model)
     return next(name[:end] for end in range(1, len(name) + 2) if _SUFFIX.fullmatch(name, end))
-
-
-def is_known(model: str) -> bool:
-    """Return whether there are facts about a model, true on any provider."""
-    return bool(_entries(model, _added))
-
-
-def providers() -> Iterable[str]:
-    """Return the names of all providers."""
-    names: Mapping[str, object] = tables()["providers"]
-    return names.keys()
-
-
-def patterns() -> tuple[str, ...]:
-    """Return the names of all known models, the longest first."""
-    return _patterns(_added)
 
 
 def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
@@ -261,6 +244,55 @@ def family_provider(model: str) -> str | None:
         if is_member and ("words" not in family or {*family["words"]} & {*rest.split("-")}):
             return str(family["provider"])
     return None
+
+
+def near_name(model: str, provider: str | None) -> str | None:
+    """Return advice on an unknown name of a model, ``None`` for a name that may be any.
+
+    A name is near a known one if it differs by a few letters and by no digit: another number is
+    another model. An unknown name of a known family gets the nearest name of all. ``provider`` is
+    the provider that was given.
+    """
+    return _advice(model, provider, _added)
+
+
+@lru_cache(maxsize=256)
+def _advice(model: str, provider: str | None, added: "_Added") -> str | None:
+    from difflib import get_close_matches
+
+    wire = wire_of(provider)
+    if not model or wire.any_model or _entries(model, added):
+        return None
+    known, name = _patterns(added), _name_without_version(model).lower()
+    if name in tables()["providers"]:
+        return f"it is a provider: write provider={name!r}"
+    beginning = next((pattern for pattern in known if name.startswith(f"{pattern}-")), None)
+    is_deployment = beginning is not None and wire.deploys
+    digits = _NO_DIGIT.sub("", name)
+    alike = [
+        (_likeness(name, pattern), pattern)
+        for pattern in known
+        if _NO_DIGIT.sub("", pattern) == digits
+    ]
+    likeness, near = max(alike, default=(0, ""))
+    if likeness >= (0.9 if is_deployment else 0.8):
+        return f"did you mean {near!r}?"
+    if is_deployment or family_provider(model) is None:
+        return None
+    close = [beginning] if beginning else get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else "register_model() adds its facts"
+
+
+_NO_DIGIT = re.compile(r"\D")
+
+
+def _likeness(name: str, pattern: str) -> float:
+    """Return how alike two names are, from 0 to 1; the order of their words does not matter."""
+    from difflib import SequenceMatcher
+
+    in_order = ["-".join(sorted(re.split(r"[-._ ]", text))) for text in (name, pattern)]
+    pairs = ([name, pattern], in_order)
+    return max(SequenceMatcher(None, text, other).ratio() for text, other in pairs)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -340,6 +372,6 @@ def _check_provider(provider: object) -> None:
         called = name.lower().replace("-", "_")
         meant = [wire.name for wire in wires() if called in (wire.name, *wire.other_names)]
         fix = f"did you mean {meant[0]!r}?" if meant else nearest(name, providers)
-        if isinstance(provider, str) and is_known(provider):
+        if isinstance(provider, str) and _entries(provider, _added):
             fix = f"it is a model: write model={provider!r}"
         raise TargetError(f"unknown provider {shown(provider)}", fix=fix)

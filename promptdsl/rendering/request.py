@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.config.data_file import tables
 from promptdsl.config.model_facts import ModelFacts, ProviderName, Roles
-from promptdsl.config.models import OPEN, facts_for
+from promptdsl.config.models import OPEN, facts_for, near_name
 from promptdsl.config.transformation import (
     ConfigOptions,
     Resolved,
@@ -244,8 +244,6 @@ def request_hints(request: RenderRequest, facts: ModelFacts) -> Iterator[Loss]:
     """Yield the hints about the model, the provider and the reserve that were given."""
     if facts.model and not facts.known:
         # The name is near that of a known model, or unknown in its family.
-        from promptdsl.config.near_names import near_name
-
         provider = request.provider if request.template is None else facts.provider
         advice = near_name(facts.model, provider)
         if advice is not None:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.models import facts_for
-from promptdsl.config.near_names import near_name
+from promptdsl.config.models import facts_for, near_name
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import (
     ContentError,
