@@ -27,11 +27,7 @@ RESERVED = frozenset((*TOKENS, "messages", "tools", "add_generation_prompt", "st
 
 
 def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Mapping[str, object]:
-    try:
-        return _checked_variables(given)
-    except PromptError as error:
-        end_traceback(error)
-        raise
+    return _checked_variables(given)
 
 
 def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
@@ -46,6 +42,7 @@ def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
     return tokens
 
 
+@door
 def _checked_variables(
     given: Mapping[str, object] | Iterable[tuple[str, object]],
 ) -> Mapping[str, object]:

@@ -363,12 +363,11 @@ def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
         literals=frozenset(text for it in delimiters.all for text in it.literals),
         body_encoding=values["encoding.body"],
         inline_encoding=values["encoding.inline"],
-        **{key: values[key] for key in _PLAIN},
+        **{key: values[key] for key in LIBRARY if "." not in key},
         origins=tuple((key, values[key], layer) for key, layer in origins.items()),
     )
 
 
-_PLAIN = tuple(key for key in LIBRARY if "." not in key)
 _remembered = functools.lru_cache(maxsize=128)(_merged)
 
 
