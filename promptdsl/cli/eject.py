@@ -132,8 +132,8 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
                         f"{info.section.name} includes {included!r}, which is not in its library",
                         fix="report it to its authors; nothing is copied",
                     )
-                with open(original, encoding="utf-8-sig", newline="") as file:
-                    files[copy] = file.read()
+                with open(original, encoding="utf-8-sig", newline="") as opened:
+                    files[copy] = opened.read()
                 waiting.append(files[copy])
     # Without the line end that its library leaves out, the text would not begin a line any more.
     line_end = "\n" if folder.white_space.trim_blocks else ""

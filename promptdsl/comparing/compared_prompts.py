@@ -48,8 +48,9 @@ class ComparedPrompts:
         """The changes, equal ones of several prompts together; those of most prompts first."""
         found: dict[object, list[tuple[int, PromptDiff, Change]]] = {}
         for number, prompt in enumerate(self.prompts):
-            for change in own_changes(prompt.diff) if prompt.diff else ():
-                found.setdefault(key_of(change), []).append((number, prompt.diff, change))
+            if diff := prompt.diff:
+                for change in own_changes(diff):
+                    found.setdefault(key_of(change), []).append((number, diff, change))
         return tuple(sorted(map(group_of, found.values()), key=lambda it: -len(it.prompts)))
 
     @cached_property
