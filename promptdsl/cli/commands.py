@@ -67,11 +67,6 @@ def add_command(
     return parser
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """Add the argument TARGET: a prompt."""
-    parser.add_argument("target", metavar="TARGET", help=TARGET)
-
-
 def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
     """Add the options ``-p`` and ``--props`` to a parser or a group of one."""
     add_argument(

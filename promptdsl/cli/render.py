@@ -3,7 +3,7 @@
 import argparse
 
 from promptdsl.cli.arguments import read_arguments
-from promptdsl.cli.commands import AddParser, add_command, add_target
+from promptdsl.cli.commands import TARGET, AddParser, add_command
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import (
     PROVIDERS,
@@ -29,7 +29,7 @@ that the code of the prompt prints, go to standard error."""
 def add_render(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(add_parser, "render", run=run, takes="TARGET", description=DESCRIPTION)
-    add_target(parser)
+    parser.add_argument("target", metavar="TARGET", help=TARGET)
     add_request(parser, marks=True, texts=True)
     group = parser.add_argument_group("output")
     instead = group.add_mutually_exclusive_group()

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from promptdsl.cli.arguments import read_arguments
-from promptdsl.cli.commands import AddParser, add_command, add_target
+from promptdsl.cli.commands import TARGET, AddParser, add_command
 from promptdsl.cli.options import (
     add_request,
     render_notes,
@@ -42,7 +42,7 @@ WIDEST = 60
 def add_tokens(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(add_parser, "tokens", run=run, takes="TARGET", description=DESCRIPTION)
-    add_target(parser)
+    parser.add_argument("target", metavar="TARGET", help=TARGET)
     add_request(parser, marks=True, texts=False)
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -100,7 +100,6 @@ def _largest_first(parts: Sequence["TokenPart"]) -> list["TokenPart"]:
 
 
 def _table_text(report: "TokenReport", parts: Sequence["TokenPart"], strikes: bool) -> str:
-    """Return a line for each part, and the totals, for people."""
     names = [*_part_names(parts)]
     number_width = max((len(f"{part.tokens:,}") for part in parts), default=0)
     name_width = min(max(map(len, names), default=0), WIDEST)
