@@ -83,7 +83,6 @@ def _is_list(one: Input) -> bool:
 
 
 def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
-    """Return the given inputs as values of their types."""
     if info.inputs is None:
         return given
     known = {one.name: one for one in info.inputs}
@@ -122,7 +121,6 @@ def _part(component: Callable[..., Any], inputs: Mapping[str, object]) -> Any:  
 
 
 def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
-    """Return everything about a section for people."""
     lines = [visible(str(info.section), one_line=True)]
     lines += wrapped(info.title) if info.title else []
     lines += wrapped(info.description) if info.description else []
@@ -142,7 +140,6 @@ def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
 
 
 def _json_text(info: SectionInfo, missing: list[Input], rendered: Rendered | None) -> str:
-    """Return everything about a section as JSON, with the schema of its inputs."""
     inputs = info.inputs or ()
     schema = {
         "type": "object",

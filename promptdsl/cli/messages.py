@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from promptdsl import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 
-INDENT = "  "
-
 
 def as_messages(messages: Sequence[Message]) -> str:
     """Return messages with all their blocks; the content of a block is indented below it."""
@@ -36,7 +34,7 @@ def _block_lines(block: Block) -> Iterator[str]:
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:
-    return (f"{INDENT}{line}" if line else line for line in lines)
+    return (f"  {line}" if line else line for line in lines)
 
 
 def _block_summary(block: Block) -> str:

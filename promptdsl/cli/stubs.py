@@ -154,7 +154,6 @@ def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
 
 
 def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:
-    """Yield parameters as code, with the marks between their kinds."""
     last: object = None
     kinds = inspect.Parameter
     for one in parameters:

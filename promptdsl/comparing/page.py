@@ -140,7 +140,6 @@ def _titled(title: str, items: Sequence[str]) -> str:
 
 
 def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) -> str:
-    """Return a change that several prompts have, and their names."""
     numbers = [*dict.fromkeys(group.prompts)]
     links = [
         f'<li data-model="{_line(_model(prompts[number]))}"><a href="#p{number}">'

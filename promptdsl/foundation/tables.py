@@ -79,7 +79,6 @@ def _framed(lines: list[list[str]], start: str, between: str, end: str) -> Lines
 
 
 def _one(text: str) -> Lines:
-    """Return a line without cells."""
     return (text,), [[]]
 
 

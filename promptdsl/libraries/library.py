@@ -243,7 +243,6 @@ class _Sections(Mapping[str, SectionInfo]):
 
 
 def _of_function(made: ComponentFunction) -> SectionInfo:
-    """Return what a library says about a section that is a function."""
     original, section = cast("FunctionType", original_of(made.function)), made.section
     assert section is not None
     title, _, description = (inspect.getdoc(original) or "").partition("\n")

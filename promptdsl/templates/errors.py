@@ -49,7 +49,6 @@ def template_error(
 
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
-    """Return the advice for an undefined name: a similar name, if there is one."""
     name, holder = error.name, error.holder
     look_first = "check that it is there first: {% if value is defined %}"
     if not isinstance(name, str):

@@ -231,7 +231,6 @@ def _as_json(value: object) -> object:
 
 
 def _check(value: object, kind: Kind, place: str) -> None:
-    """Raise :class:`TemplateError` for a value that does not fit a type."""
     match kind:
         case ListOf():
             fits = is_list(value)

@@ -19,7 +19,6 @@ GROUP = "promptdsl.sections"
 LIMIT = "PROMPTDSL_LIBRARIES"
 """The environment variable with the names of the libraries that may be used; empty for none."""
 LIBRARY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_TARGET = re.compile(r"([\w.]+)\s*:\s*([\w.]+)")
 _LOADED: dict[str, "LibraryBase"] = {}
 """The libraries that were loaded, by name."""
 
@@ -154,7 +153,7 @@ def _declared() -> Iterator[InstalledLibrary]:
                 problem = ""
                 if not LIBRARY_NAME.fullmatch(point.name):
                     problem = f"{point.name[:60]!r} is no name of a library"
-                elif not _TARGET.fullmatch(point.value):
+                elif not re.fullmatch(r"[\w.]+\s*:\s*[\w.]+", point.value):
                     problem = f"its entry point {point.value[:60]!r} is not module:name"
                 yield InstalledLibrary(point.name, name, version, point.value, problem)
         seen.add(normal)

@@ -105,7 +105,6 @@ def _tests_of(snapshot: str, ending: str) -> tuple[str, frozenset[str]]:
 
 @cache
 def _folder_of(test_file: str, name: str | Path) -> str:
-    """Return the folder with the snapshots of a file of tests."""
     path = Path(test_file)
     return str(path.parent / name / path.stem)
 

@@ -40,7 +40,6 @@ PROBE = (
     f"{' x' * 2_000} "
 )
 """A text that shows what is done to the argument: is it cut, stripped, indented, encoded?"""
-BACKTICKS = re.compile("`{3,}")
 CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>")
 
 WrittenPrompt: TypeAlias = Node | Rendered
@@ -304,7 +303,6 @@ class CalmPrompt:
         return True
 
     def _span_problem(self, spans: Sequence[Span], given: str) -> InjectionProblem | None:
-        """Return what another text does in its places, or in the spans beside them."""
         for index, (calm, span) in enumerate(zip_longest(self.spans, spans)):
             place = self.places.get(index)
             piece = between(span.text, place.before, place.after) if place and span else ""
@@ -320,7 +318,6 @@ class CalmPrompt:
         return None
 
     def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
-        """Return what is wrong with the payload for the target."""
         payload, provider = _payload_of(rendered), rendered.facts.provider
         for change in differences(self.payload, payload):
             is_word = change.is_text and change.path[-1] in ("role", "type")
@@ -369,7 +366,7 @@ def _frame(span: Span | None, place: InjectionPlace | None) -> tuple[object, ...
     text = "" if place else span.text
     if span.kind == "section":
         # A code fence is longer than any in it, and a mark before a blank line has no blank.
-        text = BACKTICKS.sub("```", text).rstrip(" ")
+        text = re.sub("`{3,}", "```", text).rstrip(" ")
     return *_block(span), span.kind, text
 
 
@@ -401,6 +398,5 @@ def _payload_of(rendered: Rendered) -> JsonValue:
 
 
 def _control_tokens(payload: JsonValue) -> list[str]:
-    """Return the control tokens in the text that a chat template prints."""
     text = payload.get("prompt") if isinstance(payload, dict) else None
     return CONTROL_TOKEN.findall(text) if isinstance(text, str) else []

@@ -88,7 +88,6 @@ def _place_in(text: str, calm: Rendered) -> InjectionPlace:
 
 
 def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:
-    """Return the tools of a prompt, and the form of its answer."""
     return [*rendered.tools, *filter(None, [rendered.output])]
 
 

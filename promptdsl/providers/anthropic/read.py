@@ -65,7 +65,6 @@ def _read_within(data: object) -> b.Block:
 
 
 def _read_flat(data: object) -> b.Block:
-    """Return a block without a content."""
     entries = mapping(data)
     kind = entry(entries, "type", str)
     if kind == "thinking":

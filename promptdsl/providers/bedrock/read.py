@@ -146,7 +146,6 @@ def _read_block_in_result(data: object) -> b.Block:
 
 
 def _read_flat_block(kind: str, value: object) -> b.Block:
-    """Return a block that contains no other."""
     if kind == "text":
         return b.TextBlock(entry({"text": value}, "text", str))
     if kind in FORMATS:
@@ -207,10 +206,6 @@ def _text_leaf(item: object, around: Around, key: object) -> object:
     return json_leaf(item, around, key)
 
 
-_POINT = shape("type", "ttl")
-_REASONING = shape("redactedContent", reasoningText=shape("text", "signature"))
-
-
 def _tool_use_keys(call: Mapping[str, object]) -> Shape | None:
     return shape("toolUseId", "name", "input") if call.get("type") is None else None
 
@@ -222,8 +217,8 @@ def _tool_result_keys(result: Mapping[str, object]) -> Shape | None:
 
 _UNION = shape(
     REST,
-    reasoningContent=_REASONING,
-    cachePoint=_POINT,
+    reasoningContent=shape("redactedContent", reasoningText=shape("text", "signature")),
+    cachePoint=shape("type", "ttl"),
     toolUse=_tool_use_keys,
     toolResult=_tool_result_keys,
 )

@@ -13,7 +13,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_TEXT = 100_000_000
 """The greatest length of the printed text, and of a text or a list that ``*`` repeats."""
-_ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 
 
 class Refusal(TemplateError):
@@ -52,7 +51,7 @@ def _printable(value: object) -> object:
     # Most values are strings, and the check for an iterator is slow.
     if isinstance(value, str) or not (callable(value) or isinstance(value, Iterator)):
         return value
-    return _ADDRESS.sub("", f"{value}")
+    return re.sub(" at 0x[0-9a-fA-F]+", "", f"{value}")
 
 
 class _Environment(ImmutableSandboxedEnvironment):

@@ -15,8 +15,6 @@ from promptdsl.providers.shared.openai_parts import (
 )
 from promptdsl.providers.shared.request import Param
 
-_FILE_DETAILS = ("low", "high")
-
 
 def media_part(block: b.MediaBlock) -> Param | None:
     """Return an attachment as a part, ``None`` for a source or a media type that is not taken."""
@@ -33,7 +31,7 @@ def media_part(block: b.MediaBlock) -> Param | None:
         return None
     if is_image:
         part["detail"] = block.detail if block.detail in IMAGE_DETAILS else "auto"
-    elif block.detail in _FILE_DETAILS:
+    elif block.detail in ("low", "high"):
         part["detail"] = block.detail
     return part
 

@@ -159,7 +159,6 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
 
 
 def _send_parts(request: Items, draft: ContentDraft) -> None:
-    """Send the parts that wait as one message."""
     place, parts = draft.place, draft.parts
     if not parts:
         return

@@ -57,8 +57,6 @@ def mapping(data: object) -> Param:
 @overload
 def entry(entries: Mapping[str, object], key: str, kind: type[str]) -> str: ...
 @overload
-def entry(entries: Mapping[str, object], key: str, kind: type[list[object]]) -> list[object]: ...
-@overload
 def entry(
     entries: Mapping[str, object], key: str, kind: type = object
 ) -> Any: ...  # Any: a mapping, or a value that the caller checks
