@@ -1,6 +1,7 @@
 """``promptdsl tokens``: how many tokens a prompt is, part by part."""
 
 import argparse
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -78,25 +79,21 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 def _largest_first(parts: Sequence["TokenPart"]) -> list["TokenPart"]:
     """Return the parts, siblings with the largest first and dropped ones last."""
-    children: list[list[int]] = [[] for _ in parts]
-    roots: list[int] = []
-    ancestors: list[int] = []
+    children = defaultdict[int, list[int]](list)
+    ancestors = [-1]
     for index, part in enumerate(parts):
-        del ancestors[part.depth :]
-        (children[ancestors[-1]] if ancestors else roots).append(index)
+        del ancestors[part.depth + 1 :]
+        children[ancestors[-1]].append(index)
         ancestors.append(index)
-
-    def largest_last(indexes: list[int]) -> list[int]:
-        keys = [(parts[n].dropped is None, parts[n].tokens, -n) for n in indexes]
-        return [-key[2] for key in sorted(keys)]
-
-    ordered: list[TokenPart] = []
-    waiting = largest_last(roots)
+    ordered: list[int] = []
+    waiting = [-1]
     while waiting:
         index = waiting.pop()
-        ordered.append(parts[index])
-        waiting += largest_last(children[index])
-    return ordered
+        ordered.append(index)
+        # The last one is the next.
+        keys = sorted((parts[n].dropped is None, parts[n].tokens, -n) for n in children[index])
+        waiting += [-key[2] for key in keys]
+    return [parts[index] for index in ordered[1:]]
 
 
 def _table_text(report: "TokenReport", parts: Sequence["TokenPart"], strikes: bool) -> str:
