@@ -62,7 +62,7 @@ class SharedPrefix:
     @property
     def cost(self) -> float:
         """The cost of the second prompt after the first, in tokens that are read anew."""
-        return self.served * CACHED + self.anew
+        return self.served * CACHED + self.shared + self.behind - self.served
 
     @property
     def is_whole(self) -> bool:
