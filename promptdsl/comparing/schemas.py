@@ -49,15 +49,21 @@ def _property(schema: object) -> tuple[str, str, str]:
     described = isinstance(description, str)
     if described:
         del rest["description"]
-    given = rest.get("type")
-    kinds = cast("list[object]", given) if isinstance(given, list) and given[1:] else [given]
-    names = [name for name in kinds if isinstance(name, str) and name in _TYPES]
-    kind = " or ".join(names) if len(names) == len(kinds) else ""
+    kind = " or ".join(_types(rest.get("type")))
     if kind:
         del rest["type"]
     more = f" {json_text(rest)}" if rest else ""
     said = f": {description}" if described else ""
     return kind or "any", more, said
+
+
+def _types(kind: object) -> list[str]:
+    """Return the names of types, none where they are not a name or a list of several."""
+    if isinstance(kind, list):
+        kinds = cast("list[object]", kind)
+        names = [name for name in kinds if isinstance(name, str) and name in _TYPES]
+        return names if 1 < len(names) == len(kinds) else []
+    return [kind] if isinstance(kind, str) and kind in _TYPES else []
 
 
 def json_text(value: object) -> str:

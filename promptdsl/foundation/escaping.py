@@ -212,10 +212,17 @@ def one_line(value: str) -> str:
 _BREAKS = re.compile("[\r\n]")
 
 
+# Values of other types.
+
+
+def _boolean_text(value: bool) -> str:
+    return "true" if value else "false"
+
+
 _Writer: TypeAlias = "tuple[type, Callable[..., str]]"
 _COMMON: tuple[_Writer, ...] = (
     (str, str.__str__),
-    (bool, lambda value: "true" if value else "false"),
+    (bool, _boolean_text),
     (int, int.__repr__),
     (float, float.__repr__),
 )

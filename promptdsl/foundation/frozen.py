@@ -66,6 +66,9 @@ def _restored(content: dict[object, object]) -> object:
     return FrozenDict(content) if content else EMPTY
 
 
+# Copying.
+
+
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     """Whether a value is a mapping; its reader checks the keys."""
     return type(value) is dict or isinstance(value, Mapping)
@@ -190,7 +193,7 @@ def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
     if type(item) in _SIMPLE:
         return item
     content: object = item
-    if not isinstance(item, (dict, list, tuple, Mapping)):
+    if not _is_container(item):
         content = rule.leaf(item, around, key)
         if not isinstance(content, Fields):
             return content
@@ -222,12 +225,26 @@ def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
     return copy
 
 
+def _is_container(
+    item: object,
+) -> TypeGuard[Mapping[object, object] | list[object] | tuple[object, ...]]:
+    return isinstance(item, (dict, list, tuple, Mapping))
+
+
+def _exact_leaf(item: object, *_: object) -> object:
+    return exact(item)
+
+
+def _same_leaf(item: object, *_: object) -> object:
+    return item
+
+
 _SIMPLE = frozenset({str, bool, type(None)})
 _FROZEN = frozenset({FrozenDict, FrozenList, str, int, float, bool, type(None), bytes})
 
-_FREEZE = _Rule(FrozenDict, FrozenList, lambda item, *_: exact(item))
+_FREEZE = _Rule(FrozenDict, FrozenList, _exact_leaf)
 _PLAIN = _Rule(FrozenDict, FrozenList, json_leaf, only_strings=True)
-_THAW = _Rule(dict, list, lambda item, *_: item)
+_THAW = _Rule(dict, list, _same_leaf)
 
 
 def _path(around: Around, *last: object) -> str:

@@ -113,7 +113,7 @@ def _may_be_deep(text: str) -> bool:
 
 def _is_deep(value: object, wrapped: int = 0) -> bool:
     """Return whether data is nested deeper than 200 levels; without recursion."""
-    level: list[Any] = [value] if isinstance(value, (dict, list, tuple)) else []  # Any: containers
+    level: list[_Container] = [value] if isinstance(value, (dict, list, tuple)) else []
     for _ in range(LEVELS + wrapped):
         level = [
             inner
@@ -124,6 +124,9 @@ def _is_deep(value: object, wrapped: int = 0) -> bool:
         if not level:
             return False
     return True
+
+
+_Container: TypeAlias = "dict[object, object] | list[object] | tuple[object, ...]"
 
 
 def _refuse(constant: str) -> Never:

@@ -46,9 +46,10 @@ RESPONSES = "openai_responses"
 
 def listed(given: object, name: str) -> list[object]:
     """Return an iterable of messages as a list; :class:`DataError` with their name for others."""
+    kind = type(given).__name__
     if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
         return list(cast("Iterable[object]", given))
-    raise DataError(f"{name} are needed, not {type(given).__name__}", fix="give a list of them")
+    raise DataError(f"{name} are needed, not {kind}", fix="give a list of them")
 
 
 def entries_of(value: object) -> JsonObject:
