@@ -6,27 +6,24 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from functools import wraps
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 from random import Random
-from threading import Event, Thread
+from threading import Event
 from time import sleep
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from examples import edit_transcript, recorded_chat, resumed_agent
 from promptdsl import Message, TextBlock, ToolUseBlock, Transcript, render
 from tests.examples.desk import ROOT
+from tests.examples.served import served
 from tests.folding import failures
 from tests.providers.recorder import CHAT_REPLY, MESSAGES_REPLY
-
-Server = Callable[[dict[str, Any]], tuple[int, Iterator[bytes]]]
-"""Returns for the JSON body of a request the status and the parts of the answer."""
 
 REPLIES = {"openai": CHAT_REPLY, "anthropic": MESSAGES_REPLY}
 CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "any"}
@@ -45,39 +42,6 @@ STREAMS: dict[str, list[dict[str, Any]]] = {
         {"type": "message_stop"},
     ],
 }
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        status, parts = cast("Any", self.server).reply(body)
-        self.send_response(status)
-        self.send_header(
-            "Content-Type", "text/event-stream" if body.get("stream") else "application/json"
-        )
-        self.end_headers()
-        for part in parts:
-            self.wfile.write(part)
-            self.wfile.flush()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the test's own report is enough."""
-
-
-@contextmanager
-def served(reply: Server) -> Generator[str]:
-    """Answer requests for the length of a ``with`` block; the address is yielded."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        server.daemon_threads = True
-        server.reply = reply  # type: ignore[attr-defined]
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a killed client
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def events(provider: str) -> Iterator[bytes]:
