@@ -89,8 +89,7 @@ class Service:
 
         async def events() -> AsyncGenerator[str, None]:
             try:
-                for entry in shown:
-                    yield event_of(entry)
+                yield "".join(map(event_of, shown))
                 while task and (new := await queue.get()) is not None:
                     yield event_of(new)
                 yield event("end", await task if task else "done")

@@ -13,8 +13,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
+from functools import wraps
+from itertools import chain
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -22,7 +24,10 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 import httpx
+from starlette.applications import Starlette
 
+from examples.chat_service import app
+from examples.chat_service.tools import tools_of
 from promptdsl import History, SqliteStore, Timeline, ToolResultBlock, Transcript, render
 from tests.examples.chat_model import bytes_of
 from tests.examples.desk import ROOT
@@ -30,6 +35,23 @@ from tests.examples.served import served
 
 PROVIDERS = ("openai", "anthropic")
 CLIENT = httpx.Client(headers={"x-user": "Ann/Bo"}, timeout=20, trust_env=False)
+
+
+def make_app() -> Starlette:
+    """Return the service of the example with tools that take their time, so that kills hit them."""
+
+    def slow(tool: Callable[..., str]) -> Callable[..., str]:
+        @wraps(tool)  # it keeps its parameters
+        def call(*args: Any, **options: Any) -> str:
+            time.sleep(0.1)
+            result = tool(*args, **options)
+            time.sleep(0.1)
+            return result
+
+        return call
+
+    app.tools_of = lambda ledger: {name: slow(f) for name, f in tools_of(ledger).items()}
+    return app.make_app()
 
 
 def free_port() -> int:
@@ -51,10 +73,10 @@ def service(folder: Path, provider: str, model_url: str, port: int) -> Generator
         "PYTHONPATH": str(ROOT),
     }
     keys = {"OPENAI_API_KEY": "test", "ANTHROPIC_API_KEY": "test"}
-    app = ["--app-dir", "examples", "--factory", "chat_service.app:make_app"]
+    factory = ["--factory", "tests.examples.chat_service_kills:make_app"]
     options = ["--workers", "2", "--port", str(port), "--log-level", "warning"]
     process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "uvicorn", *app, *options],
+        [sys.executable, "-W", "error", "-m", "uvicorn", *factory, *options],
         cwd=ROOT,
         env=os.environ | keys | own,
         start_new_session=True,
@@ -180,8 +202,11 @@ def refunds_of(transcript: Transcript) -> dict[str, list[str]]:
     return ends
 
 
-def wrong(folder: Path, people: list[Person], finished: bool) -> list[str]:
-    """Return what is wrong with the database, the ledger, and what people saw."""
+def wrong(folder: Path, people: list[Person], figures: Counter[str] | None = None) -> list[str]:
+    """Return what is wrong with the database, the ledger, and what people saw.
+
+    ``figures`` are given at the end, when all is answered.
+    """
     seen = {person.chat: ([*person.seen], [*person.answered]) for person in people}
     with closing(sqlite3.connect(folder / "chats.db")) as connection:
         ((sound,),) = connection.execute("PRAGMA integrity_check").fetchall()
@@ -198,7 +223,9 @@ def wrong(folder: Path, people: list[Person], finished: bool) -> list[str]:
             least = ends.count("done")
             if not least <= paid[line] <= least + ends.count("unsure") + ends.count("open"):
                 faults.append(f"{chat}: {line} was paid back {paid[line]} times: {ends}")
-        if finished:
+        if figures is not None:
+            figures["replies cut"] += sum(m.finish_reason == "interrupted" for m in transcript)
+            figures["refunds unsure"] += [*chain(*refunds_of(transcript).values())].count("unsure")
             faults += [f"{chat} {id}: no answer" for id in answered if not kept.get(id)]
             faults += [f"{chat} {id}: {kept[id]!r}" for id in kept if kept[id] != shown[id]]
             for provider in PROVIDERS:
@@ -252,7 +279,7 @@ def killed(folder: Path, rounds: int, seed: int, count: int = 3) -> tuple[list[s
                 while heard(people) < lively:
                     time.sleep(0.01)
                 time.sleep(random.random() ** 2)
-            faults += [f"round {index}: {fault}" for fault in wrong(folder, people, False)]
+            faults += [f"round {index}: {fault}" for fault in wrong(folder, people)]
         with service(folder, PROVIDERS[rounds % 2], model_url, port):
             over.set()
             for person in people:
@@ -261,7 +288,7 @@ def killed(folder: Path, rounds: int, seed: int, count: int = 3) -> tuple[list[s
             faults += repeated(url, people)
             if asked != figures["requests to the model"]:
                 faults.append("a repeated message was asked again")
-        faults += wrong(folder, people, True)
+        faults += wrong(folder, people, figures)
     for person in people:
         figures += person.counts
         figures["answers"] += len(person.answered)
