@@ -148,9 +148,9 @@ class Answer:
             state = "done" if is_answered(self.transcript) else "stopped"
         except Stopped:
             state = "stopped"
-        except ConflictError:
+        except ConflictError as error:
             # Another worker took this one for dead: the conversation is its own now.
-            logging.getLogger(__name__).warning("overtaken", exc_info=True)
+            logging.getLogger(__name__).warning("overtaken: %s", error.what)
             return state
         except Exception:
             logging.getLogger(__name__).exception("no answer")
