@@ -87,21 +87,21 @@ def _codex(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
 
 def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     """Return the messages of a session on the way from its last row back to the first."""
-    told, known, way = Counter[str](), {row["id"]: row for row in rows if "parentId" in row}, []
+    told, way, messages = Counter[str](), list[Any](), list[Any]()
+    known: dict[str, Any] = {row["id"]: row for row in rows if "parentId" in row}
     at = next(reversed(known), None)
     while at in known:
         row = known.pop(at)
-        at, message = row["parentId"], row.get("message") or {}
+        at, message = row["parentId"], row.get("message") or dict[str, Any]()
         if message.get("role") in ("user", "assistant", "toolResult"):
             way.append(message)
         else:
             told[f"rows of the type {message.get('role') or row['type']!r}"] += 1
     told["rows of another branch"] = len(known)
-    messages: list[Any] = []
     for message in reversed(way):
-        content = message["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        role, blocks = message["role"], [_PI[block["type"]](block) for block in blocks]
+        role, content = message["role"], message["content"]
+        given: list[Any] = [{"type": "text", "text": content}] if type(content) is str else content
+        blocks = [_PI[block["type"]](block) for block in given]
         if role == "toolResult":
             result = {"tool_use_id": message["toolCallId"], "is_error": message["isError"]}
             role, blocks = "user", [{"type": "tool_result", **result, "content": blocks}]
