@@ -11,10 +11,20 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from cryptography.fernet import Fernet
+from sqlalchemy import create_engine
+
 from benchmarks.conversation import conversation
 from benchmarks.entrants import UnknownName
 from benchmarks.report import Report, table
-from promptdsl import FolderStore, SqliteStore, Transcript, TranscriptStore
+from promptdsl import (
+    EncryptedStore,
+    FolderStore,
+    SqliteStore,
+    SqlStore,
+    Transcript,
+    TranscriptStore,
+)
 
 TEXT = "Why was I charged twice? " * 20
 
@@ -36,6 +46,12 @@ def run(only: Sequence[str] = (), quick: bool = False) -> Report:
         stores: dict[str, TranscriptStore] = {
             "`FolderStore`": FolderStore(Path(folder, "folder")),
             "`SqliteStore`": SqliteStore(Path(folder, "a.db")),
+            "`SqlStore` with SQLite": SqlStore(
+                create_engine(f"sqlite:///{folder}/sql.db"), create_tables=True
+            ),
+            "`EncryptedStore(SqliteStore)`": EncryptedStore(
+                SqliteStore(Path(folder, "encrypted.db")), Fernet.generate_key()
+            ),
         }
         for name, store in stores.items():
             found[name] = _measured(store, whole, samples)
