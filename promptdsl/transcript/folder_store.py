@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from threading import Lock
 from urllib.parse import unquote_to_bytes
 
 from promptdsl.foundation.errors import ConflictError, TranscriptError, shown
@@ -13,7 +12,7 @@ from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.files import Position, TranscriptFile, named, sync_folder
-from promptdsl.transcript.stores import refused
+from promptdsl.transcript.stores import lock_of_a_store, refused
 
 SUFFIX = ".jsonl"
 LONGEST = 240
@@ -44,7 +43,7 @@ class FolderStore:
     def __init__(self, folder: Path, *, timeout: float = 30) -> None:
         self._folder = os.path.abspath(folder)
         self._timeout = timeout
-        self._lock = Lock()
+        self._lock = lock_of_a_store()
         self._known: dict[str, Position] = {}
         with named("make", self._folder):
             os.makedirs(self._folder, exist_ok=True)

@@ -4,13 +4,12 @@ import os
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from threading import RLock
 
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.stores import entry_of_row, refused
+from promptdsl.transcript.stores import entry_of_row, lock_of_a_store, refused
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS promptdsl_entries"
@@ -39,7 +38,7 @@ class SqliteStore:
     def __init__(self, path: Path, *, timeout: float = 30) -> None:
         self._path = os.fspath(path)
         self._timeout = timeout
-        self._lock = RLock()
+        self._lock = lock_of_a_store()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         with self._connected():

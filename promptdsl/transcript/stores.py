@@ -1,8 +1,11 @@
 """Stores of transcripts: what a store does, and one key of it as a transcript sees it."""
 
+import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+from weakref import WeakSet
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
 from promptdsl.foundation.unicode import is_whole
@@ -143,6 +146,39 @@ async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwarg
 
     found = await to_thread(method, *args, **kwargs)
     return await found if isawaitable(found) else found
+
+
+_LOCKS: WeakSet[RLock] = WeakSet()
+_HELD: list[RLock] = []
+
+
+def lock_of_a_store() -> RLock:
+    """Return a lock that no thread holds while the process forks.
+
+    Else a child has what a thread of its parent holds, and nobody there to end it: the lock, the
+    lock of a file, a transaction.
+    """
+    lock = RLock()
+    _LOCKS.add(lock)
+    return lock
+
+
+def _before_fork() -> None:
+    locks = sorted(_LOCKS, key=id)  # two threads may fork
+    for lock in locks:
+        lock.acquire()
+    _HELD[:] = locks
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
 
 
 def refused(key: str, number: int) -> ConflictError:

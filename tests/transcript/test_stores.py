@@ -202,6 +202,36 @@ def test_a_file_that_another_process_locks(tmp_path: Path) -> None:
     assert [message.text for message in talk] == ["Hi.", "Hello.", "Why?"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@KINDS
+def test_a_fork_while_a_thread_appends(make: Make, shared: Path) -> None:
+    """A child gets no lock of a thread that it does not have, and neither hangs nor hinders."""
+    store, is_over, count = make(shared), threading.Event(), 0
+
+    def work() -> None:
+        nonlocal count
+        while not is_over.is_set():
+            count += 1
+            store.append("a", [TranscriptEntry(count, "note", None, count, {"note": count})])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    children = list[int]()
+    for number in range(4):
+        time.sleep(0.01)
+        if (child := os.fork()) == 0:
+            signal.alarm(20)
+            store.append(f"child {number}", Transcript(["Hi."]).entries)
+            os._exit(len(store.load("a")) == 0)
+        children.append(child)
+    is_over.set()
+    thread.join()
+    codes = [os.waitpid(child, 0)[1] for child in children]
+    assert codes == [0, 0, 0, 0]
+    assert len(store.load("a")) == count
+    assert len(store.list("child")) == 4
+
+
 @KINDS
 def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
     """A key that another object deletes and begins anew is read from its start."""
