@@ -31,6 +31,14 @@ def _lock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def _unlock(descriptor: int) -> None:
+    """End the lock, which a child that was forked has, too."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
 def _write(descriptor: int, data: bytes) -> None:
     """Write all bytes, and wait until they are on the disk."""
     rest = memoryview(data)
@@ -88,6 +96,7 @@ class TranscriptFile:
         self.end = 0
         self._lines = 0
         self.last: int = 0
+        self._process = os.getpid()
         flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
         with named("open", self.path):
             self._descriptor = os.open(self.path, flags | _BINARY, 0o600)
@@ -106,6 +115,8 @@ class TranscriptFile:
         """Close the file, and end its lock."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
+            if not self.read_only and self._process == os.getpid():
+                _unlock(descriptor)
             _close(descriptor)
 
     def _size(self) -> int:

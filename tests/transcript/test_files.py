@@ -120,6 +120,22 @@ def test_one_writer(path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_does_not_keep_a_file_locked(path: Path) -> None:
+    """A file that was closed has no writer; a child that closes it does not end the lock."""
+    with Transcript.open(path) as transcript:
+        if (child := os.fork()) == 0:
+            transcript.close()
+            signal.pause()
+        with pytest.raises(ConflictError):
+            Transcript.open(path)
+    try:
+        Transcript.open(path).close()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be replaced on Windows")
 @pytest.mark.parametrize("is_linked", [False, True])
 def test_a_file_that_was_replaced(path: Path, is_linked: bool) -> None:
