@@ -93,9 +93,11 @@ class StoredLog(TranscriptLog):
             self._state = pruned(entries, above().repair, notes)
         else:
             self._state = standing(entries, max(entries, default=0))
-        self._file, self._entries, self.repairs = file, entries, tuple(notes)
+        self._file, self._entries = file, entries
         if isinstance(file, BoundStore):
             file.committed = self._last
+        else:
+            self.repairs = tuple(notes)
         self._changed()
         self._note_read_only()
 
@@ -126,16 +128,15 @@ class StoredLog(TranscriptLog):
         found = store.read(self._last)
         if not found:
             return []
+        tried, store.doubtful = store.doubtful, []
         self._load(store, found)
         self._deliver(found)
-        count = min(len(found), len(store.doubtful))
-        is_ours = found[:count] == store.doubtful[:count]
+        count = min(len(found), len(tried))
+        is_ours = found[:count] == tried[:count]
         if is_ours and all(map(self._is_same, found, news)):
-            store.doubtful = []
             return [*found[:count], *(super()._commit(news[count:]) if news[count:] else [])]
         whose = "the change before this one" if is_ours else "a change of another writer"
         fix = "the transcript has it now: look at it, and make your change again"
-        store.doubtful = []
         raise ConflictError(f"{whose} was written to {store.key!r}", fix=fix)
 
     def _is_same(self, entry: TranscriptEntry, new: New) -> bool:
@@ -229,6 +230,8 @@ class StoredLog(TranscriptLog):
                     fix = "await transcript.arefresh()"
                     raise OptionError("refresh() cannot wait for a store", fix=fix)
                 new = file.read(self._last)
+                if new:  # the numbers of an append in doubt are taken: nothing is open
+                    file.doubtful = []
             elif file is None or not file.read_only or file.salvage:
                 return ()
             else:

@@ -3,11 +3,20 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import ConflictError, Transcript, TranscriptEntry
+from promptdsl import (
+    ConflictError,
+    Message,
+    SubscriberError,
+    ToolUseBlock,
+    Transcript,
+    TranscriptEntry,
+)
 from tests.searching import examples
 from tests.transcript.stores import MemoryStore
 
@@ -174,3 +183,31 @@ async def committed(talk: Transcript, steps: Iterator[int], *, again: bool) -> N
         except (OSError, asyncio.CancelledError):
             if not again and not refused:
                 return
+
+
+@pytest.mark.parametrize("sees", [Transcript.refresh, lambda talk: talk.append("a")])
+def test_what_was_seen_is_in_doubt_no_more(sees: Any) -> None:
+    """The same text said again later is another turn: it gets an id of its own."""
+    talk = Transcript.open("k", store=UnsureStore(["after"]), ids="uuid")
+    with pytest.raises(OSError, match="after"):
+        talk.append("a")
+
+    def fail(entry: TranscriptEntry) -> None:
+        raise ValueError(entry)
+
+    end = talk.subscribe(fail)
+    with pytest.raises(SubscriberError):
+        sees(talk)
+    end()
+    talk.append("a")
+    assert len({message.id for message in talk}) == len(talk) == 2
+
+
+def test_a_refresh_keeps_what_was_reported() -> None:
+    """Only opening a file has reports of its own."""
+    talk = Transcript.open("k", store=UnsureStore([]))
+    talk.append("a")
+    cut = Message("assistant", [ToolUseBlock("call", "find", '{"a')])
+    talk.append(cut, interrupted=True)
+    talk.refresh()
+    assert talk.repairs == ("a call of find was cut, and is left out",)
