@@ -19,6 +19,7 @@ LONGEST = 240
 """The most characters of the name of a file, without the suffix."""
 REMEMBERED = 4_096
 """Of how many files it is known how far they were read; of others an append reads all."""
+_NAME = re.compile(r"(?:[a-z0-9_-]|%[0-9A-F]{2})+\.jsonl")
 _ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
 
 
@@ -127,6 +128,9 @@ class FolderStore:
 
 def _key_of(name: str) -> str:
     """Return the key of a file, '' for a file that is none of a store."""
-    if not name.endswith(SUFFIX):
+    if not _NAME.fullmatch(name):
         return ""
-    return unquote_to_bytes(name[: -len(SUFFIX)]).decode(errors="surrogatepass")
+    try:
+        return unquote_to_bytes(name.removesuffix(SUFFIX)).decode(errors="surrogatepass")
+    except UnicodeDecodeError:
+        return ""

@@ -111,6 +111,17 @@ def test_names_of_files(tmp_path: Path, key: str, name: str) -> None:
     assert store.list() == [key]
 
 
+def test_other_files_in_the_folder(tmp_path: Path) -> None:
+    """A file that no key has the name of is not listed, whatever its name is."""
+    store = FolderStore(tmp_path)
+    Transcript.open("Ann", store=store).append("Hi.")
+    for name in (b"Ann.jsonl", b"a b.jsonl", b"%FF.jsonl", b"%4.jsonl", b".jsonl", b"notes.txt"):
+        (tmp_path / os.fsdecode(name)).touch()
+    if sys.platform == "linux":
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl")).touch()
+    assert store.list() == ["Ann"]
+
+
 @examples(400)
 @given(st.lists(st.text(LETTERS, min_size=1, max_size=4), min_size=2, max_size=2, unique=True))
 def test_no_two_keys_share_a_file(keys: list[str]) -> None:
