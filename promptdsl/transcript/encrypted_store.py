@@ -6,6 +6,7 @@ from typing import Any
 
 from promptdsl.foundation.errors import OptionError, TranscriptError
 from promptdsl.foundation.extras import require
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import door
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.stores import TranscriptStore
@@ -97,8 +98,9 @@ class EncryptedStore:
         """Return the entry of a token, which says which number and key it was written for."""
         from cryptography.fernet import InvalidToken
 
-        which, token = f"entry {sealed.number} of {key!r}", sealed.data.get("token")
-        if sealed.type != SEALED or not isinstance(token, str):
+        which, data = f"entry {sealed.number} of {key!r}", sealed.data
+        token = data.get("token") if is_mapping(data) else None
+        if sealed.type != SEALED or not isinstance(token, str) or not token.isascii():
             fix = "copy it to another store: encrypted.append(key, plain.load(key))"
             raise TranscriptError(f"{which} is not encrypted", fix=fix)
         try:

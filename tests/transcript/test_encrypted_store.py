@@ -145,9 +145,22 @@ def forged(inner: PlainStore) -> None:
     inner.kept["a"][1] = TranscriptEntry(2, "note", None, 2, {"note": 1})
 
 
+def mangled(data: Any) -> Any:
+    """Return what puts other data in the place of a token."""
+
+    def damage(inner: PlainStore) -> None:
+        inner.kept["a"][1] = TranscriptEntry(2, "sealed", None, 2, data, opaque=True)
+
+    return damage
+
+
 @pytest.mark.parametrize(
     ("damage", "what", "fix"),
     [
+        *(
+            (mangled(data), "entry 2 of 'a' is not encrypted", None)
+            for data in ("x", [1], {"token": 5}, {"token": "\xe9"})
+        ),
         (moved, "entry 1 of 'a' was written as entry 1 of 'b'", "restore it from a copy"),
         (swapped, "entry 1 of 'a' was written as entry 2 of 'a'", "restore it from a copy"),
         (changed, "entry 2 of 'a' cannot be decrypted", FIX),
