@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 from promptdsl import Transcript
 from promptdsl.cli.errors import FileError
@@ -50,7 +51,7 @@ def file_of(name: str) -> Generator[str]:
 
 def _rows(path: str, query: str, *values: str) -> list[tuple[str]]:
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
             return connection.execute(query, values).fetchall()
     except sqlite3.Error as error:
         raise FileError(f"cannot read transcripts of {path}: {error}") from None

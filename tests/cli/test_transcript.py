@@ -484,6 +484,13 @@ def test_a_database_is_listed_shown_and_checked(cli: Command, database: sqlite3.
     database.close()
 
 
+def test_a_database_with_an_odd_name(cli: Command, database: sqlite3.Connection) -> None:
+    """The name of a file is no address: it has no parameters and no escapes."""
+    database.close()
+    os.rename("chats.db", "a%20 b#c.db")
+    assert Done(0, SHOWN, "") == cli("transcript", "show", "a%20 b#c.db:Ann/1")
+
+
 def test_a_transcript_in_a_database_is_repaired(cli: Command, database: sqlite3.Connection) -> None:
     """What is good of it is written to a file, whose entries can be put back."""
     done = cli("transcript", "repair", "chats.db:b:2", "good.jsonl")
