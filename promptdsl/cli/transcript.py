@@ -153,9 +153,11 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Check transcripts for damage, which is told with its line and its byte."""
+    """Check transcripts for damage, which is told with its line and its byte; all of a database."""
     lines, notes, code = list[str](), list[str](), 0
-    for path in told(arguments.target, "checked"):
+    given = arguments.target
+    paths = [it for name in given for it in (names_in(name) if is_database(name) else [name])]
+    for path in told(paths, "checked"):
         try:
             transcript = _opened(path)
             lines.append(_line_on(path, transcript))

@@ -478,6 +478,9 @@ def test_a_database_is_listed_shown_and_checked(cli: Command, database: sqlite3.
     done = cli("transcript", "list", "chats.db")
     assert 1 == done.code
     assert ["chats.db:Ann/1"] == [line.split()[2][:-1] for line in done.out.splitlines()]
+    checked = cli("transcript", "check", "chats.db")
+    assert (1, done.err) == (checked.code, checked.err)
+    assert checked.out.startswith("chats.db:Ann/1: turns ")
     start, *_ = done.err.partition(" of ")
     assert "line 3 at byte 118" == start
     assert "of 'chats.db:b:2' is damaged" in done.err
