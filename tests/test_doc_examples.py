@@ -4,6 +4,7 @@ import ast
 import doctest
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,19 @@ def test_the_example_of_the_masks() -> None:
     finder = doctest.DocTestFinder(recurse=False)
     (example,) = finder.find(tree_module, globs=dict(vars(tree_module)))
     assert 0 == doctest.DocTestRunner().run(example).failed
+
+
+@cache
+def anchors_of(page: Path) -> set[str]:
+    """Return the names under which links find the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    texts = [re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
+
+
+def test_links_lead_to_headings() -> None:
+    """A link to a part of a page names one of its headings."""
+    for page in PAGES:
+        for name, anchor in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", page.read_text("utf-8")):
+            target = (page.parent / name).resolve() if name else page
+            assert target.suffix != ".md" or anchor in anchors_of(target), (page.name, name, anchor)
