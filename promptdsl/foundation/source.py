@@ -8,12 +8,12 @@ import functools
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from functools import wraps
 from inspect import CO_COROUTINE
 from types import CodeType, FrameType, TracebackType
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
 
 import attrs
@@ -155,5 +155,25 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
         except PromptError as error:
             end_traceback(error)
             raise
+
+    return call
+
+
+def async_door(
+    function: Callable[P, Coroutine[Any, Any, R]],
+) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Return the same for an ``async`` function: its errors have the line that called it."""
+
+    @wraps(function)
+    async def awaited(line: Source, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await function(*args, **kwargs)
+        except PromptError as error:
+            end_traceback(error.located(line))
+            raise
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        return awaited(author(), *args, **kwargs)
 
     return call

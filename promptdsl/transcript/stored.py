@@ -3,7 +3,7 @@
 from typing import Any, Self, TypeAlias, cast
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import async_door, door
 from promptdsl.transcript.base import Clock, Ids, New, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
@@ -57,6 +57,7 @@ class StoredLog(TranscriptLog):
         return self
 
     @classmethod
+    @async_door
     async def aopen(
         cls,
         key: str,
@@ -148,6 +149,7 @@ class StoredLog(TranscriptLog):
             given["message"] = {**given["message"], "id": None}
         return entry.type == new.type and kept == given
 
+    @async_door
     async def acommit(self) -> None:
         """Write what changed to the store; there is nothing to do where each change is written.
 
@@ -240,6 +242,7 @@ class StoredLog(TranscriptLog):
             self._deliver(new)
             return tuple(new)
 
+    @async_door
     async def arefresh(self) -> tuple[TranscriptEntry, ...]:
         """Read what others wrote since; drop what the store does not have, and return the others'.
 

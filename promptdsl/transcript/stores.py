@@ -144,7 +144,8 @@ async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwarg
         return await method(*args, **kwargs)
     from asyncio import to_thread
 
-    found = await to_thread(method, *args, **kwargs)
+    # Called from here, a method does not take a line of the thread for that of an author.
+    found = await to_thread(lambda: method(*args, **kwargs))
     return await found if isawaitable(found) else found
 
 

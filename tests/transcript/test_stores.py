@@ -1,5 +1,6 @@
 """The stores of the package: the contract, names of files, faults, and data that is hostile."""
 
+import asyncio
 import os
 import signal
 import sqlite3
@@ -278,6 +279,21 @@ def test_the_line_of_the_author(tmp_path: Path) -> None:
         error = raised(TranscriptError, write)
         assert error.at == lines_of(write, 1)
         assert error.what.startswith("entry 1 of 'a' is damaged: its checksum")
+
+
+@KINDS
+def test_the_line_of_an_author_who_waits(make: Make, tmp_path: Path) -> None:
+    """An error in a thread, and one in a task, name the line that called the transcript."""
+    store = make(tmp_path)
+
+    async def commit() -> None:
+        talk = await Transcript.aopen("a", store=store)
+        Transcript.open("a", store=store).append("Hi.")
+        talk.append("Hello.")
+        await asyncio.create_task(talk.acommit())
+
+    error = raised(ConflictError, lambda: asyncio.run(commit()))
+    assert error.at == lines_of(commit, 4)
 
 
 @KINDS
