@@ -76,6 +76,9 @@ class BoundStore:
     ) -> None:
         if not isinstance(key, str) or not key or "\0" in key or not is_whole(key):
             raise OptionError(f"{shown(key)} is no key", fix='write a text, such as "tickets/1881"')
+        if isinstance(store, type) or not callable(getattr(store, "load", None)):
+            what = f"{shown(store)} is no store"
+            raise OptionError(what, fix='write store=SqliteStore("chats.db"), or another one')
         self.store, self.key = store, key
         self.read_only = read_only
         self.turn = turn

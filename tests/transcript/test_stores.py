@@ -296,6 +296,13 @@ def test_the_line_of_an_author_who_waits(make: Make, tmp_path: Path) -> None:
     assert error.at == lines_of(commit, 4)
 
 
+@pytest.mark.parametrize("store", ["chats.db", 5, [], FolderStore])
+def test_what_is_no_store(store: Any) -> None:
+    """A path, or a class, is no store."""
+    error = raised(OptionError, lambda: Transcript.open("a", store=store))
+    assert error.what.endswith("is no store")
+
+
 @KINDS
 def test_salvage_is_for_files(make: Make, tmp_path: Path) -> None:
     """A store is not salvaged; the file of a folder's store is."""
