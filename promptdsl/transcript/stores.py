@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-REFRESH = "refresh() or arefresh() the transcript, look at what is new, and make your change again"
+REFRESH = (
+    "refresh() or arefresh() the transcript, look at what is new, and make your change again; "
+    "if nothing is new, it was deleted: open it again"
+)
 
 
 class TranscriptStore(Protocol):

@@ -249,7 +249,11 @@ def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
     """A key that another object deletes and begins anew is read from its start."""
     first, second = make(tmp_path), make(tmp_path)
     Transcript.open("a", store=first).append("Why was I charged twice?")
+    old = Transcript.open("a", store=first)
     second.delete("a")
+    error = raised(ConflictError, lambda: old.append("Hello?"))
+    assert (error.fix or "").endswith("if nothing is new, it was deleted: open it again")
+    assert old.refresh() == ()
     talk = Transcript.open("a", store=second)
     talk.append("Hi.")
     again = Transcript.open("a", store=first)
