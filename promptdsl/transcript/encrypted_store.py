@@ -9,10 +9,7 @@ from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import door
 from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.stores import TranscriptStore
-
-SEALED = "sealed"
-"""The type of the entries that the other store gets: nobody registers it, so it is opaque."""
+from promptdsl.transcript.stores import SEALED, TranscriptStore
 
 
 class EncryptedStore:

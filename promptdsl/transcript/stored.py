@@ -9,7 +9,7 @@ from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
 from promptdsl.transcript.log import standing
 from promptdsl.transcript.salvage import only_standing, pruned
-from promptdsl.transcript.stores import REFRESH, BoundStore, TranscriptStore
+from promptdsl.transcript.stores import REFRESH, SEALED, BoundStore, TranscriptStore
 from promptdsl.transcript.values import above
 
 Backing: TypeAlias = TranscriptFile | BoundStore
@@ -201,6 +201,8 @@ class StoredLog(TranscriptLog):
         opaque = next((entry for entry in self._entries.values() if entry.opaque), None)
         if opaque is not None:
             fix = "import what registers the type, or use a newer version of promptdsl"
+            if opaque.type == SEALED:
+                fix = "it is encrypted: open it with store=EncryptedStore(store, key)"
             self._closed = (f"entry {opaque.number} has the unknown type {opaque.type!r}", fix)
         elif self._file is not None and self._file.read_only:
             self._closed = ("it is open to be read only", "change a fork() of it")

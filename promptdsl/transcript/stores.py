@@ -14,6 +14,8 @@ from promptdsl.transcript.entries import TranscriptEntry, entry_of
 if TYPE_CHECKING:
     from asyncio import Lock
 
+SEALED = "sealed"
+"""The type of an encrypted entry: nobody registers it, so it is opaque."""
 P = ParamSpec("P")
 R = TypeVar("R")
 

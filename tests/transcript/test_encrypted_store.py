@@ -176,6 +176,13 @@ def test_what_was_changed_is_found(damage: Any, what: str, fix: str | None) -> N
     assert (what, fix or error.fix) == (error.what, error.fix)
 
 
+def test_without_a_key_is_told() -> None:
+    """A transcript that is opened without its key cannot be changed, and says why."""
+    talk = Transcript.open("a", store=written("a"))
+    error = raised(TranscriptError, lambda: talk.append("Hi."))
+    assert "it is encrypted: open it with store=EncryptedStore(store, key)" == error.fix
+
+
 def test_another_key_is_told() -> None:
     """With another key nothing is read, and nothing of an entry is in the error."""
     store = EncryptedStore(written("a"), NEW)
