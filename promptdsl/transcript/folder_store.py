@@ -52,6 +52,8 @@ class FolderStore:
     @door
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
         """Write entries behind those of a key, and wait until they are on the disk."""
+        if not entries:
+            return
         first, path = entries[0].number, self.path(key)
         if first > 1 and not os.path.exists(path):
             raise refused(key, first)

@@ -73,6 +73,8 @@ class SqlStore:
         from sqlalchemy import func, select
         from sqlalchemy.exc import IntegrityError
 
+        if not entries:
+            return
         if len(key) > LONGEST:
             what = f"the key {shown(key)} is longer than {LONGEST} characters"
             raise TranscriptError(what, fix="give a shorter key")

@@ -47,6 +47,8 @@ class SqliteStore:
     @door
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
         """Write entries behind those of a key, in one transaction."""
+        if not entries:
+            return
         rows = [(key, entry.number, entry.to_line()) for entry in entries]
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")

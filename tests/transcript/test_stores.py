@@ -23,6 +23,7 @@ from promptdsl import (
     Message,
     OptionError,
     SqliteStore,
+    SqlStore,
     Transcript,
     TranscriptEntry,
     TranscriptError,
@@ -40,6 +41,12 @@ Make = Callable[[Path], Any]
 def sqlite_store(folder: Path) -> SqliteStore:
     """Return a store in a folder, of the other kind."""
     return SqliteStore(folder / "chats.db")
+
+
+def sql_store(folder: Path) -> SqlStore:
+    """Return a store in a database of SQLite."""
+    engine = pytest.importorskip("sqlalchemy").create_engine(f"sqlite:///{folder / 'sql.db'}")
+    return SqlStore(engine, create_tables=True)
 
 
 KINDS = pytest.mark.parametrize("make", [FolderStore, sqlite_store])
@@ -261,6 +268,14 @@ def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
     assert [message.text for message in again] == ["Hi.", "Hello."]
     talk.refresh()
     assert talk.entries == again.entries
+
+
+@pytest.mark.parametrize("make", [FolderStore, sqlite_store, sql_store])
+def test_nothing_to_append(make: Make, tmp_path: Path) -> None:
+    """A copy of a transcript that a crash left empty is empty."""
+    store = make(tmp_path)
+    store.append("a", store.load("a"))
+    assert ([], []) == (store.load("a"), store.list())
 
 
 # Errors that name the line: tests/mistakes/stores.md has their texts.
