@@ -57,7 +57,7 @@ class FolderStore:
         first, path = entries[0].number, self.path(key)
         if first > 1 and not os.path.exists(path):
             raise refused(key, first)
-        with self._lock, self._locked(path) as file:
+        with self._locked(path) as file:
             if file.last + 1 != first:
                 raise refused(key, first)
             file.write(entries)
@@ -88,7 +88,7 @@ class FolderStore:
         """Remove the transcript of a key, if there is one."""
         path = self.path(key)
         if os.path.exists(path):
-            with self._lock, self._locked(path):
+            with self._locked(path):
                 os.unlink(path)
                 sync_folder(path)
 
@@ -107,25 +107,32 @@ class FolderStore:
         """Return the file, read to its end, which no other process writes meanwhile."""
         end = time.monotonic() + self._timeout
         while True:
-            try:
-                file = TranscriptFile(path, read_only=False, salvage=False)
-                break
-            except ConflictError as error:
-                if time.monotonic() > end:
-                    what = f"{path!r} is locked by another process"
-                    fix = f"it waited {self._timeout} seconds: give a longer timeout="
-                    raise TranscriptError(what, fix=fix) from error
-                time.sleep(0.005)
-        try:
-            if (position := self._known.get(path)) is not None:
-                file.go_on_from(position)
-            file.read()
-            yield file
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[path] = file.position
-        finally:
-            file.close()
+            with self._lock:
+                if file := _free(path):
+                    try:
+                        if (position := self._known.get(path)) is not None:
+                            file.go_on_from(position)
+                        file.read()
+                        yield file
+                        if len(self._known) >= REMEMBERED:
+                            self._known.clear()
+                        self._known[path] = file.position
+                        return
+                    finally:
+                        file.close()
+            if time.monotonic() > end:
+                what = f"{path!r} is locked by another process"
+                fix = f"it waited {self._timeout} seconds: give a longer timeout="
+                raise TranscriptError(what, fix=fix)
+            time.sleep(0.005)  # without the lock: other keys are free
+
+
+def _free(path: str) -> TranscriptFile | None:
+    """Return a file, ``None`` while another writer has it."""
+    try:
+        return TranscriptFile(path, read_only=False, salvage=False)
+    except ConflictError:
+        return None
 
 
 def _key_of(name: str) -> str:

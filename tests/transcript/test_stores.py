@@ -251,6 +251,20 @@ def test_a_fork_while_a_thread_appends(make: Make, shared: Path) -> None:
     assert len(store.list("child")) == 4
 
 
+def test_a_key_that_is_locked_delays_no_other(tmp_path: Path) -> None:
+    """A thread that waits for a file does not keep the others from theirs."""
+    store = FolderStore(tmp_path, timeout=30)
+    with Transcript.open(store.path("a")):
+        thread = threading.Thread(target=lambda: store.append("a", Transcript(["Hi."]).entries))
+        thread.start()
+        time.sleep(0.05)
+        start = time.monotonic()
+        store.append("b", Transcript(["Hi."]).entries)
+        assert time.monotonic() < start + 10
+    thread.join()
+    assert store.list() == ["a", "b"]
+
+
 @KINDS
 def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
     """A key that another object deletes and begins anew is read from its start."""
