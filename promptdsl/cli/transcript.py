@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import attrs
@@ -21,8 +22,8 @@ from promptdsl.cli.show import as_json, fields, visible
 from promptdsl.cli.terminal import told
 from promptdsl.cli.write_files import write_files
 
-OWN, MARK = "transcript", b'"promptdsl.transcript"'
-"""The form of the file of a transcript, and what its first line has."""
+OWN, MARK, SUM = "transcript", b'"promptdsl.transcript"', b',"sum":"'
+"""The form of the file of a transcript, what its first line has, and what each line has."""
 INPUTS = {
     "FILE": "a file, or DATABASE:KEY",
     "STORE": "a folder, or a database of SQLite",
@@ -81,9 +82,8 @@ def _told(error: TranscriptError, path: str, name: str) -> UsageError:
     if isinstance(error.__cause__, OSError):
         return UsageError(error.what)
     if "salvage" in (fix := error.fix or ""):
-        with open(path, "rb") as file:
-            if MARK not in file.readline():
-                return FileError(f"{name} is no transcript")
+        if not _begins_as_one(path):
+            return FileError(f"{name} is no transcript")
         fix = f"promptdsl transcript repair {name} OUT keeps what is good"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 
@@ -212,6 +212,13 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     return as_json([row for *_, row in rows]) if arguments.json else text, notes, bool(notes)
 
 
+def _begins_as_one(path: str) -> bool:
+    """Return whether a file has the header of a transcript, or lines of one under another line."""
+    with open(path, "rb") as file:
+        lines = [*islice(file, 2)]
+    return any(MARK in line for line in lines[:1]) or any(SUM in line for line in lines[1:])
+
+
 def _names_in(target: str) -> list[str]:
     """Return the paths of the transcripts in a folder, their names in a database."""
     if is_database(target):
@@ -223,9 +230,8 @@ def _names_in(target: str) -> list[str]:
     names = list[str]()
     for path in sorted(it.path for it in files):
         try:
-            with open(path, "rb") as file:
-                if MARK in file.readline():
-                    names.append(path)
+            if _begins_as_one(path):
+                names.append(path)
         except OSError:
             names.append(path)  # opening it says why
     return names

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from promptdsl import Message, Rendered, Transcript, TranscriptTurn, read_payload
+from promptdsl import ConflictError, Message, Rendered, Transcript, TranscriptTurn, read_payload
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.losses import Crossing
@@ -88,7 +88,8 @@ class TranscriptSession:
 
     Each item is a note of the transcript, which ``History(transcript)`` does not show;
     ``History(session.messages)`` does. What the transcript raises reaches the caller, such as a
-    :class:`ConflictError`. In a transcript of ``aopen``, each call is one append of the store.
+    :class:`ConflictError`, after which it has what others wrote. In a transcript of ``aopen``, each
+    call is one append of the store.
     """
 
     def __init__(self, transcript: Transcript, session_id: str) -> None:
@@ -117,7 +118,7 @@ class TranscriptSession:
         """Add items; :class:`DataError` for one that is not JSON, and then none is added."""
         for item in [plain(item, f"items[{index}]") for index, item in enumerate(items)]:
             self.transcript.note({ITEM: item})
-        await self.transcript.acommit()
+        await self._commit()
 
     async def pop_item(self) -> "ResponseInputItemParam | None":
         """Remove the latest item and return it, ``None`` when there is none."""
@@ -126,14 +127,22 @@ class TranscriptSession:
             return None
         item: ResponseInputItemParam = thawed(last.note[ITEM])
         self.transcript.remove(last)
-        await self.transcript.acommit()
+        await self._commit()
         return item
 
     async def clear_session(self) -> None:
         """Remove all items; other notes and messages of the transcript stay."""
         for turn in self._backwards():
             self.transcript.remove(turn)
-        await self.transcript.acommit()
+        await self._commit()
+
+    async def _commit(self) -> None:
+        """Write what changed; after a conflict the transcript is as the store has it."""
+        try:
+            await self.transcript.acommit()
+        except ConflictError:
+            await self.transcript.arefresh()
+            raise
 
     def _backwards(self) -> Iterator[TranscriptTurn]:
         """Yield the notes that hold an item, the latest one first."""

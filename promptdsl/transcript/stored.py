@@ -1,5 +1,7 @@
 """Transcripts in files and stores: opening, writing, saving, following another writer."""
 
+import sys
+from contextlib import nullcontext, suppress
 from typing import Any, Self, TypeAlias, cast
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
@@ -9,7 +11,7 @@ from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
 from promptdsl.transcript.log import standing
 from promptdsl.transcript.salvage import only_standing, pruned
-from promptdsl.transcript.stores import REFRESH, SEALED, BoundStore, TranscriptStore
+from promptdsl.transcript.stores import SEALED, BoundStore, TranscriptStore
 from promptdsl.transcript.values import above
 
 Backing: TypeAlias = TranscriptFile | BoundStore
@@ -171,8 +173,7 @@ class StoredLog(TranscriptLog):
                     # The earlier append may have been written since.
                     if doubtful and await self._confirmed(store, entries):
                         continue
-                    error.entries = tuple(entries)
-                    raise
+                    raise store.conflict(entries) from error
 
     async def _confirmed(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
         """Return whether some entries are in the store already, which then count as written."""
@@ -181,9 +182,7 @@ class StoredLog(TranscriptLog):
         count = next((n for n, (one, other) in enumerate(pairs) if one != other), len(pairs))
         store.committed += count
         if count < len(pairs):
-            error = ConflictError(f"another writer was faster with {store.key!r}", fix=REFRESH)
-            error.entries = tuple(entries[count:])
-            raise error
+            raise store.conflict(entries[count:])
         return count > 0
 
     def _waiting(self, store: BoundStore) -> list[TranscriptEntry]:
@@ -207,18 +206,39 @@ class StoredLog(TranscriptLog):
         elif self._file is not None and self._file.read_only:
             self._closed = ("it is open to be read only", "change a fork() of it")
 
+    @door
     def close(self) -> None:
-        """Close the file, if it has one: then another writer may open it."""
+        """Close the file, if it has one: then another writer may open it.
+
+        Raises :class:`TranscriptError` where changes still wait for :meth:`acommit`.
+        """
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._closed = ("it is closed", "change a fork() of it, or open it again")
+            file = self._file
+            if file is None:
+                return
+            file.close()
+            self._closed = ("it is closed", "change a fork() of it, or open it again")
+            if isinstance(file, BoundStore) and file.turn is not None and self._waiting(file):
+                fix = "await transcript.acommit() before, or write async with"
+                raise TranscriptError(f"the last changes of {file.key!r} are not written", fix=fix)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        with suppress(TranscriptError) if kind else nullcontext():
+            self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: object, *error: object) -> None:
+        """Write the changes that wait, unless the block raised, and close."""
+        try:
+            if kind is None:
+                await self.acommit()
+        finally:
+            self.__exit__(kind or sys.exc_info()[0])
 
     @door
     def refresh(self) -> tuple[TranscriptEntry, ...]:
@@ -246,9 +266,10 @@ class StoredLog(TranscriptLog):
 
     @async_door
     async def arefresh(self) -> tuple[TranscriptEntry, ...]:
-        """Read what others wrote since; drop what the store does not have, and return the others'.
+        """Read what others wrote since, and return it: :meth:`refresh` after :meth:`aopen`.
 
-        It is :meth:`refresh` for a transcript of :meth:`aopen`.
+        Changes that wait stay where nobody else wrote. If others did, it raises the
+        :class:`ConflictError` of :meth:`acommit`; once either has raised it, it drops them.
         """
         store = self._file
         if not isinstance(store, BoundStore) or store.turn is None:
@@ -256,12 +277,19 @@ class StoredLog(TranscriptLog):
         async with store.turn:
             found = await store.aread(store.committed)
             with self._lock:
-                mine = {entry.number: entry for entry in self._waiting(store)}
-                new = [entry for entry in found if mine.get(entry.number) != entry]
-                self._load(store, [mine[e.number] if e not in new else e for e in found])
-                store.doubtful = []
-                self._deliver(new)
-                return tuple(new)
+                if not store.refused:
+                    mine = {entry.number: entry for entry in self._waiting(store)}
+                    new = [entry for entry in found if mine.get(entry.number) != entry]
+                    store.committed += len(found) - len(new)
+                    if not new:
+                        return ()
+                    if left := self._waiting(store):
+                        raise store.conflict(left)
+                    found = new
+                self._load(store, found)
+                store.doubtful, store.refused = [], False
+                self._deliver(found)
+                return tuple(found)
 
     @door
     def save(self, path: Path) -> None:

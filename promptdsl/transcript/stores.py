@@ -92,6 +92,14 @@ class BoundStore:
         """The number of the last entry that is in the store, where changes wait."""
         self.doubtful: list[TranscriptEntry] = []
         """The entries of an append that may have been written or not: it raised."""
+        self.refused = False
+        """Whether an error has named the entries that wait and cannot be written any more."""
+
+    def conflict(self, entries: Sequence[TranscriptEntry]) -> ConflictError:
+        """Return the error for entries that cannot be written: others wrote meanwhile."""
+        error = ConflictError(f"another writer was faster with {self.key!r}", fix=REFRESH)
+        error.entries, self.refused = tuple(entries), True
+        return error
 
     def close(self) -> None:
         """Do nothing: a store stays open for its other keys."""

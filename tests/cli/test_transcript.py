@@ -450,6 +450,15 @@ def test_real_conversations_are_converted(
         assert stands(paths[0]) == stands(paths[2])
 
 
+def test_a_damaged_header_is_no_other_file(cli: Command, files: Path) -> None:
+    """A folder's list names a transcript whose first line is damaged; others it passes over."""
+    lines = (files / "a.jsonl").read_bytes().splitlines(keepends=True)
+    (files / "damaged.jsonl").write_bytes(b"".join([lines[0].replace(b"dsl", b"xyz"), *lines[1:]]))
+    done = cli("transcript", "list", ".")
+    assert (1, 1) == (done.code, done.out.count("\n"))
+    assert done.err.startswith("line 1 at byte 0 of './damaged.jsonl' is damaged")
+
+
 # In a database.
 
 

@@ -16,6 +16,7 @@ from promptdsl import (
     ToolUseBlock,
     Transcript,
     TranscriptEntry,
+    TranscriptError,
 )
 from tests.searching import examples
 from tests.transcript.stores import MemoryStore
@@ -211,3 +212,53 @@ def test_a_refresh_keeps_what_was_reported() -> None:
     talk.append(cut, interrupted=True)
     talk.refresh()
     assert talk.repairs == ("a call of find was cut, and is left out",)
+
+
+# Changes that wait.
+
+
+def opened(store: MemoryStore) -> Transcript:
+    """Return the transcript of the key ``k``, whose changes wait."""
+    return asyncio.run(Transcript.aopen("k", store=store))
+
+
+def test_changes_that_wait_are_lost_by_no_refresh() -> None:
+    """They stay where nobody else wrote; else an error names them once, then they are dropped."""
+    store = MemoryStore()
+    mine, other = opened(store), opened(store)
+    mine.append("mine")
+    assert () == asyncio.run(mine.arefresh())
+    assert ["mine"] == [message.text for message in mine]
+    other.append("other")
+    asyncio.run(other.acommit())
+    with pytest.raises(ConflictError) as raised:
+        asyncio.run(mine.arefresh())
+    assert ["mine"] == [entry.message.text for entry in raised.value.entries]
+    assert other.entries == asyncio.run(mine.arefresh())
+    assert ["other"] == [message.text for message in mine]
+
+
+def test_the_end_of_a_block_commits() -> None:
+    """Unless it raises: then what waits is dropped, and the error of the block stays."""
+    store = MemoryStore()
+
+    async def write(text: str, error: Exception | None) -> None:
+        async with await Transcript.aopen("k", store=store) as transcript:
+            transcript.append(text)
+            if error is not None:
+                raise error
+
+    asyncio.run(write("one", None))
+    with pytest.raises(KeyError):
+        asyncio.run(write("two", KeyError()))
+    assert ["one"] == [message.text for message in Transcript.open("k", store=store)]
+
+
+def test_what_waits_is_not_closed_silently() -> None:
+    """To close a transcript whose changes wait is an error; so is the end of a plain block."""
+    transcript = opened(MemoryStore())
+    transcript.append("one")
+    with pytest.raises(TranscriptError, match="the last changes of 'k' are not written"):
+        transcript.close()
+    with pytest.raises(TranscriptError, match="are not written"), opened(MemoryStore()) as other:
+        other.append("one")
