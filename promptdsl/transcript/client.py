@@ -31,7 +31,7 @@ def client_messages(data: object) -> list[Message]:
     entries = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
     if not is_list(entries):
         raise DataError(f"a list of messages is needed, not {type(entries).__name__}", fix=FIX)
-    messages: list[Message] = []
+    messages, ids = list[Message](), set[str | None]()
     for number, entry in enumerate(entries):
         where = f"messages[{number}]"
         fields = _allowed(entry, frozenset({"role", "content", "id"}), where)
@@ -40,7 +40,11 @@ def client_messages(data: object) -> list[Message]:
         content = fields.get("content")
         if not isinstance(content, str):
             _check_blocks(content, f"{where}.content")
-        messages.append(Message.from_dict(fields))
+        message = Message.from_dict(fields)
+        if message.id in ids:
+            raise DataError(f"{where} has the id of another message", fix=FIX)
+        ids |= {message.id} - {None}
+        messages.append(message)
     return messages
 
 

@@ -7,7 +7,7 @@ from os import PathLike
 from tempfile import mkstemp
 from typing import NamedTuple
 
-from promptdsl.foundation.errors import ConflictError, TranscriptError
+from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
 from promptdsl.transcript.entries import TranscriptEntry, entry_of, line_of
 from promptdsl.transcript.lines import FORMAT, HEADER, object_of
 
@@ -74,6 +74,13 @@ def named(verb: str, path: str) -> Generator[None]:
         raise TranscriptError(what, fix=fix) from error
 
 
+def _name_of(path: str | PathLike[str]) -> str:
+    name = os.fspath(path) if isinstance(path, str | PathLike) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not name or "\0" in name:
+        raise OptionError(f"{shown(path)} is no path", fix='write a text, such as "1881.jsonl"')
+    return name
+
+
 class Position(NamedTuple):
     """How far a file was read: its inode, the end of its last whole line, its lines and entries."""
 
@@ -89,7 +96,7 @@ class TranscriptFile:
     """An open file: the bytes of whole lines up to ``end``, and what was wrong with others."""
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
-        self.path = os.fspath(path)
+        self.path = _name_of(path)
         self._place = os.path.abspath(self.path)  # the current folder may be another one later
         self.read_only = read_only
         self.salvage = salvage
@@ -254,7 +261,7 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
 
     Raises :class:`ConflictError` where a writer has a file of this name open.
     """
-    name = os.fspath(path)
+    name = _name_of(path)
     data = HEADER + b"".join(map(line_of, entries))
     if os.path.exists(name):
         TranscriptFile(name, read_only=False, salvage=False).close()

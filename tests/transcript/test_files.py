@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import ConflictError, Message, ToolUseBlock, Transcript, TranscriptError
+from promptdsl import ConflictError, Message, OptionError, ToolUseBlock, Transcript, TranscriptError
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
 ROOT = Path(__file__).parents[2]
@@ -478,3 +478,11 @@ def test_a_vacuumed_file_has_only_what_stands(tmp_path: Path) -> None:
     assert copy.read_bytes() == path.read_bytes()
     assert read(path).turns == transcript.turns
     assert read(path).metadata == {"title": "T"}
+
+
+@pytest.mark.parametrize("path", [5, "a\0b", None, b"a"])
+def test_what_is_no_path(path: Any) -> None:
+    """A path is a text or a ``Path``: anything else is refused by name."""
+    for use in (Transcript.open, Transcript().save):
+        with pytest.raises(OptionError, match="is no path"):
+            use(path)

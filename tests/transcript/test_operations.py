@@ -669,3 +669,13 @@ def test_an_entry_is_frozen() -> None:
             entry.number = 3  # type: ignore[misc]
         with pytest.raises(TypeError):
             entry.data["x"] = 1  # type: ignore[index]
+
+
+def test_a_client_gives_each_message_its_own_id() -> None:
+    """Two messages of a browser with one id are refused; any number may have none."""
+    said = [
+        {"role": "user", "content": text, "id": id} for text, id in zip("abc", "xyx", strict=True)
+    ]
+    with pytest.raises(DataError, match=r"messages\[2\] has the id of another message"):
+        Transcript.from_client(said)
+    assert len(Transcript.from_client([{"role": "user", "content": "a"}] * 2)) == 2
