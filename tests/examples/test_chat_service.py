@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("httpx", reason="needs httpx")
+
 from promptdsl import SqliteStore, Transcript
 from tests.examples.chat_model import bytes_of
 from tests.examples.chat_service_kills import (
