@@ -23,7 +23,7 @@ BEGUN = {
 }
 
 
-def said(body: dict[str, Any]) -> tuple[str, Call]:
+def last_of(body: dict[str, Any]) -> tuple[str, Call]:
     """Return what the model says to a request of either provider; calls must be in pairs."""
     read = Transcript.from_anthropic if "max_tokens" in body else Transcript.from_openai
     conversation = read(body["messages"]).messages
@@ -53,7 +53,7 @@ def said(body: dict[str, Any]) -> tuple[str, Call]:
 
 def events_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the events of the model's stream, in the form of the provider that is asked."""
-    text, call = said(body)
+    text, call = last_of(body)
     words = re.findall(r"\S+\s*", text)
     arguments = re.findall(r".{1,7}", json.dumps({"invoice": call[2]})) if call else []
     return (_anthropic if "max_tokens" in body else _openai)(words, call, arguments)
