@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import wraps
 from itertools import chain
 from pathlib import Path
@@ -34,7 +34,7 @@ from tests.examples.desk import ROOT
 from tests.examples.served import served
 
 PROVIDERS = ("openai", "anthropic")
-CLIENT = httpx.Client(headers={"x-user": "Ann/Bo"}, timeout=20, trust_env=False)
+CLIENT = httpx.Client(headers={"x-user": "Ann/Bo"}, timeout=60, trust_env=False)
 
 
 def make_app() -> Starlette:
@@ -55,44 +55,45 @@ def make_app() -> Starlette:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """Return a port that nobody listens on, and from which no connection begins."""
+    for port in Random().sample(range(20_000, 32_000), 100):
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 @contextmanager
-def service(folder: Path, provider: str, model_url: str, port: int) -> Generator[str]:
-    """Run the service with two workers, and kill it at the end; yield its address."""
+def service(folder: Path, provider: str, model_url: str, url: str) -> Generator[None]:
+    """Run the service with two workers at an address, and kill it at the end."""
     own = {
         "CHAT_DATA": str(folder),
         "CHAT_PROVIDER": provider,
-        "CHAT_LEASE": "1",
         "OPENAI_BASE_URL": model_url,
         "ANTHROPIC_BASE_URL": model_url,
         "PYTHONPATH": str(ROOT),
     }
     keys = {"OPENAI_API_KEY": "test", "ANTHROPIC_API_KEY": "test"}
     factory = ["--factory", "tests.examples.chat_service_kills:make_app"]
-    options = ["--workers", "2", "--port", str(port), "--log-level", "warning"]
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "uvicorn", *factory, *options],
-        cwd=ROOT,
-        env=os.environ | keys | own,
-        start_new_session=True,
-    )
-    url = f"http://127.0.0.1:{port}"
+    options = ["--workers", "2", "--port", url.rpartition(":")[2], "--log-level", "warning"]
+    command = [sys.executable, "-W", "error", "-m", "uvicorn", *factory, *options]
+    env = {"CHAT_LEASE": "1"} | os.environ | keys | own
+    end = time.monotonic() + 60
+    process = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True)
     try:
-        for _ in range(600):
-            try:
+        while True:
+            assert time.monotonic() < end, "the service does not begin"
+            if process.poll() is not None:  # a worker that was killed has the port for a moment
+                time.sleep(0.2)
+                process = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True)
+            with suppress(httpx.HTTPError):
                 CLIENT.get(f"{url}/")
                 break
-            except httpx.HTTPError:
-                assert process.poll() is None, "the service has ended"
-                time.sleep(0.05)
-        yield url
+            time.sleep(0.05)
+        yield
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
@@ -255,7 +256,7 @@ def heard(people: list[Person]) -> int:
 
 def killed(folder: Path, rounds: int, seed: int, count: int = 3) -> tuple[list[str], Counter[str]]:
     """Kill the service so often while people talk; return what is wrong, and figures."""
-    random, figures, port, over = Random(seed), Counter[str](), free_port(), Event()
+    random, figures, over = Random(seed), Counter[str](), Event()
 
     def reply(body: dict[str, Any]) -> tuple[int, Iterator[bytes]]:
         figures["requests to the model"] += 1
@@ -267,12 +268,12 @@ def killed(folder: Path, rounds: int, seed: int, count: int = 3) -> tuple[list[s
 
         return 200, parts()
 
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{free_port()}"
     people = [Person(number, seed + number, url, over) for number in range(1, count + 1)]
     faults: list[str] = []
     with served(reply) as model_url:
         for index in range(rounds):
-            with service(folder, PROVIDERS[index % 2], model_url, port):
+            with service(folder, PROVIDERS[index % 2], model_url, url):
                 for person in people if index == 0 else ():
                     person.start()
                 lively = heard(people) + random.randrange(30)
@@ -280,7 +281,7 @@ def killed(folder: Path, rounds: int, seed: int, count: int = 3) -> tuple[list[s
                     time.sleep(0.01)
                 time.sleep(random.random() ** 2)
             faults += [f"round {index}: {fault}" for fault in wrong(folder, people)]
-        with service(folder, PROVIDERS[rounds % 2], model_url, port):
+        with service(folder, PROVIDERS[rounds % 2], model_url, url):
             over.set()
             for person in people:
                 person.join()

@@ -50,7 +50,7 @@ class Running:
                 if number == 4:
                     time.sleep(0.25)  # what came is shown
                 if number == 5:
-                    self.gate.wait(20)
+                    self.gate.wait(60)
                 yield part
 
         return 200, parts()
@@ -64,15 +64,14 @@ class Running:
 def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[Running]:
-    """Run a service for each provider."""
+    """Run a service for each provider; its workers are slow where the machine is."""
     folder = tmp_path_factory.mktemp("chats")
     found = Running(folder)
-    with (
-        served(found.reply) as model_url,
-        service(folder, request.param, model_url, free_port()) as url,
-    ):
-        found.url = url
-        yield found
+    found.url = f"http://127.0.0.1:{free_port()}"
+    with pytest.MonkeyPatch.context() as patch, served(found.reply) as model_url:
+        patch.setenv("CHAT_LEASE", "6")
+        with service(folder, request.param, model_url, found.url):
+            yield found
         found.gate.set()
 
 
