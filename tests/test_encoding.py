@@ -321,6 +321,14 @@ def test_decode(text: str, expected: str) -> None:
     assert expected == decode(text)
 
 
+def test_decode_refuses() -> None:
+    """Anything but a string is refused by name."""
+    with pytest.raises(ContentError) as caught:
+        decode(1)  # type: ignore[arg-type]
+    assert "decode() takes a string, not int" == caught.value.what
+    assert "give it the text itself" == caught.value.fix
+
+
 # Inline.
 
 
@@ -343,6 +351,8 @@ def test_decode(text: str, expected: str) -> None:
         ("a\n-\nb\n=\nc", "a\n&#45;\nb\n&#61;\nc"),
         ("a\n_ _ _\nb", "a\n&#95; _ _\nb"),
         ("a\n- * * *\nb", "a\n&#45; * * *\nb"),
+        ("a\n1. - - - \nb", "a\n1. - - &#45; \nb"),
+        ("a\n+ * * *\t\nb", "a\n+ * * &#42;\t\nb"),
         ("a\n* * *\nb", "a\n&#42; * *\nb"),
         ("a\n1. ---\nb", "a\n1. &#45;--\nb"),
         ("a\n1. ---", "a\n1. &#45;--"),

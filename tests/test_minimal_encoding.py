@@ -120,6 +120,7 @@ def test_no_gaps(gap: str) -> None:
         *("ev\x00ent", "ev\x1fent", "ev\x85ent", "ev\u00adent", "ev\ufe0fent", "ev\u3164ent"),
         *("event\u200bx", "event\u0301s", "event\x00xyz", "e\u200bv\u200be\u200bn\u200bt"),
         *("\uff45\uff56\uff45\uff4e\uff54", "\u24d4vent"),
+        *("ev\u0600ent", "ev\u0903ent", "ev\u20ddent", "ev\ud800ent"),
         *("\U0001d41event", "\u00e9vent", "event\u0301"),
         *("event ", "event>", "event/", "event="),
         *("event@", "event[", "event`", "event{", "event~", "event\t", "event\r"),
@@ -131,7 +132,7 @@ def test_no_gaps(gap: str) -> None:
 )
 def test_names(name: str) -> None:
     """A name is compared without its marks, as its plain letters, in any case."""
-    value = f"x <{name}x" if name[-1:] in " >/=@[`{~\t\r\n:\u00bd\u00b7" else f"x <{name}> x"
+    value = f"x <{name}x y" if name[-1:] in " >/=@[`{~\t\r\n:\u00bd\u00b7" else f"x <{name}> x"
     assert (f"x &lt;{value[3:]}", value) == (guard(value, NAMES), decode(encoded(value)))
 
 
@@ -503,6 +504,7 @@ def test_a_letter_that_begins_a_name(letter: str) -> None:
         ("a <ev", "a &lt;ev"),
         ("a <b> <ev", "a <b> &lt;ev"),
         ("a <e\u200bv", "a &lt;e\u200bv"),
+        ("a <e\u200bq", "a <e\u200bq"),
         ("a \u2039ev", "a &#8249;ev"),
         ("a <a-", "a &lt;a-"),
         ("a <tool", "a &lt;tool"),
@@ -582,6 +584,7 @@ def test_json_between_literals(value: str, expected: str) -> None:
     [
         ("<b> & \u2039b", '"\\u003cb\\u003e \\u0026 \u2039b"'),
         ("\u2039event", '"\\u2039event"'),
+        ("\u00e9 <= b", '"\u00e9 \\u003c= b"'),
         ("\u2039\tool_use>", '"\\u2039\\tool_use\\u003e"'),
     ],
 )

@@ -13,6 +13,7 @@ from promptdsl import (
     Code,
     Developer,
     Ephemeral,
+    Event,
     Grounding,
     History,
     List,
@@ -97,6 +98,8 @@ def test_what_forges_nothing_is_as_written(value: str) -> None:
         ("a\n## b\n#", "a\n&#35;# b\n&#35;"),
         ("a\n   ###### b", "a\n   &#35;##### b"),
         ("a\n- # b", "a\n- &#35; b"),
+        ("a\n* # b", "a\n* &#35; b"),
+        ("a\n+ # b", "a\n+ &#35; b"),
         ("a\n> > 1. # b", "a\n> > 1. &#35; b"),
         ("a\n>#\tb", "a\n>&#35;\tb"),
         ("a\n. # b", "a\n. &#35; b"),
@@ -128,16 +131,21 @@ def test_what_could_forge_something(value: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("marker", ["-", "+", "*", ">", "1.", "1)", " "])
-def test_a_fence_behind_a_marker(marker: str) -> None:
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+def test_a_fence_behind_a_marker(marker: str, fence: str) -> None:
     """Below a fence of the author's that is in a list or a quotation, no value is in code."""
-    before = f"{marker} ```\n```\n"
-    assert f"{before}&#35; a\n```" == sent(before, Value("# a"), "\n```")
+    before = f"{marker} {fence}\n{fence}\n"
+    assert f"{before}&#35; a\n{fence}" == sent(before, Value("# a"), f"\n{fence}")
 
 
 def test_a_delimiter_in_instructions() -> None:
     """A value writes no delimiter of the configuration that is no tag."""
     delimiters = {"delimiters": {"event": ("[[event", "]]")}}
     assert "see &#91;[event x" == sent(Value("see [[event x"), **delimiters)
+    fenced = last(Ephemeral(Value("see [[event x")), **delimiters)
+    assert "<context>\nsee &#91;[event x\n</context>" == fenced
+    event = last(Timeline(User("a"), Event("b ", Value("# c\n# d"))), **delimiters)
+    assert event.endswith("b # c\n# d\n]]")
 
 
 def test_behind_a_fence_of_the_library() -> None:
@@ -152,7 +160,8 @@ def test_behind_a_fence_of_the_library() -> None:
     ("parts", "expected"),
     [
         # A mark that the author's text completes, or that completes the author's.
-        (("#", Value(" a")), "#&#32;a"),
+        *(((it, Value(" a")), f"{it}&#32;a") for it in "#=-*_~`+"),
+        ((*["- "] * 51, Value("# a")), "- " * 51 + "&#35; a"),
         (("# ", Value("# a")), "# # a"),
         (("Channel: ", Value("# general")), "Channel: # general"),
         (("1", Value(". # a")), "1. &#35; a"),
@@ -173,6 +182,8 @@ def test_behind_a_fence_of_the_library() -> None:
         ((Value("#"), " a"), "&#35; a"),
         (("<", Value("div"), ">"), "<&#100;iv>"),
         ((Value("<di"), "v>"), "&lt;div>"),
+        ((Value("- "), "<b", Value("c")), "- <bc"),
+        ((Value("a\n>"), "<b ", Value("c")), "a\n><b c"),
         (("> ", Value("\n# a")), "> &#10;# a"),
         # Line ends and blanks beside the author's text.
         ((Value("a\n"), "# b"), "a&#10;# b"),
@@ -183,7 +194,13 @@ def test_behind_a_fence_of_the_library() -> None:
         ((Value("#"), Value(" a")), "&#35;&#32;a"),
         ((Value("a\n-"), Value("--")), "a\n&#45;&#45;-"),
         ((Value("a\n1"), ".", Value(" # b")), "a\n1.&#32;# b"),
+        *(((Value(f"a\n{it}"), Value(" # b")), f"a\n&#{ord(it)};&#32;# b") for it in "=-*_~`+"),
+        (("a", Value(" ")), "a&#32;"),
+        ((Value("<a>"), "\rb"), "&lt;a>\rb"),
+        (("```", Value(" "), "\na\n```"), "```&#32;\na\n```"),
         ((Value("a &"), Value("lt;")), "a &amp;lt;"),
+        ((Value("- a &"), Value("lt;")), "- a &amp;lt;"),
+        ((Value("- a &"), "lt;"), "- a &lt;"),
         ((Value("a\n<d"), Value("iv>")), "a\n&lt;div>"),
         ((Value("a\n<n"), Value("av>")), "a\n&lt;nav>"),
         (("a", Value("\n\n")), "a&#10;\n"),
@@ -209,8 +226,26 @@ def test_behind_a_fence_of_the_library() -> None:
         (("```\n", Value("# a"), "```\n", Value("# b")), "```\n# a```\n&#35; b"),
         (("- ```\n  ", Value("# a"), "\n  ```"), "- ```\n  &#35; a\n  ```"),
         (("```\na\n```\n", Value("# b")), "```\na\n```\n&#35; b"),
+        (("- ~~a~~\n```\n", Value("# b"), "\n```"), "- ~~a~~\n```\n# b\n```"),
+        (("- ``a``\n```\n", Value("# b"), "\n```"), "- ``a``\n```\n# b\n```"),
         (("<!-- ", Value("a --> b"), " -->"), "<!-- a --&gt; b -->"),
         (("<? ", Value("a?"), "> b"), "<? a&#63;> b"),
+        (("<!-", Value("- a"), "> x"), "<!-&#45; a> x"),
+        (("<![", Value("CDATA[ a"), "]]>"), "<![&#67;DATA[ a]]>"),
+        (("a", Value("b"), "<!-- ", Value("c --> d"), "-->"), "ab<!-- c --&gt; d-->"),
+        (("a", Value("b"), "<pre>", Value("</style> c"), "</pre>"), "ab<pre>&lt;/style> c</pre>"),
+        (("````\n", Value("# a"), "\n````"), "````\n# a\n````"),
+        (("~~~~\n~~~\n", Value("# a"), "\n~~~~"), "~~~~\n~~~\n# a\n~~~~"),
+        # In the quotation marks of the author's tag.
+        *(((f'<{it} b="', Value('c"'), '">'), f'<{it} b="c&quot;">') for it in "AZaz_"),
+        (('<a b="" c="', Value('d"'), '">'), '<a b="" c="d&quot;">'),
+        (("<a b='' c='", Value("d'"), "'>"), "<a b='' c='d&#39;'>"),
+        (("<a b='\"' c=\"", Value('d"'), '">'), '<a b=\'"\' c="d&quot;">'),
+        (('<a\tb = "\n', Value('c"'), '">'), '<a\tb = "\nc&quot;">'),
+        (('<a b="<', Value('c"'), '">'), '<a b="<c&quot;">'),
+        (("<a b=", Value("c"), ' d="', Value('e"'), '">'), '<a b=c d="e&quot;">'),
+        (("<a> b ", Value("c"), ' d="', Value('e"'), '"'), '<a> b c d="e""'),
+        (('<a b=c> "', Value('d"'), '"'), '<a b=c> "d""'),
         (("<a>", Value("</a> <b>"), "</a>"), "<a>&lt;/a> <b></a>"),
         (("<pre>a\n", Value("</script>\n# b"), "</pre>"), "<pre>a\n&lt;/script>\n&#35; b</pre>"),
         (("<a", Value(" b="), '"">'), '<a b&#61;"">'),
@@ -227,6 +262,14 @@ def test_behind_a_fence_of_the_library() -> None:
 def test_beside_author_text(parts: tuple[Any, ...], expected: str) -> None:
     """A value is judged with the author's text on its line; no value changes what is beside it."""
     assert expected == sent(*parts)
+
+
+@pytest.mark.parametrize(("between", "reference"), [(49, True), (50, False)])
+def test_how_far_a_line_is_read(between: int, *, reference: bool) -> None:
+    """Of what stands on the line of a value the nearest fifty texts and values are read."""
+    values = [Value("a")] * between
+    assert sent("``", *values, Value("`")).endswith("a&#96;" if reference else "a`")
+    assert sent(Value("1"), *values, ". # b").startswith("&#49;a" if reference else "1a")
 
 
 CODE = ["```\n", Value("# a"), "\n```"]
@@ -354,6 +397,7 @@ def test_holes_of_before(transformation: Any, parts: Any, expected: str) -> None
         (User("<a>", Value("x </"), "</a>"), "<a>x &lt;/</a>"),
         (User("<a>", Value("# x & <b> &lt;"), "</a>"), "<a># x & <b> &lt;</a>"),
         (User("</a> <", Value("a>")), "</a> <&#97;>"),
+        (User("</a>", Value("ba: 1 < 2")), "</a>ba: 1 < 2"),
         (User("<a>", Value("</a>")), "<a></a>"),
         (User("<a>", Volatile("</a>", "now"), "</a>"), "<a>&lt;/a></a>"),
         (User(Text("<a>", Value("</a>"), "</a>")), "<a>&lt;/a></a>"),
@@ -502,6 +546,7 @@ def test_linear_time(most: int) -> None:
         repr(run): lambda length, run=run: sent("a", Text("- ", Value(run * (length // len(run)))))  # type: ignore[misc]
         for run in RUNS
     }
+    cases["a long line"] = lambda length: sent("a" * length + "\n", Value("1"))
     for value in ("1", "-", "x <", "# x\n"):
         for between in ("", " ", "- ", ", "):
             parts = (Value(value), between) if between else (Value(value),)
@@ -540,6 +585,31 @@ def test_a_line_that_begins_html(name: str) -> None:
         ("<@a>", "<@a>"),
         ("<1>", "<1>"),
         ("<a> b", "<a> b"),
+        ("<Z>", "&lt;Z>"),
+        ("<z>", "&lt;z>"),
+        ("<A>\t ", "&lt;A>\t "),
+        ("</a>", "&lt;/a>"),
+        ("<[>", "<[>"),
+        ("<{>", "<{>"),
+        ("<prefer x", "<prefer x"),
+        ("<a<b>", "<a<b>"),
+        ("<a>b>", "<a>b>"),
+        ('<a b="x>y">', '&lt;a b="x>y">'),
+        ("<a b='x<y'>", "&lt;a b='x<y'>"),
+        ('<a "\'">', '&lt;a "\'">'),
+        ("<a '\"'>", "&lt;a '\"'>"),
+        ('<a b="c>', '<a b="c>'),
+        ("<a b='c>", "<a b='c>"),
+        ('<a b=">"\'>', '<a b=">"\'>'),
+        ("___", "&#95;__"),
+        ("a\n#\r\nb", "a\n&#35;\r\nb"),
+        # Letters that nobody sees, and one that a reader may take for a bracket.
+        ("\u115f# a", "&#4447;# a"),
+        ("\u1160# a", "&#4448;# a"),
+        ("\u3164# a", "&#12644;# a"),
+        ("\uffa0# a", "&#65440;# a"),
+        ("\u1438/context b", "&#5176;/context b"),
+        ("a \u1438context b", "a &#5176;context b"),
         ("x\n\u1ab0# a", "x\n\u1ab0&#35; a"),
         ("x\n\u0300# a", "x\n\u0300&#35; a"),
         ("x\n\u0301# a", "x\n\u0301&#35; a"),
@@ -552,6 +622,26 @@ def test_a_line_that_begins_html(name: str) -> None:
 def test_a_line_alone(value: str, expected: str) -> None:
     """A line of one tag is HTML; a mark is found behind characters that nobody sees."""
     assert expected == sent(Value(value))
+
+
+BLANKS = (
+    "\t\x0b\x0c\r \xa0\xad\u1680\u2000\u200a\u202f\u205f\u3000\u2800\u200b"
+    "\u0300\u036f\u1ab0\u1aff\u1dc0\u1dff\u20d0\u20ff\ufe20\ufe2f"
+)
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+def test_blanks_of_the_author(blank: str) -> None:
+    """A mark begins a line behind the author's blanks and what nobody sees."""
+    assert f"x\n{blank}&#35; a" == sent(f"x\n{blank}", Value("# a"))
+
+
+@pytest.mark.parametrize(
+    "seen", "\u1fff\u1681\u2030\u3001\u02ff\u0370\u1aaf\u1b00\u1dbf\u1e00\u20cf\u2100\ufe1f\ufe30"
+)
+def test_what_is_no_blank(seen: str) -> None:
+    """Behind any other character of the author's a mark begins nothing."""
+    assert f"x\n{seen}# a" == sent(f"x\n{seen}", Value("# a"))
 
 
 @pytest.mark.parametrize("own", RAW)

@@ -103,6 +103,15 @@ def test_line_ends_between_all_parts() -> None:
     assert '</event>\n<event type="system_event">' in text
 
 
+def test_what_parts_two_texts() -> None:
+    """A value behind a cache mark or a result completes nothing of the text before it."""
+    marked = comes_to(System(Text("`"), CacheBreakpoint(), Text(Value("``x")), separator=""))
+    assert marked[0][-1] == "``x"
+    texts = (Text("<a></a> b </"), ToolResult("a", "x"), Text(Value("a> c")))
+    answer = User(*texts, separator="")
+    assert comes_to(Assistant(ToolUse("look", {}, id="a")), answer)[-1][-1] == "a> c"
+
+
 def test_other_blocks() -> None:
     """Attachments and results are blocks of their own, and so is what follows a cache mark."""
     picture = Image.from_base64(PNG, media_type="image/png")

@@ -113,7 +113,7 @@ def decode(text: str) -> str:
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         problem = f"decode() takes a string, not {type(text).__name__}"
         raise ContentError(problem, fix="give it the text itself")
-    return _REFERENCE.sub(_decoded_reference, text) if "&" in text else text
+    return _REFERENCE.sub(_decoded_reference, text)
 
 
 def _decoded_reference(match: re.Match[str]) -> str:
@@ -139,10 +139,10 @@ def reference_of(character: str) -> str:
 
 _SPACE = r"[^\S\n]"
 _MARKS = r"#=\-*_~`"
-_MARKER = r"(?:[-+*]|[0-9]*+[.)])"
+_MARKER = r"(?:[-+*]|[0-9]*[.)])"
 _ONLY_MARKS = rf"[-=*_](?:[-=*_]|{_SPACE})*+(?=\n|\Z)"
 _LINE = pattern(
-    rf"(\n{_SPACE}*+(?:(?!{_ONLY_MARKS})(?:{_MARKER}{_SPACE}++)++)?+)"
+    rf"(\n{_SPACE}*+(?:(?!{_ONLY_MARKS})(?:{_MARKER}{_SPACE}+(?=\S))++)?)"
     rf"(?={_ONLY_MARKS}|\#|`{{3}}|~{{3}})(.)"
 )
 _LAST = pattern(
@@ -163,10 +163,6 @@ def inline(value: str) -> str:
     Returns the same object when nothing needs encoding.
     """
     original = str.__str__(value)
-    # Most values are one line of printable characters that starts with a letter.
-    is_plain = original[:1].isalpha() and original.isprintable()
-    if is_plain and "&" not in original and "<" not in original and ">" not in original:
-        return original
     # The marks inside the text.
     text = _LINE.sub(_encoded_mark, "\n" + _INLINE.sub(reference, original))[1:]
     # The last line: it must not start anything together with the text after it.
@@ -178,7 +174,7 @@ def inline(value: str) -> str:
     else:
         text = f"{head}&#10;{last}"
     # The first character, which may continue the text before it.
-    text = _FIRST.sub(reference, text, count=1)
+    text = _FIRST.sub(reference, text)
     return original if text == original else text
 
 
@@ -191,8 +187,7 @@ def code_fences(text: str, language: str | None) -> tuple[str, str]:
 
     A language may come from data: it cannot leave its line, nor end the fence.
     """
-    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = max(["``", *_BACKTICKS.findall(text)]) + "`"
     return f"{fence}{field(language or '').replace('`', '&#96;')}\n", f"\n{fence}"
 
 

@@ -25,12 +25,12 @@ from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, UNSEEN, is_whole, pa
 NONE: frozenset[str] = frozenset()
 LONGEST = 64
 """The longest name that is noted of an author's tag, where it is not written in plain ASCII."""
-_BRACKETS = "<\u02c2\u1438\u2039\u226e\u2329\u276e\u27e8\u3008\ufe64\uff1c"
+BRACKETS = "<\u02c2\u1438\u2039\u226e\u2329\u276e\u27e8\u3008\ufe64\uff1c"
 _SLASHES = frozenset("/\\\u1735\u2044\u2215\u29f8\uff0f")
 # A bracket that may begin a tag. Group 2 is a name in ASCII, when printable ASCII follows it;
 # without it a closer look is needed.
 _TAG = (
-    rf"([{_BRACKETS}])(?=[\s/\\]*+"
+    rf"([{BRACKETS}])(?=[\s/\\]*+"
     r"(?:([A-Za-z0-9_.\-]++)(?=[\t\n\r -~])|(?![!-~])|[A-Za-z0-9_]))"
 )
 # A reference as XML writes it, or also the beginning of one at the end of the text.
@@ -39,13 +39,11 @@ _REFERENCE = (
     rf"&(?={_WHOLE_REFERENCE}"
     r"|(?:a(?:mp?|p(?:os?)?)?|lt?|gt?|q(?:u(?:ot?)?)?|\#(?:x[0-9A-Fa-f]*+|[0-9]*+))?\Z)"
 )
-_ANY = pattern(rf"[{_BRACKETS}&{CONTROL}\r]")
-_ANY_INLINE = pattern(rf"[{_BRACKETS}&>{CONTROL}\r\u2028\u2029]")
+_ANY = pattern(rf"[{BRACKETS}&{CONTROL}\r\u2028\u2029]")
 _UNSENT = rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}"
 _UNSENT_INLINE = rf"[{CONTROL}\r\u2028\u2029]{NOT_CRLF}"
 _ENDS_COMMENT = r"|>|[-\]?]\Z"
 _MARKUP = "[&<>]"
-_NO_MORE = "(?!)"
 
 
 def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
@@ -56,16 +54,16 @@ def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) ->
     :class:`ConfigError` for a literal that could be part of a reference.
     """
     text = str.__str__(text)
-    if not literals and (not names or ("<" not in text and text.isascii())):
+    if not literals and "<" not in text and text.isascii():
         return text
-    return _referenced(text, _patterned(_NO_MORE, literals), names, literals)
+    return _referenced(text, _patterned(literals), names, literals)
 
 
 def left_open(text: str) -> str:
     """Return the beginning of a tag that a text ends with, from its bracket on, or nothing."""
     if "<" not in text and text.isascii():
         return ""
-    start = max(map(text.rfind, _BRACKETS))
+    start = max(map(text.rfind, BRACKETS))
     is_open = start >= 0 and any(is_last for _, is_last in _readings(text, start + 1))
     return text[start:] if is_open else ""
 
@@ -76,7 +74,7 @@ def guard_end(text: str, names: Collection[str]) -> str:
     A name that is whole is kept: it is a tag of the author's.
     """
     begun = left_open(text)
-    if not begun or not _unfinished(begun, names):
+    if not _unfinished(begun, names):
         return text
     return f"{text[: -len(begun)]}{reference_of(begun[0])}{begun[1:]}"
 
@@ -88,15 +86,21 @@ def guard_start(text: str, begun: str, names: Collection[str]) -> str:
     kept, as in ``guard_end``.
     """
     wanted = _unfinished(begun, names)
-    if text[:1] in ("", "&") or not wanted or not _begins_tag(begun + text, 1, wanted):
+    if text[:1] in ("", "&") or not _begins_tag(begun + text, 1, wanted):
         return text
     return f"{reference_of(text[0])}{text[1:]}"
 
 
 def _unfinished(begun: str, names: Collection[str]) -> set[str]:
     """Return the names that begin with a name which a text ends with, and are longer."""
-    ends = [name for name, is_last in _readings(begun, 1, names) if is_last]
-    return {known for known in names for it in ends if known.startswith(it) and known != it}
+    readings = _readings(begun, 1, names) if begun else ()
+    ends = [name for name, is_last in readings if is_last]
+    return {known for it in ends for known in names if known.startswith(it) and known != it}
+
+
+def is_plain(value: str, literals: frozenset[str]) -> bool:
+    """Return whether no mark, no reference and nothing that is not sent may begin in a value."""
+    return not (literals or _ANY.search(value))
 
 
 def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
@@ -107,9 +111,9 @@ def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = 
     object when nothing changes.
     """
     value = str.__str__(value)
-    if not literals and not _ANY.search(value):  # as most values
+    if is_plain(value, literals):  # as most
         return value
-    return _referenced(value, _patterned(_UNSENT, literals), names, literals)
+    return _referenced(value, _patterned(literals, _UNSENT), names, literals)
 
 
 def readable_tags(
@@ -127,11 +131,11 @@ def readable_tags(
     ``>`` behind it would end it with. U+2028 and U+2029, which end a line for some readers, are
     references, too.
     """
-    if not (literals or in_comment or _ANY_INLINE.search(value)):
+    if is_plain(value, literals) and not in_comment:
         return value
     whole = _REFERENCE if before_value else f"&(?={_WHOLE_REFERENCE})"
     rest = f"{whole}|{_UNSENT_INLINE}{_ENDS_COMMENT if in_comment else ''}"
-    return _referenced(value, _patterned(rest, literals), names, literals)
+    return _referenced(value, _patterned(literals, rest), names, literals)
 
 
 def json_body(
@@ -143,13 +147,17 @@ def json_body(
     they are, except where a mark or a reference begins: there they stay ``\u003c`` and so on.
     With ``full`` all of them do.
     """
-    if not literals and text.isascii() and (full or "\\u" not in text):  # as most
+
+    def is_same(written: str) -> bool:
+        return not literals and (full or "\\u" not in written) and written.isascii()
+
+    if is_same(text):  # as most
         return text
-    marks = _patterned(_MARKUP if full else _REFERENCE, literals)
+    marks = _patterned(literals, _MARKUP if full else _REFERENCE)
 
     def rewritten(match: re.Match[str]) -> str:
         string = match[0]
-        if not literals and "\\u" not in string and string.isascii():
+        if is_same(string):
             return string
         value: str = json.loads(string)
         pieces: list[str] = []
@@ -161,7 +169,7 @@ def json_body(
                 start = mark.end()
         written = f'"{"".join(pieces)}{_json_piece(value[start:])}"'
         # An escape reads as a slash and a letter, too: ``<\tool_use>``.
-        return _patterned(_NO_MORE, NONE).sub(escaped, written) if "\\" in written else written
+        return _patterned(NONE).sub(escaped, written) if "\\" in written else written
 
     def escaped(mark: re.Match[str]) -> str:
         return f"\\u{ord(mark[1]):04x}" if _is_mark(mark, names, NONE) else mark[0]
@@ -192,7 +200,7 @@ def written_tags(text: str) -> WrittenTags:
         return WrittenTags()
     opened: set[str] = set()
     closed: set[str] = set()
-    for match in _patterned(_NO_MORE, NONE).finditer(text):
+    for match in _patterned(NONE).finditer(text):
         start = end = match.end()
         while end < len(text) and _is_gap(text[end]):
             end += 1
@@ -306,12 +314,10 @@ def _letters(mark: str) -> str | None:
     They are ``""`` for a character that nobody sees: control, format and combining characters,
     fillers, and lone surrogates.
     """
-    if mark in "\t\n\v\f\r" or mark in _BRACKETS:
+    if mark in "\t\n\v\f\r" or mark in BRACKETS:
         return None
     if category(mark) in _UNSEEN_CATEGORIES or _UNSEEN.match(mark):
         return ""
-    if mark.isspace():
-        return None
     plain = normalize("NFKD", normalize("NFKD", mark).casefold()).replace("\u0131", "i")
     letters = "".join(letter for letter in plain if not category(letter).startswith("M"))
     is_name = all(letter.isalnum() or letter in "_.-" for letter in letters)
@@ -349,10 +355,10 @@ def _begins(text: str, position: int, literal: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _patterned(rest: str, literals: frozenset[str]) -> re.Pattern[str]:
+def _patterned(literals: frozenset[str], rest: str = "(?!)") -> re.Pattern[str]:
     """Return the pattern of marks, with the ``rest`` of what is written as a reference.
 
-    The rest is ``_NO_MORE`` for author text, ``_UNSENT`` for values, ``_REFERENCE`` for the strings
+    The rest is nothing for author text, ``_UNSENT`` for values, ``_REFERENCE`` for the strings
     in JSON, and ``_MARKUP`` for such strings in the full encoding.
     """
     firsts: list[str] = []

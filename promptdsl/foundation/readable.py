@@ -12,11 +12,11 @@ markers of lists and quotes, because readers differ. See ``docs/safety.md`` for 
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from promptdsl.foundation.escaping import reference, reference_of
-from promptdsl.foundation.guards import NONE, readable_tags
-from promptdsl.foundation.unicode import UNSEEN, pattern
+from promptdsl.foundation.guards import BRACKETS, NONE, readable_tags
+from promptdsl.foundation.unicode import CONTROL, UNSEEN, pattern
 
 _COMBINING = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _BLANK = rf"[\t\x0b\x0c\r \xa0\u1680\u2000-\u200a\u202f\u205f\u3000{UNSEEN}\u2800{_COMBINING}]"
@@ -47,7 +47,6 @@ _RULE_MARK = pattern(r"[-=*_]")
 _ONLY_MARKS = pattern(rf"(?:{_BLANK}|{_SIGN}|{_MARKS})*+\Z")
 _MARK = pattern(_MARKS)
 _ONLY_TICKS = pattern(r"(?:`+|~+)\Z")
-_TAG = pattern("</?[A-Za-z]?")
 _TAG_NAME = pattern(r"</?([\w-]*+)\Z")
 
 _FIRST_SEEN = pattern(rf"(?!{_BLANK})[^\n]")
@@ -81,6 +80,12 @@ class Beside(NamedTuple):
     in_tag: bool = False
 
 
+_SEEN_LETTER = r"[^\W\d_\u115f\u1160\u1438\u3164\uffa0]"  # and no bracket
+_LETTER = re.compile(_SEEN_LETTER)
+PLAIN_LINE = pattern(rf"{_SEEN_LETTER}[^{BRACKETS}&>`{CONTROL}\r\n\u2028\u2029]*\Z")
+"""A line that begins with a letter, in which no mark begins: no encoding changes it."""
+
+
 def within_line(value: str, before: str) -> bool:
     """Return whether a value is on one line, and cannot begin it.
 
@@ -88,10 +93,10 @@ def within_line(value: str, before: str) -> bool:
     """
     if "`" in value or not value.isprintable() or value.isspace():
         return False
-    return value[:1].isalpha() or bool(_LETTER_ON_LINE.search(before))
-
-
-_LETTER_ON_LINE = re.compile(r"[^\W\d_][^\n\r]*\Z")
+    if _LETTER.match(value):
+        return True
+    start = max(before.rfind("\n"), before.rfind("\r")) + 1
+    return _LETTER.search(before, start) is not None
 
 
 def readable(
@@ -200,7 +205,7 @@ def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | N
         own = _MARK.search(line)
         return own.start() if own else None
     if start >= len(before):
-        return start - len(before) if _TAG.match(line, start - len(before)) else None
+        return start - len(before) if line.startswith("<", start - len(before)) else None
     named = _TAG_NAME.match(whole, start)
     names = (*_KIND_6.split("|"), *RAW)
     is_block = named and any(name.startswith(named[1].lower()) for name in names)
@@ -228,8 +233,7 @@ def _mark(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None
 
 def _end_of_signs(line: str) -> int:
     """Return where a line begins behind its blanks and the marks of lists and quotes."""
-    signs = _SIGNS.match(line)
-    return signs.end() if signs else 0
+    return cast("re.Match[str]", _SIGNS.match(line)).end()
 
 
 def _first_seen(line: str) -> int:

@@ -7,11 +7,10 @@ from promptdsl.foundation.readable import RAW, Beside
 
 FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
-FENCE_MARK = re.compile("```|~~~")
 _RAW = re.compile(rf"<(?:{'|'.join(RAW)})\b", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
-_UNSURE = re.compile(r"<|[\s>*+\-.)\d]++(?:```|~~~)")
+_UNSURE = re.compile(r"<|[\s>*+\-.)\d]+(?:```|~~~)")
 
 
 class PartLines:
@@ -73,7 +72,7 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
     beginning of a line. Where a value decides whether a line closes it, nothing is certain from
     there on. Nor is it below a tag, which may begin HTML, or a fence that is indented.
     """
-    if not any(text and FENCE_MARK.search(text) for text in texts):  # as most
+    if not any(text and ("```" in text or "~~~" in text) for text in texts):  # as most
         return frozenset(), False
     fence, number, inside = "", -1, set[int]()
     values = [index for index, text in enumerate(texts) if text is None]

@@ -29,7 +29,6 @@ class JoinedTexts:
         self._separator = separator
         self._rows = _rows(content)
         self._encoded: deque[tuple[str, list[TextRun]]] = deque()
-        self._follows = False
         self.lost: list[Loss] = []
         """The losses in these texts; which of them has one is not known."""
 
@@ -76,7 +75,7 @@ def is_own_block(part: Child) -> bool:
     return isinstance(part, TextBlockNode) and bool(part.extra)
 
 
-_WRITES = CACHE | RESULT | RESULT << SHIFT
+_WRITES = CACHE | RESULT << SHIFT
 """The bits of a part that ends a line although it may have no content."""
 
 

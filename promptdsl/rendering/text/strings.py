@@ -19,11 +19,12 @@ from promptdsl.foundation.guards import (
     guard,
     guard_end,
     guard_start,
+    is_plain,
     left_open,
     minimal_body,
     readable_tags,
 )
-from promptdsl.foundation.readable import Beside, among_lines, readable, within_line
+from promptdsl.foundation.readable import PLAIN_LINE, Beside, among_lines, readable, within_line
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.rendering.text.beside import PartLines
@@ -71,7 +72,7 @@ class StringRules:
 
     joined: bool
     instruction: bool
-    encoding: Encoding
+    encoding: Encoding = "inline"
     values: bool = False
     guards: frozenset[str] = frozenset()
     literals: frozenset[str] = frozenset()
@@ -92,12 +93,9 @@ class StringRules:
         return attrs.evolve(self, full=full, full_inline=full)
 
 
-INSTRUCTION = StringRules(joined=True, instruction=True, encoding="inline")
-FENCED = StringRules(joined=True, instruction=False, encoding="inline")
+INSTRUCTION = StringRules(joined=True, instruction=True)
+FENCED = StringRules(joined=True, instruction=False)
 SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
-
-
-_MARKUP = frozenset("&<>")
 
 
 def text_of(part: Child) -> str:
@@ -266,8 +264,7 @@ class Fences:
 
     def authored(self, text: str, rules: StringRules) -> str:
         """Return author text that cannot close a fence, not even together with the next text."""
-        if rules.literals or (self.tags and ("<" in text or not text.isascii())):
-            text = guard(text, self.tags, rules.literals)
+        text = guard(text, self.tags, rules.literals)
         return guard(text, rules.guards) if rules.guards else text
 
     def in_body(self, rules: StringRules) -> bool:
@@ -279,10 +276,9 @@ class Fences:
         if encode is not None and not self.in_body(rules):
             return guard(encode(value), self.vocabulary, rules.literals)
         literals = self.literals | rules.literals
-        is_ascii_line = value.isascii() and value.isprintable()
-        if is_ascii_line and not literals and not encode and not _MARKUP.intersection(value):
-            return value  # as most are
         if encode is None and not rules.full:
+            if is_plain(value, literals):
+                return value
             return minimal_body(value, self.vocabulary, literals)
         return guard((encode or body)(value), self.vocabulary, literals)
 
@@ -291,21 +287,17 @@ class Fences:
     ) -> str:
         """Return a value for instructions without a fence or tag; ``index`` is its own."""
         literals = self.literals | rules.literals
-        if not author.has_bracket and not literals and _HARMLESS.match(value):
-            return value
+        if not author.has_bracket and not literals and PLAIN_LINE.match(value):
+            return value  # as most
         if rules.full_inline:
             encoded = guard(inline(value), self.vocabulary, rules.literals)
             return among_lines(encoded, self.beside(author, index), only_edges=True)
         if author.has_bracket or not within_line(value, author.before):
             return readable(value, self.beside(author, index), self.vocabulary, literals)
-        if not literals and value.isascii() and _MARKUP.isdisjoint(value):
+        if is_plain(value, literals):
             return value
         before_value = author.is_value(index + 1)
         return readable_tags(value, self.vocabulary, literals, before_value=before_value)
-
-
-# As most values are: one line that begins with a letter, without a sign of a tag, code or fence.
-_HARMLESS = re.compile(r"""[^\W\d_][\w !"#$%'()*+,\-./:;=?@\[\\\]^{|}~]*\Z""")
 
 
 def text_in(
@@ -410,7 +402,7 @@ LONE_SURROGATE = Loss("content", "a lone surrogate", "it is no character, U+FFFD
 
 def written(text: str, note: NoteLoss) -> str:
     """Return text unchanged, except for U+FFFD in place of a lone surrogate, which is a loss."""
-    if type(text) is str and text.isascii():
+    if text.isascii():
         return text
     text, changed = whole(text)
     if changed:

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import WrittenTags, fold, written_tags
-from promptdsl.rendering.text.beside import FENCE_MARK, code_in
+from promptdsl.rendering.text.beside import code_in
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
@@ -69,13 +69,11 @@ class TurnTags:
                     texts.append(child)
             for tags in node.options.tags_of_source:
                 self._add(tags)
-            has_code = isinstance(node, VerbatimNode) and FENCE_MARK.search(node.text) is not None
             for text in texts:
-                has_code = has_code or "```" in text or "~~~" in text
                 if "<" in text or not text.isascii():
                     self._add(written_tags(text))
-            if has_code:
-                fenced = [node.text] if isinstance(node, VerbatimNode) else texts
+            fenced = [node.text] if isinstance(node, VerbatimNode) else texts
+            if any("```" in text or "~~~" in text for text in fenced):
                 self.opens_code += code_in([*map(authored_text, node.content)] or fenced)[1]
 
     def _add(self, tags: WrittenTags) -> None:
