@@ -123,10 +123,9 @@ def _slots(function: Definition) -> Iterator[tuple[ast.AST, ast.stmt, Slot]]:
 
     Docstrings, annotations and types that are cast to are left as they are.
     """
-    first = function.body[0]
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    for statement in function.body[1:] if documented else function.body:
-        yield from _inside(function, "body", function.body.index(statement), statement)
+    for place, statement in enumerate(function.body):
+        if not _is_docstring(statement):
+            yield from _inside(function, "body", place, statement)
 
 
 def _inside(
@@ -154,13 +153,13 @@ def _inside(
         elif isinstance(value, list):
             start = 1 if is_cast(node) and key == "args" else 0
             for at, each in enumerate(value):
-                if at >= start and isinstance(each, ast.AST) and not _is_docstring(node, at, each):
+                if at >= start and isinstance(each, ast.AST) and not _is_docstring(each):
                     yield from _inside(node, key, at, around)
 
 
-def _is_docstring(owner: ast.AST, place: int, node: ast.AST) -> bool:
-    inner = isinstance(owner, ast.FunctionDef | ast.ClassDef) and place == 0
-    return inner and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def _is_docstring(node: ast.AST) -> bool:
+    """Return whether a statement is a text alone: of a function, a class or an attribute."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _putter(slot: Slot, old: ast.AST, new: ast.AST) -> Callable[[], Callable[[], None]]:

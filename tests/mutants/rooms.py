@@ -97,7 +97,7 @@ ROOMS: Mapping[str, Room] = {
         "tests/test_encoding.py tests/test_minimal_encoding.py tests/test_fenced_values.py"
         " tests/test_readable.py tests/test_separator.py tests/test_author_text.py"
         " tests/test_tables.py tests/test_wording.py tests/components/test_text.py"
-        " tests/test_spans.py tests/test_lower.py"
+        " tests/test_spans.py tests/test_lower.py tests/test_losses.py"
         " --deselect=tests/test_minimal_encoding.py::test_linear_time"
         " --deselect=tests/test_encoding.py::test_linear_time"
         " --deselect=tests/test_encoding.py::test_guard_takes_linear_time"
