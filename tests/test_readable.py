@@ -183,6 +183,7 @@ def test_behind_a_fence_of_the_library() -> None:
         (("<", Value("div"), ">"), "<&#100;iv>"),
         ((Value("<di"), "v>"), "&lt;div>"),
         ((Value("- "), "<b", Value("c")), "- <bc"),
+        ((Value("<q"), Value("> a")), "&lt;q> a"),
         ((Value("a\n>"), "<b ", Value("c")), "a\n><b c"),
         (("> ", Value("\n# a")), "> &#10;# a"),
         # Line ends and blanks beside the author's text.
@@ -247,6 +248,7 @@ def test_behind_a_fence_of_the_library() -> None:
         (("<a> b ", Value("c"), ' d="', Value('e"'), '"'), '<a> b c d="e""'),
         (('<a b=c> "', Value('d"'), '"'), '<a b=c> "d""'),
         (("<a>", Value("</a> <b>"), "</a>"), "<a>&lt;/a> <b></a>"),
+        (("a script ", Value("</script> b")), "a script </script> b"),
         (("<pre>a\n", Value("</script>\n# b"), "</pre>"), "<pre>a\n&lt;/script>\n&#35; b</pre>"),
         (("<a", Value(" b="), '"">'), '<a b&#61;"">'),
         (("<a ", Value("b="), '"">'), '<a b&#61;"">'),
@@ -592,6 +594,7 @@ def test_a_line_that_begins_html(name: str) -> None:
         ("<[>", "<[>"),
         ("<{>", "<{>"),
         ("<prefer x", "<prefer x"),
+        ("<div/ x", "&lt;div/ x"),
         ("<a<b>", "<a<b>"),
         ("<a>b>", "<a>b>"),
         ('<a b="x>y">', '&lt;a b="x>y">'),

@@ -36,6 +36,7 @@ from promptdsl import (
     decode,
     render,
 )
+from promptdsl.messages import TextBlock
 from tests.providers.conversations import PNG
 from tests.providers.every_target import FACTS
 from tests.providers.laws import unlawful_rendered
@@ -101,6 +102,13 @@ def test_line_ends_between_all_parts() -> None:
     events = Event(SystemEvent("a"), SystemEvent("b"), separator="\n")
     text = only_text(events)
     assert '</event>\n<event type="system_event">' in text
+
+
+def test_a_block_with_a_cache_mark_is_one_of_the_texts() -> None:
+    """Only a block with keys of its own stays apart."""
+    parts = (Text("a"), TextBlock("b", cache="default"), Text("c"))
+    marked = {"type": "text", "text": "a b", "cache": "default"}
+    assert comes_to(User(*parts, separator=" ")) == [("user", marked, "c")]
 
 
 def test_what_parts_two_texts() -> None:
