@@ -66,7 +66,7 @@ def change(transcript: Transcript, name: str, n: int) -> None:
     elif name == "both" and calls:
         results = [ToolResultBlock(call.id, "1") for call in calls]
         transcript.append(Message("user", [*results, TextBlock("Go on.")]))
-    elif name == "replace" and said:
+    elif name == "replace" and said and target.role != "tool":
         new = [TextBlock(f"New {n}"), *target.calls[: n % 2]]
         transcript.replace(target, Message(target.role, new))
     elif name == "remove":
