@@ -1,7 +1,8 @@
 """Stores of transcripts: what a store does, and one key of it as a transcript sees it."""
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
@@ -124,24 +125,25 @@ class BoundStore:
 
     def write(self, entries: Sequence[TranscriptEntry]) -> None:
         """Write entries, unless that is for later."""
-        if self.turn is not None:
-            return
-        before, self.doubtful = self.doubtful, [*entries]
-        try:
-            _result(self.store.append(self.key, entries))
-        except ConflictError:
-            self.doubtful = before
-            raise
+        if self.turn is None:
+            with self._in_doubt(entries):
+                _result(self.store.append(self.key, entries))
 
     async def awrite(self, entries: Sequence[TranscriptEntry]) -> None:
         """Write entries to a store of any kind."""
+        with self._in_doubt(entries):
+            await _awaited(self.store.append, self.key, entries)
+        self.doubtful, self.committed = [], entries[-1].number
+
+    @contextmanager
+    def _in_doubt(self, entries: Sequence[TranscriptEntry]) -> Generator[None]:
+        """Note entries that may be written from here on; a conflict says that they are not."""
         before, self.doubtful = self.doubtful, [*entries]
         try:
-            await _awaited(self.store.append, self.key, entries)
+            yield
         except ConflictError:
             self.doubtful = before
             raise
-        self.doubtful, self.committed = [], entries[-1].number
 
 
 def _result(found: R) -> R:
