@@ -1,4 +1,4 @@
-"""What a terminal gets: a diff in colours, in lines as long as it is wide; how far work is."""
+"""Output for a terminal: a diff in colours, wrapped to its width, and the progress of long work."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ WORDS = "~ "
 _NAMES = re.compile("`[^`]*`")
 
 
-def told(items: Sequence[str], done: str) -> Iterator[str]:
+def progress(items: Sequence[str], done: str) -> Iterator[str]:
     """Yield names; after a second, a line on a terminal says how many of them are done."""
     shows, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
     for count, item in enumerate(items):

@@ -19,7 +19,7 @@ from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.show import as_json, fields, visible
-from promptdsl.cli.terminal import told
+from promptdsl.cli.terminal import progress
 from promptdsl.cli.write_files import write_files
 
 OWN, MARK, SUM = "transcript", b'"promptdsl.transcript"', b',"sum":"'
@@ -157,7 +157,7 @@ def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     lines, notes, code = list[str](), list[str](), 0
     given = arguments.target
     paths = [it for name in given for it in (names_in(name) if is_database(name) else [name])]
-    for path in told(paths, "checked"):
+    for path in progress(paths, "checked"):
         try:
             transcript = _opened(path)
             lines.append(_line_on(path, transcript))
@@ -196,7 +196,7 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     Of a folder, these are the files *.jsonl that begin as a transcript.
     """
     rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
-    for path in told(_names_in(arguments.target), "listed"):
+    for path in progress(_names_in(arguments.target), "listed"):
         try:
             found = _opened(path)
         except (OSError, UsageError) as error:
