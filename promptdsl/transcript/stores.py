@@ -117,9 +117,8 @@ class BoundStore:
         entries: list[TranscriptEntry] = [*cast("Iterable[TranscriptEntry]", found)]
         for number, entry in enumerate(entries, after + 1):
             if entry.number != number:
-                what = (
-                    f"the store has entry {entry.number} of {self.key!r} where {number} should be"
-                )
+                which = f"entry {entry.number} of {self.key!r}"
+                what = f"the store has {which} where {number} should be"
                 raise TranscriptError(what, fix="restore it from a copy")
         return entries
 
