@@ -26,6 +26,7 @@ from promptdsl import (
     Table,
     Template,
     Text,
+    TextBlock,
     Timeline,
     ToolMessage,
     ToolResult,
@@ -36,7 +37,6 @@ from promptdsl import (
     decode,
     render,
 )
-from promptdsl.messages import TextBlock
 from tests.providers.conversations import PNG
 from tests.providers.every_target import FACTS
 from tests.providers.laws import unlawful_rendered

@@ -98,7 +98,7 @@ def _unfinished(begun: str, names: Collection[str]) -> set[str]:
     return {known for it in ends for known in names if known.startswith(it) and known != it}
 
 
-def is_plain(value: str, literals: frozenset[str]) -> bool:
+def _is_plain(value: str, literals: frozenset[str]) -> bool:
     """Return whether no mark, no reference and nothing that is not sent may begin in a value."""
     return not (literals or _ANY.search(value))
 
@@ -111,7 +111,7 @@ def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = 
     object when nothing changes.
     """
     value = str.__str__(value)
-    if is_plain(value, literals):  # as most
+    if _is_plain(value, literals):
         return value
     return _referenced(value, _patterned(literals, _UNSENT), names, literals)
 
@@ -131,7 +131,7 @@ def readable_tags(
     ``>`` behind it would end it with. U+2028 and U+2029, which end a line for some readers, are
     references, too.
     """
-    if is_plain(value, literals) and not in_comment:
+    if _is_plain(value, literals) and not in_comment:
         return value
     whole = _REFERENCE if before_value else f"&(?={_WHOLE_REFERENCE})"
     rest = f"{whole}|{_UNSENT_INLINE}{_ENDS_COMMENT if in_comment else ''}"

@@ -19,7 +19,6 @@ from promptdsl.foundation.guards import (
     guard,
     guard_end,
     guard_start,
-    is_plain,
     left_open,
     minimal_body,
     readable_tags,
@@ -277,8 +276,8 @@ class Fences:
             return guard(encode(value), self.vocabulary, rules.literals)
         literals = self.literals | rules.literals
         if encode is None and not rules.full:
-            if is_plain(value, literals):
-                return value
+            if not literals and PLAIN_LINE.match(value):
+                return value  # as most
             return minimal_body(value, self.vocabulary, literals)
         return guard((encode or body)(value), self.vocabulary, literals)
 
@@ -294,8 +293,6 @@ class Fences:
             return among_lines(encoded, self.beside(author, index), only_edges=True)
         if author.has_bracket or not within_line(value, author.before):
             return readable(value, self.beside(author, index), self.vocabulary, literals)
-        if is_plain(value, literals):
-            return value
         before_value = author.is_value(index + 1)
         return readable_tags(value, self.vocabulary, literals, before_value=before_value)
 
