@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and leave")
-    given = sys.argv[1:] if argv is None else argv
+    given = list(sys.argv[1:] if argv is None else argv)
+    if " ".join(given[:2]) in COMMANDS:  # a command of two words
+        given[:2] = [" ".join(given[:2])]
     called = next((word for word in given if not word.startswith("-")), None)
     if called is not None and called == given[0] and called not in COMMANDS:
         problem = f"no such command: {called}{near(called, COMMANDS)}"
@@ -38,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     add_commands(parser, called)
     try:
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(given)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else OK
     if arguments.version:

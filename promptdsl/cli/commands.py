@@ -9,6 +9,8 @@ COMMANDS = {
     "render": ("render", "render a prompt"),
     "tokens": ("tokens", "count the tokens of a prompt, part by part"),
     "diff": ("diff", "show what changed between two prompts"),
+    "batch": ("batch", "render a prompt for each row of a table, into files of requests"),
+    "batch read": ("batch_read", "join the results of a batch to its rows"),
     "list": ("list", "list the section libraries, or the sections of one"),
     "show": ("library_show", "show a section of a library"),
     "new": ("new", "begin a section library, or add a section to it"),
@@ -30,7 +32,9 @@ def add_commands(parser: argparse.ArgumentParser, called: str | None) -> None:
     )
     for name, (module, summary) in COMMANDS.items():
         if name == called:
-            vars(import_module(f"promptdsl.cli.{module}"))[f"add_{name}"](parsers.add_parser)
+            vars(import_module(f"promptdsl.cli.{module}"))[f"add_{name.replace(' ', '_')}"](
+                parsers.add_parser
+            )
         else:
             parsers.add_parser(name, help=summary)
 
@@ -53,7 +57,7 @@ def add_command(
     ``codes`` are all exit codes, of a command that has others.
     """
     parser = add_parser(
-        name.rpartition(" ")[2],
+        name if name in COMMANDS else name.rpartition(" ")[2],
         usage=f"promptdsl {name} {takes} [options]",
         help=summary or COMMANDS[name][1],
         description=description,

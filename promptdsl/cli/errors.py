@@ -1,11 +1,10 @@
 """The text of an error: its message with its line, and the frames of the author's code."""
 
-import os
 import traceback
 from collections.abc import Iterable
 
-import promptdsl
 from promptdsl import LibraryError, PromptError
+from promptdsl.foundation.source import user_frames
 
 
 class UsageError(Exception):
@@ -39,7 +38,7 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     """
     # What broke a library is where its own code failed.
     cause = error.__cause__ if isinstance(error, LibraryError) else None
-    stack = _user_frames(cause or error)
+    stack = user_frames(cause or error)
     if isinstance(error, PromptError):
         # An error in the arguments of render() has the line of its caller, which is this command.
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
@@ -57,17 +56,3 @@ def error_text(error: BaseException, *, target: str, frames: bool) -> str:
         return text
     lines = traceback.format_list(stack or traceback.extract_tb(error.__traceback__))
     return f"Traceback (most recent call last):\n{''.join(lines)}{text}"
-
-
-def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames outside of this package; those of installed code only without others."""
-    import sysconfig
-
-    package = os.path.dirname(promptdsl.__file__) + os.sep
-    installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-    stack = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((package, "<frozen "))
-    ]
-    return [frame for frame in stack if not frame.filename.startswith(installed)] or stack

@@ -4,13 +4,13 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
-from inspect import iscoroutinefunction
 from typing import Any, Literal, get_args
 
-from promptdsl import Node, ProviderName, Rendered, arender, render
+from promptdsl import ProviderName, Rendered
+from promptdsl.batch import rendered_prompt
 from promptdsl.cli.arguments import Arguments, call_function
 from promptdsl.cli.commands import add_arguments
 from promptdsl.cli.errors import UsageError
@@ -27,12 +27,18 @@ _BRIEF_HELP = {
 
 
 def add_request(
-    parser: argparse.ArgumentParser, *, marks: bool, texts: bool, brief: bool = False
+    parser: argparse.ArgumentParser,
+    *,
+    marks: bool,
+    texts: bool,
+    brief: bool = False,
+    formats: Sequence[str] = (),
 ) -> None:
     """Add the options of a render.
 
     With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes the forms for
-    people: ``messages`` and ``text``. A ``brief`` help has the first options alone.
+    people: ``messages`` and ``text``. A ``brief`` help has the first options alone. With
+    ``formats`` of files, ``--format`` takes the place of ``--for``.
     """
     group = parser.add_argument_group("prompt")
 
@@ -48,7 +54,12 @@ def add_request(
         choices, metavar = (*PROVIDERS, "messages", "text"), "FORM"
         usage = f"a provider's request arguments ({providers}), the neutral messages, or text; "
         usage += "without it the provider of --model, or text"
-    add("--for", dest="form", choices=choices, metavar=metavar, help=usage)
+    if formats:
+        choices, metavar = tuple(formats), "FORMAT"
+        usage = f"the service that takes the files ({', '.join(formats)}); "
+        usage += "without it the provider of --model, or messages"
+    name = "--format" if formats else "--for"
+    add(name, dest="form", choices=choices, metavar=metavar, help=usage)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     add_arguments(add, of="argument of the function")
     add(
@@ -111,23 +122,20 @@ def rendered_target(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[Rendered]:
     """Give the render of the prompt that TARGET names; its code prints to standard error."""
+    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
+        if isinstance(loaded, type):
+            raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
+        if props and not callable(loaded):
+            raise UsageError(f"{target} is no function: it takes no parameters")
+        prompt = call_function(loaded, props, target) if callable(loaded) else loaded
+        yield rendered_prompt(prompt, render_options(arguments))
+
+
+def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of render()
+    """Return the options of a render that a command line gives."""
     for root in arguments.media_roots:
         if not os.path.isdir(root):
             raise UsageError(f"no such folder: {root}")
-    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        yield _render(loaded, target, props, arguments)
-
-
-def _render(
-    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
-) -> Rendered:
-    """Return the render of a prompt, or of the prompt a function returns for its arguments."""
-    if isinstance(loaded, type):
-        raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
-    if callable(loaded):
-        loaded = call_function(loaded, props, target)
-    elif props:
-        raise UsageError(f"{target} is no function: it takes no parameters")
     chat_template = None
     if arguments.chat_template is not None:
         try:
@@ -137,7 +145,7 @@ def _render(
             raise UsageError(
                 f"the chat template {arguments.chat_template} cannot be read: {error}"
             ) from None
-    request: dict[str, Any] = {  # Any: keywords of render()
+    return {
         "model": arguments.model,
         "provider": arguments.form if arguments.form in PROVIDERS else None,
         "budget": arguments.budget,
@@ -148,17 +156,6 @@ def _render(
         "chat_template": chat_template,
         "media_roots": arguments.media_roots,
     }
-    prompt: Any = loaded  # Any: render() refuses other objects by name
-    # A prompt with an asynchronous part is rendered with arender().
-    waiting: list[object] = [prompt]
-    while waiting:
-        part = waiting.pop()
-        if iscoroutinefunction(getattr(part, "function", None)):
-            import asyncio
-
-            return asyncio.run(arender(prompt, **request))
-        waiting += getattr(part, "content", ()) if isinstance(part, Node) else ()
-    return render(prompt, **request)
 
 
 def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:

@@ -1,16 +1,18 @@
-"""Loading TARGET: a name in a file or in a module."""
+"""Loading TARGET: a name in a file or in a module, or a section of a library."""
 
 import importlib
 import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from types import ModuleType
 
 import promptdsl
+from promptdsl import Library
 from promptdsl.cli.errors import UsageError, near
+from promptdsl.cli.libraries import loaded_section
 
 FORM = "TARGET is file.py:name or module:name"
 
@@ -23,8 +25,9 @@ class _LoadedFile(ModuleType):
 def loaded_target(target: str) -> Generator[object]:
     """Give the object that TARGET names; imports work as when its file or module is run.
 
-    Raises :class:`UsageError` for a file, a module or a name that is not there, and whatever the
-    code in it raises.
+    ``support:refunds`` is the section of an installed library where no module has the name of the
+    library. Raises :class:`UsageError` for a file, a module or a name that is not there, and
+    whatever the code in it raises.
     """
     location, colon, name = target.rpartition(":")
     if not colon or (len(location) == 1 and not name.isidentifier()):  # a drive, as in C:\a.py
@@ -32,6 +35,10 @@ def loaded_target(target: str) -> Generator[object]:
     paths = list(sys.path)
     try:
         is_file = location.endswith(".py") or "/" in location or os.sep in location
+        if name and not is_file and _is_library(location):
+            with loaded_section(target) as (library, section):
+                yield library[section]
+            return
         module = _load_file(location) if is_file else _import_module(location)
         if name not in vars(module):
             known = [key for key, value in vars(module).items() if _is_prompt(key, value, module)]
@@ -44,6 +51,15 @@ def loaded_target(target: str) -> Generator[object]:
         sys.path[:] = paths
         for key in [key for key, module in sys.modules.items() if type(module) is _LoadedFile]:
             del sys.modules[key]
+
+
+def _is_library(name: str) -> bool:
+    """Return whether a name is that of an installed library, and of no module here or installed."""
+    if not any(library.name == name for library in Library.installed()):
+        return False
+    parts = name.split(".")
+    found = PathFinder.find_spec(parts[0], [os.getcwd(), *sys.path])
+    return found is None or len(parts) > 1
 
 
 def _load_file(path: str) -> ModuleType:

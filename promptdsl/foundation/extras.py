@@ -1,17 +1,18 @@
 """Packages of the extras: each is imported where it is used."""
 
 from importlib import import_module
+from types import ModuleType
 
 from promptdsl.foundation.errors import PromptError
 
 
-def require(module: str, extra: str) -> None:
-    """Import a module of another library.
+def require(module: str, extra: str) -> ModuleType:
+    """Import a module of another library, and return it.
 
     Raises :class:`PromptError`, with the extra that installs it, when it is not installed.
     """
     try:
-        import_module(module)
+        return import_module(module)
     except ModuleNotFoundError as error:
         raise PromptError(
             f"{error.name} is not installed", fix=f"pip install 'promptdsl[{extra}]'"

@@ -79,6 +79,7 @@ ROOMS: Mapping[str, Room] = {
     "tokens": Room("tokens/*.py", "tests/tokens tests/reports tests/budget"),
     "libraries": Room("libraries/*.py", "tests/libraries tests/cli/test_libraries.py"),
     "comparing": Room("comparing/*.py", "tests/comparing tests/testing tests/cli/test_diff.py"),
+    "batch": Room("batch/*.py cli/batch*.py", "tests/batch"),
     "cli": Room("cli/*.py", "tests/cli"),
     "testing": Room("testing/*.py", "tests/testing tests/comparing"),
     "integrations": Room(

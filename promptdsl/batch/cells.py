@@ -1,0 +1,118 @@
+"""The cells of a row as the arguments of a function, by the types that it declares."""
+
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Container, Mapping
+from datetime import date, datetime
+from inspect import Parameter
+from typing import Any
+
+from promptdsl.foundation.errors import DataError, OptionError, nearest
+
+_WORDS = {"true": True, "false": False, "1": True, "0": False}
+_READ: dict[type, Callable[[str], object]] = {
+    int: int,
+    float: float,
+    bool: lambda text: _WORDS[text.strip().lower()],
+    datetime: datetime.fromisoformat,
+    date: date.fromisoformat,
+}
+"""The types that a text is read as where a parameter declares them, and no text."""
+_CHECKED = (*_READ, str, type(None))
+"""The types that are checked; what else a parameter declares is the function's own matter."""
+
+
+class Parameters:
+    """The parameters of a function: which cells they take, and how.
+
+    >>> from promptdsl.batch import Parameters
+    >>> def reply(question: str, rating: int = 0): ...
+    >>> Parameters(reply, "reply").arguments({"question": "Why?", "rating": "4"}, texts=True)
+    {'question': 'Why?', 'rating': 4}
+
+    Raises :class:`OptionError` for what cannot be called with arguments by name.
+    """
+
+    def __init__(self, function: Callable[..., object], name: str) -> None:
+        self.name = name
+        parameters = _signature(function, name).parameters.values()
+        self.takes_all = any(it.kind is Parameter.VAR_KEYWORD for it in parameters)
+        named = [it for it in parameters if it.kind in _BY_NAME]
+        self.types = {it.name: _types_of(it.annotation) for it in named}
+        self.required = [it.name for it in named if it.default is Parameter.empty]
+        alone = [it for it in parameters if it.kind is Parameter.POSITIONAL_ONLY]
+        if alone and alone[0].default is Parameter.empty:
+            problem = f"{name} takes {alone[0].name!r} by its position only"
+            raise OptionError(problem, fix="columns have names: leave out the /")
+
+    @property
+    def columns(self) -> Container[str] | None:
+        """The columns that are arguments, ``None`` for all."""
+        return None if self.takes_all else self.types
+
+    def takes(self, column: str) -> bool:
+        """Return whether a column is an argument."""
+        return self.takes_all or column in self.types
+
+    def arguments(self, cells: Mapping[str, object], *, texts: bool = False) -> dict[str, object]:
+        """Return the arguments of a row; what the function does not take is left out.
+
+        In a row of ``texts`` a cell is read as a number or a truth value where its parameter
+        declares that. Raises :class:`DataError` for a cell that is missing, or of another type.
+        """
+        missing = [name for name in self.required if name not in cells]
+        if missing:
+            raise DataError(
+                f"the row has no {missing[0]!r}, which {self.name} needs",
+                fix=nearest(missing[0], cells) if cells else "",
+            )
+        return {
+            name: _argument(name, cell, self.types.get(name), texts=texts)
+            for name, cell in cells.items()
+            if self.takes(name)
+        }
+
+
+_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except (NameError, SyntaxError):  # an annotation names what exists for type checkers only
+        if sys.version_info >= (3, 14):
+            from annotationlib import Format
+
+            return inspect.signature(function, annotation_format=Format.FORWARDREF)
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} does not say which parameters it takes") from None
+
+
+def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: whatever an author writes
+    """Return the types of an annotation, nothing where one of them is not checked."""
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    members = typing.get_args(annotation) if is_union else (annotation,)
+    return members if all(it in _CHECKED for it in members) else ()
+
+
+def _argument(name: str, cell: object, types: tuple[type, ...] | None, *, texts: bool) -> object:
+    """Return a cell as an argument of one of some types."""
+    if not types or type(cell) in types or (type(cell) is int and float in types):
+        return cell
+    if isinstance(cell, str) and str not in types:
+        for kind in types:
+            # JSON has numbers and truth values, but no dates.
+            if kind in _READ and (texts or issubclass(kind, date)):
+                try:
+                    return _READ[kind](cell)
+                except (ValueError, KeyError):
+                    continue
+    wanted = " or ".join("None" if it is type(None) else it.__name__ for it in types)
+    shown = "null" if cell is None else f"{type(cell).__name__} {str(cell)[:40]!r}"
+    fix = "declare the parameter as one that may be None" if cell is None else ""
+    if cell == "" and texts:
+        fix = "an empty cell of CSV is the text ''"
+    raise DataError(f"the cell {name!r} is {shown}, not {wanted}", fix=fix)

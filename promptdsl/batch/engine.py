@@ -1,0 +1,118 @@
+"""Rendering many rows in their order, here or in worker processes, in bounded memory."""
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
+from multiprocessing import connection, get_context, parent_process
+from threading import Thread
+from typing import Any, TypeAlias, cast
+
+from promptdsl.batch.renderer import RowRenderer, RowResult
+from promptdsl.batch.rows import Row
+
+Work: TypeAlias = Callable[[Row], RowResult]
+MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
+"""The most rows that a worker gets at once, and about the most characters of them."""
+
+
+def render_rows(
+    rows: Iterable[Mapping[str, object]],
+    target: Callable[..., object] | RowRenderer,
+    *,
+    workers: int = 1,
+    **options: Any,  # Any: those of RowRenderer
+) -> Iterator[RowResult]:
+    """Yield what becomes of each row, in the order of the rows.
+
+    >>> from promptdsl import Timeline, User
+    >>> from promptdsl.batch import render_rows
+    >>> def ask(question):
+    ...     return Timeline(User("Answer briefly: ", question))
+    >>> rows = [{"question": "Why?"}, {"text": "How?"}]
+    >>> for result in render_rows(rows, ask, model="gpt-5"):
+    ...     print(result.row.number, result.digest or result.problem.what)
+    1 b3ef8a4ab2f2
+    2 the row has no 'question', which ask needs
+
+    ``rows`` are mappings from the names of columns to cells; any iterable, which is read as far as
+    it is needed. The options are those of :class:`RowRenderer`. With ``workers``, that many
+    processes render, and the target has to be a function of a module, so that they can import it.
+    Raises :class:`OptionError` for a wrong target or option; what is wrong with a row is its
+    ``problem``.
+    """
+    renderer = target if isinstance(target, RowRenderer) else RowRenderer(target, **options)
+    numbered = (Row(number, "", row) for number, row in enumerate(rows, start=1))
+    return results(numbered, renderer.result, partial(_itself, renderer), workers)
+
+
+def _itself(renderer: RowRenderer) -> Work:
+    return renderer.result
+
+
+def results(
+    rows: Iterable[Row], work: Work, load: Callable[[], Work], workers: int = 1
+) -> Iterator[RowResult]:
+    """Yield the results of rows in order; a worker process gets its work by ``load``."""
+    if workers == 1:
+        yield from map(work, rows)
+        return
+    # A new interpreter for each: a copy of this process would have its threads and locks.
+    pool = ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(load,)
+    )
+    waiting: deque[tuple[list[Row], Future[list[RowResult]]]] = deque()
+
+    def first() -> Iterator[RowResult]:
+        chunk, future = waiting.popleft()
+        for row, result in zip(chunk, future.result(), strict=True):
+            yield result._replace(row=row)
+
+    try:
+        for chunk in _chunks(rows):
+            waiting.append((chunk, pool.submit(_chunk_results, chunk)))
+            if len(waiting) > 2 * workers:
+                yield from first()
+        while waiting:
+            yield from first()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    chunk: list[Row] = []
+    characters = 0
+    for row in rows:
+        chunk.append(row)
+        characters += sum(len(cell) for cell in row.cells.values() if isinstance(cell, str))
+        if len(chunk) == MOST_ROWS or characters > MOST_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+_WORK: list[Work] = []
+"""The work of this process, if it is a worker."""
+
+
+def _begin(load: Callable[[], Work]) -> None:
+    """Prepare a worker: Ctrl-C is the matter of its parent, and it ends when its parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    _WORK[:] = [load()]
+
+
+def _end_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+def _chunk_results(chunk: list[Row]) -> list[RowResult]:
+    [work] = _WORK
+    # The parent has the rows.
+    return [work(row)._replace(row=cast("Row", None)) for row in chunk]

@@ -1,0 +1,175 @@
+"""A batch from rows to files: begun, counted before, or gone on with after it was stopped."""
+
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
+from hashlib import file_digest
+from importlib.metadata import version
+from itertools import chain
+from platform import python_version
+from typing import Any, NamedTuple
+
+from promptdsl import Rendered
+from promptdsl.batch.engine import Work, results
+from promptdsl.batch.renderer import RowRenderer, RowResult
+from promptdsl.batch.rows import Row, RowReader
+from promptdsl.batch.writer import MANIFEST, BatchWriter, Stopped, read_manifest
+from promptdsl.foundation.errors import DataError
+
+Load = Callable[[], RowRenderer]
+"""What makes the renderer in a worker process."""
+
+
+class Job(NamedTuple):
+    """Rows, what renders them, and how."""
+
+    reader: RowReader
+    renderer: RowRenderer
+    load: Load
+    workers: int = 1
+    options: Mapping[str, object] = {}
+    """The options as they were given: the manifest has them."""
+
+
+def write_batch(
+    job: Job,
+    folder: str,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    dedupe: bool = False,
+    stop: bool = False,
+) -> Generator[BatchWriter]:
+    """Write a batch into a folder, and yield its writer after each row.
+
+    With ``resume``, a batch that was stopped goes on. Raises :class:`DataError` for a folder with
+    another batch, and where what the batch is made of has changed since, unless ``force`` is given.
+    """
+    state: Mapping[str, Any] | None = None
+    first, rows = _first(job.reader)
+    about = _about(job, first)
+    if resume:
+        manifest = read_manifest(folder)
+        state = manifest.pop("state")
+        changes = _changes(manifest, about)
+        if changes and not force:
+            fix = "--force goes on with what is there now; a new folder begins anew"
+            raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
+    elif os.path.isdir(folder) and os.listdir(folder):
+        begun = os.path.exists(os.path.join(folder, MANIFEST))
+        fix = "--resume goes on with it" if begun else "name a new folder"
+        raise DataError(f"the folder {folder} has {'a batch' if begun else 'files'}", fix=fix)
+    if state is not None:
+        rows = _rows_after(state, rows, job.renderer, force=force)
+    writer = BatchWriter(folder, job.renderer, about, state=state, dedupe=dedupe, stop=stop)
+    finished = False
+    try:
+        for result in results(rows, job.renderer.result, partial(_work, job.load), job.workers):
+            writer.add(result)
+            yield writer
+        finished = True
+    except Stopped:
+        yield writer
+    finally:
+        writer.close(finished=finished)
+
+
+def count_rows(job: Job) -> Generator[RowResult]:
+    """Yield the result of each row with its tokens; nothing is written."""
+    first, rows = _first(job.reader)
+    work = _count(lambda: job.renderer, first)
+    yield from results(rows, work, partial(_count, job.load, first), job.workers)
+
+
+def _work(load: Load) -> Work:
+    return load().result
+
+
+def _count(load: Load, first: Row) -> Work:
+    renderer = load()
+    return partial(renderer.counted, first=_rendered(renderer, first))
+
+
+def _first(reader: RowReader) -> tuple[Row, Iterator[Row]]:
+    """Return the first row, and all rows; :class:`DataError` where there is none."""
+    rows = iter(reader)
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"there is no row in {', '.join(reader.paths)}")
+    return first, chain([first], rows)
+
+
+def _rows_after(
+    state: Mapping[str, Any], rows: Iterator[Row], renderer: RowRenderer, *, force: bool
+) -> Iterator[Row]:
+    """Yield the rows that are not done; the first row of each file has to give the same request."""
+    firsts = {part["row"]: part for part in state["parts"]}
+    for row in rows:
+        part = firsts.get(row.number)
+        if part is not None and not force:
+            result = renderer.result(row)
+            if result.digest != part["digest"]:
+                now = "fails now" if result.problem else "is another one now"
+                raise DataError(
+                    f"the request of row {row.number:,}, the first in {part['name']}, {now}",
+                    fix="--force goes on all the same; a new folder begins anew",
+                )
+        if row.number > state["rows"]:
+            yield row
+
+
+def _rendered(renderer: RowRenderer, row: Row) -> Rendered | None:
+    """Return the render of a row, ``None`` for a row that fails."""
+    try:
+        return renderer.rendered(row)
+    except (Exception, SystemExit):  # a row may fail in any way
+        return None
+
+
+def _about(job: Job, first: Row) -> dict[str, Mapping[str, object]]:
+    """Return what a batch is made of: its inputs, options, versions and code."""
+    rendered = _rendered(job.renderer, first)
+    sections = () if rendered is None else rendered.libraries
+    spans = () if rendered is None else rendered.spans()
+    sources = {span.source.file for span in spans if span.source is not None}
+    return {
+        "inputs": {path: _digest(path) for path in job.reader.paths},
+        "options": {"service": job.renderer.format, **job.options},
+        "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
+        "files": {path: _digest(path) for path in sorted(_project_files(sources))},
+        "libraries": {it.name: [it.version, it.digest] for it in sections},
+    }
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _project_files(sources: set[str]) -> set[str]:
+    """Return the files of modules and templates in the current folder, but what is installed."""
+    here = os.path.join(os.getcwd(), "")
+    loaded = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
+    installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    files = {os.path.abspath(path) for path in (*loaded, *sources) if path}
+    return {
+        os.path.relpath(path)
+        for path in files
+        if path.startswith(here) and not path.startswith(installed) and os.path.isfile(path)
+    }
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return what differs between two manifests, in words."""
+    changes: list[str] = []
+    for key, now in after.items():
+        then = before.get(key, {})
+        for name in sorted({*then, *now}):
+            old, new = then.get(name), now.get(name)
+            if old != new and key in ("inputs", "files"):
+                changes.append(f"{name} {'is new' if old is None else 'has changed'}")
+            elif old != new:
+                changes.append(f"{key} {name} was {old!r}, and is {new!r}")
+    return changes

@@ -1,0 +1,249 @@
+"""Rendering rows: the body of a request for each, or why there is none."""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from hashlib import sha256
+from inspect import iscoroutine, iscoroutinefunction
+from typing import Any, NamedTuple
+
+import promptdsl
+from promptdsl import Node, PromptError, Rendered, prefix_report
+from promptdsl.batch.cells import Parameters
+from promptdsl.batch.rows import Row, refuse_structs
+from promptdsl.batch.service import MESSAGES, Service, merged, service_of
+from promptdsl.foundation.errors import DataError, OptionError
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.source import user_frames
+
+# Line ends for some readers of lines, which JSON allows as they are.
+_LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
+
+
+class Problem(NamedTuple):
+    """Why a row has no request: the error, the lines of its author, and what to do."""
+
+    error: str
+    what: str
+    at: tuple[str, ...] = ()
+    fix: str = ""
+
+    def __str__(self) -> str:
+        lines = f"{self.at[0]}: " if self.at else ""
+        return f"{lines}{self.what}" + (f" ({self.fix})" if self.fix else "")
+
+
+class Tokens(NamedTuple):
+    """The tokens of a request, how exact they are, and those that it shares with the first row."""
+
+    total: int
+    label: str
+    shared: int
+
+
+class RowResult(NamedTuple):
+    """What became of a row: the ``body`` of its request as JSON text, or a ``problem``.
+
+    ``digest`` are 12 hexadecimal digits of the body. ``losses`` is content that the target cannot
+    express. ``schema`` is the JSON text of the schema of the answer, if the prompt has one.
+    """
+
+    row: Row
+    body: str = ""
+    digest: str = ""
+    problem: Problem | None = None
+    losses: tuple[str, ...] = ()
+    schema: str = ""
+    tokens: Tokens | None = None
+
+
+class RowRenderer:
+    """A prompt function for the rows of a table.
+
+    ``target`` is a function or component whose parameters have the names of columns; columns that
+    it does not take are left out. ``format`` is a provider with a batch service, or ``messages``;
+    without it, the provider of ``model``. ``extra`` are keys of the body that a prompt does not
+    write. ``options`` are those of :func:`render`.
+
+    >>> from promptdsl import Timeline, User
+    >>> from promptdsl.batch import RowRenderer
+    >>> def ask(question):
+    ...     return Timeline(User(question))
+    >>> renderer = RowRenderer(ask, model="gpt-5")
+    >>> [result] = renderer([{"question": "Why?"}])
+    >>> result.body
+    '{"model":"gpt-5","messages":[{"role":"user","content":"Why?"}]}'
+
+    It can be pickled where its target can, so other programs may run it: a list of rows gives a
+    list of :class:`RowResult`, an Arrow table is returned with the columns ``body`` and
+    ``problem``. Raises :class:`OptionError` for a target or an option that cannot be right.
+    """
+
+    def __init__(
+        self,
+        target: Callable[..., object],
+        *,
+        format: str | None = None,
+        model: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+        id: str | None = None,
+        name: str = "",
+        **options: Any,  # Any: those of render()
+    ) -> None:
+        if not callable(target) or isinstance(target, type):
+            raise OptionError(
+                "the target of rows is a function or a component",
+                fix="write a function whose parameters have the names of the columns",
+            )
+        self.target, self.model, self.extra, self.id = target, model, dict(extra or {}), id
+        self.name = name or getattr(target, "__name__", "the target")
+        self.format = format or _provider_of(model)
+        self.options: dict[str, Any] = {"hints": False, **options, "model": model}
+        if self.format != MESSAGES:
+            self.options["provider"] = self.format
+        missing = [key for key in self.service.required if key not in self.extra]
+        if missing:
+            raise OptionError(
+                f"{self.format} requires {missing[0]}, which no prompt writes",
+                fix=f"give its value: --set {missing[0]}:=..., or extra={{{missing[0]!r}: ...}}",
+            )
+        _ = self.parameters
+
+    @property
+    def service(self) -> Service:
+        """The batch service that takes the requests."""
+        return service_of(self.format)
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The parameters of the target."""
+        return Parameters(self.target, self.name)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {key: value for key, value in vars(self).items() if key != "parameters"}
+
+    def __call__(self, rows: Any) -> Any:  # Any: a list of rows, or an Arrow table
+        """Return the result of each row; of an Arrow table, one with two columns more."""
+        if hasattr(rows, "to_pylist"):
+            return self._table(rows)
+        return [
+            self.result(row if isinstance(row, Row) else Row(number, "", row))
+            for number, row in enumerate(rows, start=1)
+        ]
+
+    def _table(self, table: Any) -> Any:  # Any: pyarrow has no types
+        refuse_structs(table.schema, "the table", self.parameters.columns)
+        results = self(table.to_pylist())
+        bodies = [result.body or None for result in results]
+        problems = [None if it.problem is None else str(it.problem) for it in results]
+        return table.append_column("body", [bodies]).append_column("problem", [problems])
+
+    def result(self, row: Row) -> RowResult:
+        """Return what becomes of a row; nothing that its rendering raises goes further."""
+        try:
+            return self._result(row, self.rendered(row))
+        except (Exception, SystemExit) as error:  # a row may fail in any way
+            return RowResult(row, problem=problem_of(error))
+
+    def counted(self, row: Row, first: Rendered | None) -> RowResult:
+        """Return the result of a row with its tokens, and those shared with the first row."""
+        try:
+            rendered = self.rendered(row)
+            report = prefix_report(first or rendered, rendered)
+            tokens = Tokens(report.after, report.label, report.shared if first else 0)
+            return self._result(row, rendered)._replace(tokens=tokens)
+        except (Exception, SystemExit) as error:  # a row may fail in any way
+            return RowResult(row, problem=problem_of(error))
+
+    def rendered(self, row: Row) -> Rendered:
+        """Return the render of a row, or raise what is wrong with it."""
+        if row.problem:
+            raise DataError(row.problem)
+        arguments = self.parameters.arguments(row.cells, texts=row.texts)
+        prompt = self.target(**arguments)
+        if iscoroutine(prompt):
+            import asyncio
+
+            prompt = asyncio.run(prompt)
+        return rendered_prompt(prompt, self.options)
+
+    def _result(self, row: Row, rendered: Rendered) -> RowResult:
+        service, output = self.service, rendered.output
+        losses = [str(loss) for loss in rendered.losses if loss.kind == "content"]
+        body: Any
+        if service.name == MESSAGES:
+            body = [message.to_dict() for message in rendered.messages]
+            if rendered.tools or output:
+                losses.append("content: tools and the form of the answer are not in messages")
+        else:
+            body = service.body_of(rendered.payload())
+            if service.model and self.model:
+                body = {"model": self.extra.get("model", self.model), **body}
+            if self.extra:
+                body = merged(body, self.extra)
+        text = json_line(body)
+        size = len(service.line_of("0" * 64, text))
+        if service.is_full(1, size):
+            raise DataError(
+                f"the request has {size:,} bytes, {service.most_bytes:,} are the most of a file",
+                fix="shorten the row, or give a budget",
+            )
+        return RowResult(
+            row,
+            text,
+            sha256(text.encode()).hexdigest()[:12],
+            losses=tuple(losses),
+            schema="" if output is None else json.dumps(output.schema),
+        )
+
+
+def rendered_prompt(prompt: Any, options: Mapping[str, Any]) -> Rendered:
+    """Return the render of a prompt, with ``arender()`` where a part of it is asynchronous."""
+    waiting: list[object] = [prompt]
+    while waiting:
+        part = waiting.pop()
+        function = getattr(part, "function", None)
+        if function is not None and iscoroutinefunction(function):
+            import asyncio
+
+            return asyncio.run(promptdsl.arender(prompt, **options))
+        waiting += getattr(part, "content", ()) if isinstance(part, Node) else ()
+    return promptdsl.render(prompt, **options)
+
+
+def json_line(body: object) -> str:
+    """Return the JSON text of a body, on one line for every reader of lines."""
+    text = json.dumps(
+        body, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_json_default
+    )
+    return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _json_default(value: object) -> object:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return {**value} if is_mapping(value) else str(value)
+
+
+def problem_of(error: BaseException) -> Problem:
+    """Return an error as a problem, with the lines of its author."""
+    name = type(error).__name__
+    if isinstance(error, PromptError):
+        return Problem(name, error.what, tuple(map(str, error.at)), error.fix or "")
+    frames = user_frames(error)
+    at = (f"{frames[-1].filename}:{frames[-1].lineno}",) if frames else ()
+    return Problem(name, f"{name}: {error}".rstrip(": "), at)
+
+
+def _provider_of(model: str | None) -> str:
+    """Return the provider of a model; :class:`OptionError` for none, and for an unknown one."""
+    if model is None:
+        return MESSAGES
+    facts = promptdsl.render(promptdsl.Timeline(promptdsl.User("")), model=model).facts
+    if facts.provider is None:
+        raise OptionError(
+            f"the provider of the model {model!r} is not known", fix="give format='openai'"
+        )
+    return facts.provider

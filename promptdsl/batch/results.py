@@ -1,0 +1,157 @@
+"""The way back: the result files of a batch service, joined to the rows by their ids."""
+
+import heapq
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import reduce
+from typing import IO, Any, cast
+
+from promptdsl import PromptError, read_response
+from promptdsl.batch.service import Service, service_of
+from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
+from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.extras import require
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.json import ABSENT, read_json
+
+
+def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
+    """Yield an answer for each row of a batch, in the order of the rows.
+
+    ``paths`` are the result files of the service, in any order; where an id is in them more than
+    once, an answer counts more than an error, and a later line more than an earlier one. Each entry
+    has the ``row``, its ``input``, and the ``id`` of its request, if it was sent; of an answer the
+    ``text``, the ``output`` that its schema asked for, the tool ``calls``, why it ended
+    (``finish_reason``) and the ``usage``; else an ``error``. Nothing is rendered. Raises
+    :class:`DataError` for files that are no results of this batch.
+    """
+    manifest = read_manifest(folder)
+    if not manifest["state"]["finished"]:
+        raise DataError(f"the batch in {folder} is not finished", fix="--resume goes on with it")
+    service = service_of(manifest["options"]["service"])
+    if not service.answer:
+        raise DataError(f"a batch of {service.name} is sent to no service")
+    schemas = {it["name"]: it["schema"] for it in _entries(os.path.join(folder, SCHEMAS))}
+    places = _places(paths, service)
+    sent = _entries(os.path.join(folder, IDS))
+    failed = _entries(os.path.join(folder, ERRORS))
+    unknown = set(places)
+    with ExitStack() as stack:
+        files = [stack.enter_context(open(path, "rb")) for path in paths]
+        for entry in heapq.merge(sent, failed, key=lambda it: cast("int", it["row"])):
+            row: dict[str, Any] = {
+                key: entry[key] for key in ("row", "input", "id") if key in entry
+            }
+            if "id" not in entry:
+                yield {**row, "error": f"it was not sent: {entry['what']}"}
+                continue
+            unknown.discard(entry["id"])
+            place = places.get(entry["id"])
+            if place is None:
+                yield {**row, "error": "the service gave no answer"}
+                continue
+            result = _line_at(files[place[0]], place[1])
+            yield {**row, **_answer(result, service, schemas.get(entry.get("schema")))}
+    if unknown:
+        some = ", ".join(sorted(unknown)[:3])
+        raise DataError(
+            f"{len(unknown):,} results are of no request of this batch, such as {some}",
+            fix=f"give the result files of the batch in {folder} alone",
+        )
+
+
+def _entries(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a journal; none where it is not there."""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
+
+def _places(paths: Sequence[str], service: Service) -> dict[str, tuple[int, int]]:
+    """Return the file and the offset of the line with the result of each id."""
+    places: dict[str, tuple[int, int]] = {}
+    answered: set[str] = set()
+    for index, path in enumerate(paths):
+        try:
+            with open(path, "rb") as file:
+                offset = 0
+                for number, raw in enumerate(file, start=1):
+                    if raw.strip():
+                        result = _parsed(raw, f"{path}:{number}", service)
+                        id, is_answer = result[service.id], _at(result, service.answer) is not None
+                        if is_answer or id not in answered:
+                            places[id] = (index, offset)
+                        if is_answer:
+                            answered.add(id)
+                    offset += len(raw)
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror}") from None
+    return places
+
+
+def _parsed(raw: bytes, place: str, service: Service) -> dict[str, Any]:
+    value = read_json(raw.decode("utf-8", "replace"))
+    if not isinstance(value, dict) or not isinstance(value.get(service.id), str):
+        raise DataError(
+            f"{place} is no result of {service.name}: it has no {service.id!r}",
+            fix="give the files that the service returned",
+        )
+    return value
+
+
+def _line_at(file: IO[bytes], offset: int) -> Any:  # Any: JSON
+    file.seek(offset)
+    return read_json(file.readline().decode("utf-8", "replace"))
+
+
+def _at(value: Any, way: Iterable[str]) -> Any:  # Any: JSON
+    """Return the value at the end of a way of keys, ``None`` where it ends before."""
+    return reduce(lambda it, key: it.get(key) if is_mapping(it) else None, way, value)
+
+
+def _answer(result: Any, service: Service, schema: object) -> dict[str, Any]:
+    """Return what a line of results says: an answer, or an error."""
+    for way in service.errors:
+        if wrong := _at(result, way):
+            return {"error": _words(wrong)}
+    answer = _at(result, service.answer)
+    if answer is None:
+        return {"error": f"no answer: {_at(result, service.ending) or 'nothing is said why'}"}
+    try:
+        message = read_response(answer)
+    except PromptError as error:
+        return {"error": error.what}
+    found: dict[str, Any] = {
+        "text": message.text,
+        "finish_reason": message.finish_reason,
+        "usage": dict(message.token_usage or {}),
+    }
+    if message.calls:
+        found["calls"] = [call.to_dict() for call in message.calls]
+    if schema is not None and not message.calls:
+        output = read_json(message.text)
+        problem = _problem(output, schema)
+        found |= {"error": problem} if problem else {"output": output}
+    return found
+
+
+def _words(wrong: object) -> str:
+    """Return an error of a service as a text: its message where it has one."""
+    if is_mapping(wrong):
+        keys = ("message", "errorMessage", "code", "errorCode", "type")
+        return str(next((wrong[key] for key in keys if wrong.get(key)), json.dumps(dict(wrong))))
+    return str(wrong)
+
+
+def _problem(output: object, schema: object) -> str:
+    """Return why an answer does not have the form of its schema, an empty text if it has."""
+    if output is ABSENT:
+        return "the answer is not JSON"
+    validator = require("jsonschema", "batch").Draft202012Validator(schema)
+    error = next(validator.iter_errors(output), None)
+    if error is None:
+        return ""
+    way = ".".join(map(str, error.absolute_path))
+    return f"the answer is not as its schema says: {way + ': ' if way else ''}{error.message}"

@@ -1,0 +1,181 @@
+"""Rows of tables: JSON Lines, CSV and Parquet, read one after the other."""
+
+import csv
+import os
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.extras import require
+from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.unicode import is_whole
+
+SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
+"""The kinds of files that are read, by the end of their names; of CSV, the delimiter."""
+# The longest cell of a CSV file; without it 131,072 characters.
+_LONGEST_CELL = 2**31 - 1
+
+
+class Row(NamedTuple):
+    """A row of a table.
+
+    ``number`` counts from 1 over all files, ``place`` is its file and line (in a Parquet file: its
+    row). A row that cannot be read has a ``problem`` and no ``cells``. The cells of a row of
+    ``texts`` are texts because its file has no other values.
+    """
+
+    number: int
+    place: str
+    cells: Mapping[str, object]
+    problem: str = ""
+    texts: bool = False
+
+
+class RowReader:
+    """The rows of files, in their order, with the share that is read.
+
+    ``columns`` are those that are used, ``None`` for all. Raises :class:`DataError` for a file that
+    cannot be read, is of no known kind, or has structs in a column that is used.
+    """
+
+    def __init__(self, paths: Sequence[str], columns: Container[str] | None = None) -> None:
+        self.paths = paths
+        self.names: set[str] = set()
+        """The names of all columns that were read."""
+        self._columns = columns
+        self.share = 0.0
+        """The share of the bytes that are read, from 0 to 1."""
+        self.empty: list[str] = []
+        """The files that are read to their end and have no row."""
+        for path in paths:
+            if os.path.splitext(path)[1].lower() not in SUFFIXES:
+                known = ", ".join(SUFFIXES)
+                raise DataError(f"{path} is no table that is read", fix=f"name a file of {known}")
+            if not os.path.isfile(path):
+                folder, name = os.path.split(path)
+                names: list[str] = []
+                with suppress(OSError):
+                    names = [it for it in os.listdir(folder or ".") if it.endswith((*SUFFIXES,))]
+                raise DataError(f"no such file: {path}", fix=nearest(name, names) if names else "")
+        self._sizes = [os.path.getsize(path) for path in paths]
+
+    def __iter__(self) -> Iterator[Row]:
+        number = 0
+        for index, path in enumerate(self.paths):
+            kind = SUFFIXES[os.path.splitext(path)[1].lower()]
+            before = number
+            try:
+                for place, cells, problem in self._read(path, kind, index):
+                    number += 1
+                    self.names.update(cells)
+                    is_csv = kind not in ("json", "parquet")
+                    yield Row(number, f"{path}:{place}", cells, problem, is_csv)
+            except OSError as error:
+                raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+            if number == before:
+                self.empty.append(path)
+        self.share = 1.0
+
+    def _read(self, path: str, kind: str, index: int) -> "Iterator[_Read]":
+        """Yield the rows of a file; the share grows as they are read."""
+        total, done = sum(self._sizes) or 1, sum(self._sizes[:index])
+        if kind == "parquet":
+            for share, read in _parquet(path, self._columns):
+                self.share = (done + share * self._sizes[index]) / total
+                yield read
+            return
+        with open(path, "rb") as file:
+            for read in _json_lines(file) if kind == "json" else _csv(file, kind):
+                self.share = (done + file.tell()) / total
+                yield read
+
+
+_Read = tuple[int, Mapping[str, object], str]
+"""The line of a row, its cells, and why it cannot be read."""
+
+
+def _json_lines(file: BinaryIO) -> Iterator[_Read]:
+    for line, raw in enumerate(iter(file.readline, b""), start=1):
+        try:
+            text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            yield line, {}, f"the line is not UTF-8: {error.reason} at byte {error.start}"
+            continue
+        if not text.strip():
+            continue
+        value = read_json(text)
+        if value is ABSENT:
+            yield line, {}, f"the line is not JSON: {text.strip()[:60]!r}"
+        elif isinstance(value, dict):
+            yield line, cast("dict[str, object]", value), ""
+        else:
+            yield line, {}, f"the line is no JSON object, but {type(value).__name__}"
+
+
+def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
+    csv.field_size_limit(_LONGEST_CELL)
+    # Bytes that are not UTF-8 become lone surrogates, which are found in the cells of their row.
+    lines = (
+        raw.decode("utf-8-sig" if number == 0 else "utf-8", "surrogateescape")
+        for number, raw in enumerate(iter(file.readline, b""))
+    )
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    names: list[str] = []
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, {}, f"the row is not CSV: {error}"
+            continue
+        if not cells:
+            continue
+        if not names:
+            names = cells
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise DataError(f"{file.name} has two columns {twice!r}", fix="rename one")
+        elif len(cells) != len(names):
+            yield line, {}, f"the row has {len(cells)} cells, the first line {len(names)}"
+        elif not all(map(is_whole, cells)):
+            yield line, {}, "the row is not UTF-8"
+        else:
+            yield line, dict(zip(names, cells, strict=True)), ""
+
+
+def _parquet(path: str, columns: Container[str] | None) -> Iterator[tuple[float, _Read]]:
+    parquet = require("pyarrow.parquet", "batch")
+    try:
+        file = parquet.ParquetFile(path)
+    except (ValueError, OSError) as error:  # its errors are of these kinds, too
+        raise DataError(f"{path} is no Parquet file: {error}") from None
+    with file:
+        refuse_structs(file.schema_arrow, path, columns)
+        rows, number = file.metadata.num_rows, 0
+        for batch in file.iter_batches(batch_size=1_000):
+            for cells in batch.to_pylist():
+                number += 1
+                yield number / rows, (number, cells, "")
+
+
+def refuse_structs(
+    schema: Any,  # Any: pyarrow has no types
+    name: str,
+    columns: Container[str] | None,
+) -> None:
+    """Raise :class:`DataError` for an Arrow schema with structs in a column that is used.
+
+    Arrow gives every struct the keys of all others, with null: what was not there looks as if it
+    had been.
+    """
+    for field in schema:
+        # A list, a map or a struct says so in its name, whatever it is nested in.
+        is_used = columns is None or field.name in columns
+        if is_used and any(word in str(field.type) for word in ("struct<", "map<")):
+            raise DataError(
+                f"the column {field.name!r} of {name} has structs, to which Arrow adds null keys",
+                fix="keep it as JSON text in a column of strings, and read that in your function",
+            )

@@ -1,0 +1,103 @@
+"""The batch services of providers: the lines of their files, and their limits."""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+
+from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.frozen import is_mapping
+
+MESSAGES = "messages"
+"""The format for people's own pipelines: each row with its messages, as one JSON text."""
+
+
+@attrs.frozen
+class Service:
+    """What the batch service of a provider takes and gives back; ``services.toml`` has the words.
+
+    >>> from promptdsl.batch import service_of
+    >>> openai = service_of("openai")
+    >>> openai.requests, openai.most_bytes
+    (50000, 200000000)
+    """
+
+    name: str
+    id: str = "id"
+    body: str = "messages"
+    line: Mapping[str, str] = attrs.field(factory=dict[str, str])
+    model: bool = False
+    required: Sequence[str] = ()
+    lifted: Sequence[str] = ()
+    options: str = ""
+    requests: int = 0
+    fewest: int = 0
+    most_bytes: int = 0
+    answer: Sequence[str] = ()
+    errors: Sequence[Sequence[str]] = ()
+    ending: Sequence[str] = ()
+    source: str = ""
+
+    def line_of(self, id: str, body: str) -> bytes:
+        """Return a line of a file of requests; ``body`` is the JSON text of the body."""
+        others = "".join(f'"{key}":"{value}",' for key, value in self.line.items())
+        # A column of texts: Arrow would give objects the keys of all others, with null.
+        body = json.dumps(body, ensure_ascii=False) if self.name == MESSAGES else body
+        return f'{{"{self.id}":"{id}",{others}"{self.body}":{body}}}\n'.encode()
+
+    def body_of(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """Return the body of a request: the payload, as the service takes it in a file."""
+        if not self.options:
+            return payload
+        config = payload.pop("config", {})
+        lifted = {key: config.pop(key) for key in self.lifted if key in config}
+        return {**payload, **lifted, **({self.options: config} if config else {})}
+
+    def is_full(self, requests: int, size: int) -> bool:
+        """Return whether a file with so many requests and bytes is over a limit."""
+        return bool(self.requests and requests > self.requests) or bool(
+            self.most_bytes and size > self.most_bytes
+        )
+
+
+@cache
+def services() -> Mapping[str, Service]:
+    """Return the batch services by provider, and the format ``messages``."""
+    path = Path(__file__).with_name("services.toml")
+    tables = cast("dict[str, dict[str, Any]]", tomllib.loads(path.read_text("utf-8")))
+    found = {
+        name: Service(name, most_bytes=table.pop("megabytes") * 1_000_000, **table)
+        for name, table in tables.items()
+    }
+    return {**found, MESSAGES: Service(MESSAGES)}
+
+
+def service_of(format: str) -> Service:
+    """Return the batch service of a provider; :class:`OptionError` where there is none."""
+    if format not in services():
+        problem = f"no files of requests are known for {format!r}"
+        raise OptionError(problem, fix=nearest(format, services()))
+    return services()[format]
+
+
+def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dict[str, Any]:
+    """Return a body with more keys; objects are merged.
+
+    Raises :class:`OptionError` for a key that the prompt writes itself.
+    """
+    for key, value in extra.items():
+        mine = body.get(key)
+        if key not in body:
+            body[key] = value
+        elif is_mapping(mine) and is_mapping(value):
+            body[key] = merged({**mine}, value, f"{way}{key}.")
+        elif mine != value:
+            raise OptionError(
+                f"the prompt itself writes {way}{key}, and it is given, too",
+                fix="leave it out, or change the prompt",
+            )
+    return body

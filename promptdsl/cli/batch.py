@@ -1,0 +1,270 @@
+"""``promptdsl batch``: a prompt for each row of a table, as files of requests."""
+
+import argparse
+import atexit
+import os
+import sys
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import BrokenExecutor
+from contextlib import ExitStack, closing, contextmanager, redirect_stdout
+from functools import partial
+from typing import Any
+
+from promptdsl import PromptError
+from promptdsl.batch import (
+    BatchWriter,
+    Job,
+    RowReader,
+    RowRenderer,
+    count_rows,
+    services,
+    write_batch,
+)
+from promptdsl.cli.arguments import Arguments, read_arguments
+from promptdsl.cli.commands import AddParser, add_command
+from promptdsl.cli.errors import UsageError, near
+from promptdsl.cli.libraries import one_line
+from promptdsl.cli.options import add_request, render_options, whole_number
+from promptdsl.cli.target import loaded_target
+
+DESCRIPTION = """\
+Render a prompt for each row of the INPUT tables (.jsonl, .csv, .tsv, .parquet), and write the
+requests into files that the batch service of a provider takes. The columns of a row are the
+arguments of TARGET; those that it does not take are left out."""
+CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run, or was stopped"
+
+
+class _Interrupted(UsageError):
+    """The user stopped the batch."""
+
+    code = 130
+
+
+def add_batch(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    takes = "TARGET INPUT ... --output DIR"
+    parser = add_command(
+        add_parser, "batch", run=run, takes=takes, description=DESCRIPTION, codes=CODES
+    )
+    parser.set_defaults(failed=2)
+    named = "file.py:name or module:name of a function, or a section of a library: support:triage"
+    parser.add_argument("target", metavar="TARGET", help=named)
+    parser.add_argument("inputs", metavar="INPUT", nargs="+", help="a table")
+    add_request(parser, marks=True, texts=False, formats=tuple(services()))
+    group = parser.add_argument_group("batch")
+    add = group.add_argument
+    add("--output", metavar="DIR", help="a new folder for the files")
+    add(
+        "--set",
+        dest="extra",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a key of every body that no prompt writes, such as max_tokens:=1024",
+    )
+    add("--id", metavar="COLUMN", help="the column with the ids; without it they are made")
+    add("--dedupe", action="store_true", help="send equal requests once")
+    add("--workers", type=_workers, default=1, metavar="N", help="the number of processes")
+    add(
+        "--on-error",
+        choices=("keep", "stop"),
+        default="keep",
+        help="go on after a row that fails (without it), or stop there",
+    )
+    add("--resume", action="store_true", help="go on with a batch that was stopped")
+    add("--force", action="store_true", help="go on although its prompt or input has changed")
+    add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
+    add("--price", type=float, metavar="P", help="the price of a million tokens, for --dry-run")
+
+
+def _workers(text: str) -> int:
+    return whole_number(text, "processes") or 1
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the summary, the notes and the exit code of the command."""
+    if arguments.output is None and not arguments.dry_run:
+        raise UsageError("name the folder for the files: --output DIR")
+    if arguments.id is not None and arguments.dedupe:
+        raise UsageError("--id and --dedupe do not go together: equal rows have one id then")
+    settings = _settings(arguments)
+    with redirect_stdout(sys.stderr), _renderer(arguments.target, settings) as renderer:
+        options = {"target": arguments.target, "dedupe": arguments.dedupe, **settings}
+        load = partial(_worker_renderer, arguments.target, settings)
+        try:
+            reader = RowReader(arguments.inputs, renderer.parameters.columns)
+            job = Job(reader, renderer, load, arguments.workers, options)
+            return _counted(job, arguments.price) if arguments.dry_run else _written(job, arguments)
+        except PromptError as error:
+            raise UsageError(one_line(error)) from None
+        except BrokenExecutor:
+            problem = "a worker process ended: --resume goes on, with fewer --workers or in one"
+            raise UsageError(problem) from None
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of RowRenderer
+    options = render_options(arguments)
+    return {
+        **{key: value for key, value in options.items() if key != "provider"},
+        "format": arguments.form,
+        "extra": read_arguments(arguments.extra, None, option="--set"),
+        "id": arguments.id,
+        "props": read_arguments(arguments.pairs, arguments.props),
+    }
+
+
+@contextmanager
+def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
+    """Give the renderer of a target; arguments of the command line are those of every row."""
+    props: Arguments
+    props, others = settings["props"], {k: v for k, v in settings.items() if k != "props"}
+    with loaded_target(target) as loaded:
+        if not callable(loaded) or isinstance(loaded, type):
+            raise UsageError(f"{target} is no function whose parameters are columns")
+        function: Callable[..., object] = loaded
+        try:
+            renderer = RowRenderer(function, name=target, **others)
+            for name in props:
+                if not renderer.parameters.takes(name):
+                    problem = f"{target} has no parameter {name!r}"
+                    raise UsageError(problem + near(name, renderer.parameters.types))
+            if props:
+                renderer = RowRenderer(partial(function, **props), name=target, **others)
+        except PromptError as error:
+            raise UsageError(one_line(error)) from None
+        yield renderer
+
+
+_KEPT = ExitStack()
+"""What a worker process has open until it ends."""
+
+
+def _worker_renderer(target: str, settings: dict[str, Any]) -> RowRenderer:
+    atexit.register(_KEPT.close)
+    _KEPT.enter_context(redirect_stdout(sys.stderr))
+    return _KEPT.enter_context(_renderer(target, settings))
+
+
+def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    folder: str = arguments.output
+    writer: BatchWriter | None = None
+    steps = write_batch(
+        job,
+        folder,
+        resume=arguments.resume,
+        force=arguments.force,
+        dedupe=arguments.dedupe,
+        stop=arguments.on_error == "stop",
+    )
+    try:
+        with closing(steps), _progress(job.reader) as show:
+            for writer in steps:
+                show(writer.rows, writer.failed)
+    except KeyboardInterrupt:
+        rows = 0 if writer is None else writer.rows
+        problem = f"stopped after {_rows(rows)}: --resume goes on"
+        raise _Interrupted(problem) from None
+    if writer is None:  # all rows of a resumed batch were done
+        return f"the batch in {folder} is finished", [], 0
+    lines = [f"{writer.sent:,} requests of {_rows(writer.rows)} in {_files(len(writer.parts))}"]
+    lines += [f"  {os.path.join(folder, part.name)}" for part in writer.parts]
+    notes = [f"{path} has no row" for path in job.reader.empty]
+    left_out = [
+        name for name in sorted(job.reader.names) if not job.renderer.parameters.takes(name)
+    ]
+    if left_out:
+        notes.append(f"columns that {job.renderer.name} does not take: {', '.join(left_out)}")
+    if writer.failed:
+        notes.append(f"{_rows(writer.failed)} failed: {os.path.join(folder, 'errors.jsonl')}")
+    if writer.lossy:
+        path = os.path.join(folder, "losses.jsonl")
+        notes.append(f"{_rows(writer.lossy)} lost content: {path}")
+    if writer.sent < job.renderer.service.fewest:
+        fewest = f"{job.renderer.service.fewest:,}"
+        notes.append(f"the service refuses a job of fewer than {fewest} requests")
+    stopped = writer.failed and arguments.on_error == "stop"
+    if stopped:
+        notes.append("stopped at the first row that failed: --resume goes on")
+    return "\n".join(lines), notes, 1 if writer.failed else 0
+
+
+def _counted(job: Job, price: float | None) -> tuple[str, list[str], int]:
+    """Return what a batch would be, counted row by row."""
+    service, label, shared = job.renderer.service, "", -1
+    rows = sent = tokens = size = failed = 0
+    files = in_file = bytes_in_file = 0
+    notes: list[str] = []
+    with closing(count_rows(job)) as results, _progress(job.reader) as show:
+        for result in results:
+            rows += 1
+            show(rows, failed)
+            if result.problem is not None or result.tokens is None:
+                failed += 1
+                if failed <= 3:
+                    notes.append(f"{result.row.place}: {result.problem}")
+                continue
+            line = len(service.line_of(f"r{result.row.number}x{result.digest}", result.body))
+            if not files or service.is_full(in_file + 1, bytes_in_file + line):
+                files, in_file, bytes_in_file = files + 1, 0, 0
+            in_file, bytes_in_file = in_file + 1, bytes_in_file + line
+            sent, size, tokens = sent + 1, size + line, tokens + result.tokens.total
+            shared = result.tokens.shared if shared < 0 else min(shared, result.tokens.shared)
+            label = result.tokens.label
+    lines = [f"{sent:,} requests of {_rows(rows)} in {_files(files)}, {size:,} bytes"]
+    if sent:
+        lines.append(f"{tokens:,} tokens: {label}")
+        share = shared * sent / tokens
+        lines.append(f"{shared:,} tokens at the beginning are the same in all: {share:.0%} of all")
+    if price is not None:
+        lines.append(f"{tokens / 1_000_000 * price:,.2f} for them at {price:,.2f} a million tokens")
+    if failed:
+        notes.append(f"{_rows(failed)} would fail")
+    return "\n".join(lines), notes, 1 if failed else 0
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+@contextmanager
+def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
+    """Give a function that shows how far the rows are: by a bar on a terminal, else by lines."""
+    bar: Any = None  # Any: rich may not be installed
+    if sys.stderr is not None and sys.stderr.isatty():
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+            bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
+        except ImportError:
+            pass
+    task = None if bar is None else bar.add_task("", total=1.0)
+    start = last = time.monotonic()
+    first: int | None = None
+
+    def show(rows: int, failed: int) -> None:
+        nonlocal last, first
+        first = rows if first is None else first
+        now = time.monotonic()
+        if now - last < (10 if bar is None else 0.2):
+            return
+        last = now
+        rate = (rows - first) / (now - start)
+        text = f"{_rows(rows)}, {failed:,} failed, {rate:,.0f} a second"
+        if bar is not None:
+            bar.update(task, completed=reader.share, description=text, refresh=True)
+        else:
+            left = (now - start) * (1 - reader.share) / max(reader.share, 1e-9)
+            print(f"{text}, about {left:,.0f} s left", file=sys.stderr, flush=True)
+
+    if bar is None:
+        yield show
+    else:
+        with bar:
+            yield show

@@ -1,0 +1,56 @@
+"""``promptdsl batch read``: the results of a batch service, joined to the rows."""
+
+import argparse
+import os
+from contextlib import suppress
+
+from promptdsl import PromptError
+from promptdsl.batch import json_line, read_results
+from promptdsl.cli.commands import AddParser, add_command
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.libraries import one_line
+
+DESCRIPTION = """\
+Read the RESULTS that a batch service gave for the requests in --batch, and write a line of JSON for
+each row: its answer, or why there is none."""
+
+
+def add_batch_read(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser,
+        "batch read",
+        run=run,
+        takes="RESULTS ... --batch DIR --output FILE",
+        description=DESCRIPTION,
+        codes="0 all rows have an answer; 1 some have none; 2 the results cannot be read",
+    )
+    parser.set_defaults(failed=2, target="")
+    parser.add_argument("results", metavar="RESULTS", nargs="+", help="a file of results")
+    parser.add_argument("--batch", required=True, metavar="DIR", help="the folder of the requests")
+    parser.add_argument("--output", required=True, metavar="FILE", help="a new file")
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the summary, the notes and the exit code of the command."""
+    if os.path.lexists(arguments.output):
+        raise UsageError(f"there is a file {arguments.output}: name a new one")
+    rows = answered = 0
+    part = f"{arguments.output}.part"
+    try:
+        with open(part, "w", encoding="utf-8", errors="backslashreplace") as file:
+            for answer in read_results(arguments.results, arguments.batch):
+                rows += 1
+                answered += "error" not in answer
+                file.write(f"{json_line(answer)}\n")
+        os.replace(part, arguments.output)
+    except PromptError as error:
+        raise UsageError(one_line(error)) from None
+    except OSError as error:
+        raise UsageError(f"cannot write {arguments.output}: {error.strerror}") from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+    missing = rows - answered
+    notes = [f"{missing:,} of {rows:,} rows have no answer: see their error"] if missing else []
+    return f"{arguments.output}: {rows:,} rows, {answered:,} answers", notes, 1 if missing else 0
