@@ -45,11 +45,7 @@ def render_rows(
     """
     renderer = target if isinstance(target, RowRenderer) else RowRenderer(target, **options)
     numbered = (Row(number, "", row) for number, row in enumerate(rows, start=1))
-    return results(numbered, renderer.result, partial(_itself, renderer), workers)
-
-
-def _itself(renderer: RowRenderer) -> Work:
-    return renderer.result
+    return results(numbered, renderer.result, partial(getattr, renderer, "result"), workers)
 
 
 def results(

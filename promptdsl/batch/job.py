@@ -15,7 +15,7 @@ from promptdsl import Rendered
 from promptdsl.batch.engine import Work, results
 from promptdsl.batch.renderer import RowRenderer, RowResult
 from promptdsl.batch.rows import Row, RowReader
-from promptdsl.batch.writer import MANIFEST, BatchWriter, Stopped, read_manifest
+from promptdsl.batch.writer import MANIFEST, BatchWriter, read_manifest
 from promptdsl.foundation.errors import DataError
 
 Load = Callable[[], RowRenderer]
@@ -23,14 +23,13 @@ Load = Callable[[], RowRenderer]
 
 
 class Job(NamedTuple):
-    """Rows, what renders them, and how."""
+    """Rows, what renders them, and how; the manifest has the ``options`` as they were given."""
 
     reader: RowReader
     renderer: RowRenderer
     load: Load
-    workers: int = 1
-    options: Mapping[str, object] = {}
-    """The options as they were given: the manifest has them."""
+    workers: int
+    options: Mapping[str, object]
 
 
 def write_batch(
@@ -39,17 +38,19 @@ def write_batch(
     *,
     resume: bool = False,
     force: bool = False,
+    id: str | None = None,
     dedupe: bool = False,
     stop: bool = False,
 ) -> Generator[BatchWriter]:
     """Write a batch into a folder, and yield its writer after each row.
 
-    With ``resume``, a batch that was stopped goes on. Raises :class:`DataError` for a folder with
-    another batch, and where what the batch is made of has changed since, unless ``force`` is given.
+    With ``resume``, a batch that was stopped goes on. ``id`` is the column with the ids; with
+    ``dedupe``, equal bodies are one request; with ``stop``, the batch stops at the first row that
+    fails. Raises :class:`DataError` for a folder with another batch, and where what the batch is
+    made of has changed since, unless ``force`` is given.
     """
-    state: Mapping[str, Any] | None = None
     first, rows = _first(job.reader)
-    about = _about(job, first)
+    about, state = _about(job, first), None
     if resume:
         manifest = read_manifest(folder)
         state = manifest.pop("state")
@@ -57,21 +58,21 @@ def write_batch(
         if changes and not force:
             fix = "--force goes on with what is there now; a new folder begins anew"
             raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
+        rows = _rows_after(state, rows, job.renderer, force=force)
     elif os.path.isdir(folder) and os.listdir(folder):
         begun = os.path.exists(os.path.join(folder, MANIFEST))
         fix = "--resume goes on with it" if begun else "name a new folder"
         raise DataError(f"the folder {folder} has {'a batch' if begun else 'files'}", fix=fix)
-    if state is not None:
-        rows = _rows_after(state, rows, job.renderer, force=force)
-    writer = BatchWriter(folder, job.renderer, about, state=state, dedupe=dedupe, stop=stop)
-    finished = False
+    service = job.renderer.service
+    writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
+    failed, finished = writer.failed, False
     try:
         for result in results(rows, job.renderer.result, partial(_work, job.load), job.workers):
             writer.add(result)
             yield writer
+            if stop and writer.failed > failed:
+                return
         finished = True
-    except Stopped:
-        yield writer
     finally:
         writer.close(finished=finished)
 

@@ -13,7 +13,7 @@ import promptdsl
 from promptdsl import Node, PromptError, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
 from promptdsl.batch.rows import Row, refuse_structs
-from promptdsl.batch.service import MESSAGES, Service, merged, service_of
+from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
 from promptdsl.foundation.errors import DataError, OptionError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import user_frames
@@ -23,16 +23,16 @@ _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class Problem(NamedTuple):
-    """Why a row has no request: the error, the lines of its author, and what to do."""
+    """Why a row has no request: the error and its type, the author's lines, and what to do."""
 
-    error: str
+    type: str
     what: str
-    at: tuple[str, ...] = ()
     fix: str = ""
+    at: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = f"{self.at[0]}: " if self.at else ""
-        return f"{lines}{self.what}" + (f" ({self.fix})" if self.fix else "")
+        line = f"{self.at[0]}: " if self.at else ""
+        return f"{line}{self.type}: {self.what}" + (f" ({self.fix})" if self.fix else "")
 
 
 class Tokens(NamedTuple):
@@ -88,7 +88,6 @@ class RowRenderer:
         format: str | None = None,
         model: str | None = None,
         extra: Mapping[str, Any] | None = None,
-        id: str | None = None,
         name: str = "",
         **options: Any,  # Any: those of render()
     ) -> None:
@@ -97,7 +96,7 @@ class RowRenderer:
                 "the target of rows is a function or a component",
                 fix="write a function whose parameters have the names of the columns",
             )
-        self.target, self.model, self.extra, self.id = target, model, dict(extra or {}), id
+        self.target, self.model, self.extra = target, model, dict(extra or {})
         self.name = name or getattr(target, "__name__", "the target")
         self.format = format or _provider_of(model)
         self.options: dict[str, Any] = {"hints": False, **options, "model": model}
@@ -184,7 +183,8 @@ class RowRenderer:
             if self.extra:
                 body = merged(body, self.extra)
         text = json_line(body)
-        size = len(service.line_of("0" * 64, text))
+        data = text.encode()
+        size = len(data) + len(service.line_of("0" * LONGEST_ID, ""))
         if service.is_full(1, size):
             raise DataError(
                 f"the request has {size:,} bytes, {service.most_bytes:,} are the most of a file",
@@ -193,7 +193,7 @@ class RowRenderer:
         return RowResult(
             row,
             text,
-            sha256(text.encode()).hexdigest()[:12],
+            sha256(data).hexdigest()[:12],
             losses=tuple(losses),
             schema="" if output is None else json.dumps(output.schema),
         )
@@ -231,10 +231,9 @@ def problem_of(error: BaseException) -> Problem:
     """Return an error as a problem, with the lines of its author."""
     name = type(error).__name__
     if isinstance(error, PromptError):
-        return Problem(name, error.what, tuple(map(str, error.at)), error.fix or "")
+        return Problem(name, error.what, error.fix or "", tuple(map(str, error.at)))
     frames = user_frames(error)
-    at = (f"{frames[-1].filename}:{frames[-1].lineno}",) if frames else ()
-    return Problem(name, f"{name}: {error}".rstrip(": "), at)
+    return Problem(name, str(error), at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:]))
 
 
 def _provider_of(model: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import IO, Any, cast
 
 from promptdsl import PromptError, read_response
 from promptdsl.batch.service import Service, service_of
-from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
+from promptdsl.batch.writer import ERRORS, IDS, read_manifest
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
@@ -33,7 +33,7 @@ def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
     service = service_of(manifest["options"]["service"])
     if not service.answer:
         raise DataError(f"a batch of {service.name} is sent to no service")
-    schemas = {it["name"]: it["schema"] for it in _entries(os.path.join(folder, SCHEMAS))}
+    schemas = manifest["state"]["schemas"]
     places = _places(paths, service)
     sent = _entries(os.path.join(folder, IDS))
     failed = _entries(os.path.join(folder, ERRORS))
@@ -63,10 +63,9 @@ def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a journal; none where it is not there."""
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            yield from map(json.loads, file)
+    """Yield the entries of a journal."""
+    with open(path, encoding="utf-8") as file:
+        yield from map(json.loads, file)
 
 
 def _places(paths: Sequence[str], service: Service) -> dict[str, tuple[int, int]]:

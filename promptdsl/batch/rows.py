@@ -3,10 +3,9 @@
 import csv
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.unicode import is_whole
@@ -53,11 +52,7 @@ class RowReader:
                 known = ", ".join(SUFFIXES)
                 raise DataError(f"{path} is no table that is read", fix=f"name a file of {known}")
             if not os.path.isfile(path):
-                folder, name = os.path.split(path)
-                names: list[str] = []
-                with suppress(OSError):
-                    names = [it for it in os.listdir(folder or ".") if it.endswith((*SUFFIXES,))]
-                raise DataError(f"no such file: {path}", fix=nearest(name, names) if names else "")
+                raise DataError(f"no such file: {path}")
         self._sizes = [os.path.getsize(path) for path in paths]
 
     def __iter__(self) -> Iterator[Row]:

@@ -16,6 +16,10 @@ MESSAGES = "messages"
 """The format for people's own pipelines: each row with its messages, as one JSON text."""
 
 
+LONGEST_ID = 64
+"""The characters of an id, at most: the services' smallest limit."""
+
+
 @attrs.frozen
 class Service:
     """What the batch service of a provider takes and gives back; ``services.toml`` has the words.

@@ -10,21 +10,18 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
+from glob import escape, glob
 from typing import IO, Any, NamedTuple, cast
 
-from promptdsl.batch.renderer import Problem, RowRenderer, RowResult, json_line
+from promptdsl.batch.renderer import Problem, RowResult, json_line
+from promptdsl.batch.service import LONGEST_ID, Service
 from promptdsl.foundation.errors import DataError
 
 MANIFEST, PART = "manifest.json", ".part"
-IDS, ERRORS, LOSSES, SCHEMAS = "ids.jsonl", "errors.jsonl", "losses.jsonl", "schemas.jsonl"
-JOURNALS = (IDS, ERRORS, LOSSES, SCHEMAS)
+JOURNALS = IDS, ERRORS, LOSSES = ("ids.jsonl", "errors.jsonl", "losses.jsonl")
 EVERY = 500
 """The number of rows between two checkpoints."""
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
-class Stopped(Exception):
-    """A row failed, and the batch stops at the first one."""
+_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
 class PartFile(NamedTuple):
@@ -41,103 +38,99 @@ class BatchWriter:
     """Writes the results of rows to a folder, in their order.
 
     ``about`` is what the manifest says of the batch. ``state`` is the state of an unfinished batch,
-    which goes on. With ``dedupe``, equal bodies are one request.
+    which goes on. ``id`` is the column with the ids. With ``dedupe``, equal bodies are one request.
     """
 
     def __init__(
         self,
         folder: str,
-        renderer: RowRenderer,
+        service: Service,
         about: Mapping[str, object],
         *,
         state: Mapping[str, Any] | None = None,
+        id: str | None = None,
         dedupe: bool = False,
-        stop: bool = False,
     ) -> None:
-        self.folder, self.service, self.about = folder, renderer.service, dict(about)
-        self._id_column, self._dedupe, self._stop = renderer.id, dedupe, stop
-        self.rows = self.failed = self.lossy = self.sent = 0
-        self.parts: list[PartFile] = []
+        self.folder, self.service, self.about = folder, service, about
+        self._id_column, self._dedupe, self._is_writing = id, dedupe, False
+        state = state or {"parts": (), "schemas": {}, "journals": {}}
+        self.rows, self.sent, self.failed, self.lossy = (state.get(key, 0) for key in _COUNTS)
+        self.parts = [PartFile(**part) for part in state["parts"]]
+        self._schemas: dict[str, str] = {
+            json.dumps(it): key for key, it in state["schemas"].items()
+        }
         self._files: dict[str, IO[bytes]] = {}
-        self._schemas: dict[str, str] = {}
         os.makedirs(folder, exist_ok=True)
-        self._restore(state or {})
-        self._index = _Index(folder) if dedupe or self._id_column else None
+        self._cut(state["journals"])
+        self._index = _Index(folder) if dedupe or id else None
+        self.checkpoint()
 
     def add(self, result: RowResult) -> None:
-        """Write what became of a row; :class:`Stopped` if it failed and the batch stops there."""
-        row = result.row
-        about = {"row": row.number, "input": row.place}
-        problem = result.problem or self._send(result)
+        """Write what became of a row."""
+        self._is_writing = True
+        row = {"row": result.row.number, "input": result.row.place}
+        problem = result.problem or self._send(result, row)
         if problem is not None:
             self.failed += 1
-            entry = {**about, **problem._asdict()}
-            self._write(ERRORS, {key: value for key, value in entry.items() if value})
+            told = {key: value for key, value in problem._asdict().items() if value}
+            self._write(ERRORS, {**row, **told})
         elif result.losses:
             self.lossy += 1
-            self._write(LOSSES, {**about, "losses": list(result.losses)})
+            self._write(LOSSES, {**row, "losses": list(result.losses)})
         # A row counts when all of it is written: a file of requests may have ended before.
         self.rows += 1
+        self._is_writing = False
         if self.rows % EVERY == 0:
             self.checkpoint()
-        if problem is not None and self._stop:
-            raise Stopped
 
-    def _send(self, result: RowResult) -> Problem | None:
+    def _send(self, result: RowResult, row: Mapping[str, object]) -> Problem | None:
         """Write the request of a row, and its id; return what is wrong with its id."""
-        row = result.row
-        id, known = f"r{row.number}x{result.digest}", None
+        id, known = f"r{result.row.number}x{result.digest}", None
         if self._id_column is not None:
-            given = row.cells.get(self._id_column)
-            id = str(given)
-            if _ID.fullmatch(id) is None or given is None:
-                what = f"the id {id[:80]!r} of the column {self._id_column!r} cannot be sent"
-                return Problem("DataError", what, (), "1 to 64 of the characters A-Z a-z 0-9 _ -")
+            given = result.row.cells.get(self._id_column)
+            id = "" if given is None else str(given)
+            if _ID.fullmatch(id) is None:
+                what = f"the id in {self._id_column!r} cannot be sent: {id[:80]!r}"
+                return Problem("DataError", what, "1 to 64 of the characters A-Z a-z 0-9 _ -")
         if self._index is not None:
             known = self._index.note(id, result.digest if self._dedupe else id)
-        if known is not None and self._id_column is not None and not self._dedupe:
-            return Problem("DataError", f"another row has the id {id!r}, too", (), "make it unique")
+            if known is not None and not self._dedupe:
+                what = f"a row before has the id {id!r}, too"
+                return Problem("DataError", what, "the ids of a batch have to differ")
         if known is None:
-            self._request(self.service.line_of(id, result.body), row.number, result.digest)
-        entry: dict[str, object] = {"id": known or id, "row": row.number, "input": row.place}
+            self._request(self.service.line_of(id, result.body), result)
+        entry = {"id": known or id, **row}
         if self._dedupe:
             entry["digest"] = result.digest
         if result.schema:
-            entry["schema"] = self._schema(result.schema)
+            name = f"schema {len(self._schemas) + 1}"
+            entry["schema"] = self._schemas.setdefault(result.schema, name)
         self._write(IDS, entry)
         return None
 
-    def _request(self, line: bytes, row: int, digest: str) -> None:
+    def _request(self, line: bytes, result: RowResult) -> None:
         """Write the line of a request to the file that has room for it."""
         part = self.parts[-1] if self.parts else None
         if part is None or self.service.is_full(part.requests + 1, part.bytes + len(line)):
-            self._finish_part()
+            if part is not None:
+                self.checkpoint()
+                self._files.pop(part.name).close()
+                self._place(part.name)
             name = f"requests-{len(self.parts) + 1:05}.jsonl"
-            part = PartFile(name, row, digest)
+            part = PartFile(name, result.row.number, result.digest)
             self.parts.append(part)
             self._files[name] = self._opened(name)
         self._files[part.name].write(line)
         self.parts[-1] = part._replace(requests=part.requests + 1, bytes=part.bytes + len(line))
         self.sent += 1
 
-    def _schema(self, schema: str) -> str:
-        name = self._schemas.get(schema)
-        if name is None:
-            name = self._schemas[schema] = f"schema{len(self._schemas) + 1}"
-            self._write(SCHEMAS, {"name": name, "schema": json.loads(schema)})
-        return name
-
     def _write(self, name: str, entry: Mapping[str, object]) -> None:
         self._files[name].write(f"{json_line(entry)}\n".encode(errors="backslashreplace"))
 
-    def _finish_part(self) -> None:
-        """Move the file of requests that is being written into its place."""
-        if self.parts:
-            self.checkpoint()
-            name = self.parts[-1].name
-            self._files.pop(name).close()
-            path = os.path.join(self.folder, name)
-            os.replace(path + PART, path)
+    def _place(self, name: str) -> None:
+        """Move a file that is complete to its name."""
+        path = os.path.join(self.folder, name)
+        os.replace(path + PART, path)
 
     def _opened(self, name: str) -> IO[bytes]:
         return open(os.path.join(self.folder, name + PART), "ab")
@@ -152,42 +145,37 @@ class BatchWriter:
             **{key: getattr(self, key) for key in _COUNTS},
             "finished": finished,
             "parts": [part._asdict() for part in self.parts],
+            "schemas": {name: json.loads(text) for text, name in self._schemas.items()},
             "journals": journals,
         }
-        path = os.path.join(self.folder, MANIFEST)
-        with open(path + PART, "w", encoding="utf-8") as manifest:
+        path = os.path.join(self.folder, MANIFEST + PART)
+        with open(path, "w", encoding="utf-8") as manifest:
             json.dump({**self.about, "state": state}, manifest, ensure_ascii=False, indent=1)
             manifest.flush()
             os.fsync(manifest.fileno())
-        os.replace(path + PART, path)
+        self._place(MANIFEST)
 
     def close(self, *, finished: bool) -> None:
         """End the writing; the files of a finished batch get their names."""
-        self.checkpoint()
-        names = list(self._files)
-        while self._files:
-            self._files.popitem()[1].close()
+        if not self._is_writing:  # half a row is cut off again
+            self.checkpoint()
+        for file in self._files.values():
+            file.close()
         if self._index is not None:
             self._index.close()
         if finished:
-            for name in names:
-                path = os.path.join(self.folder, name)
-                if name in (IDS, ERRORS) or os.path.getsize(path + PART):
-                    os.replace(path + PART, path)
-                else:
-                    os.unlink(path + PART)
+            for name in self._files:
+                self._place(name)
+            self._files.clear()
             self.checkpoint(finished=True)
 
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        """Cut every file to what the manifest says is whole; begin anew without a state."""
-        for key in _COUNTS:
-            setattr(self, key, state.get(key, 0))
-        self.parts = [PartFile(**part) for part in state.get("parts", ())]
+    def _cut(self, journals: Mapping[str, int]) -> None:
+        """Open every file that is written, and cut it to what the manifest says is whole."""
         whole = {part.name for part in self.parts}
-        for name in os.listdir(self.folder):
-            if name.startswith("requests-") and name.removesuffix(PART) not in whole:
-                os.unlink(os.path.join(self.folder, name))
-        sizes = {**dict.fromkeys(JOURNALS, 0), **state.get("journals", {})}
+        for path in glob(os.path.join(escape(self.folder), "requests-*")):
+            if os.path.basename(path).removesuffix(PART) not in whole:
+                os.unlink(path)
+        sizes = {**dict.fromkeys(JOURNALS, 0), **journals}
         sizes.update((part.name, part.bytes) for part in self.parts[-1:])
         for name, size in sizes.items():
             path = os.path.join(self.folder, name)
@@ -195,12 +183,9 @@ class BatchWriter:
                 os.replace(path, path + PART)
             self._files[name] = self._opened(name)
             self._files[name].truncate(size)
-        with open(os.path.join(self.folder, SCHEMAS + PART), encoding="utf-8") as file:
-            for entry in map(json.loads, file):
-                self._schemas[json.dumps(entry["schema"])] = entry["name"]
 
 
-_COUNTS = ("rows", "failed", "lossy", "sent")
+_COUNTS = ("rows", "sent", "failed", "lossy")
 """The numbers of a writer that its state has."""
 
 

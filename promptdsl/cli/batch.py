@@ -90,17 +90,19 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         raise UsageError("--id and --dedupe do not go together: equal rows have one id then")
     settings = _settings(arguments)
     with redirect_stdout(sys.stderr), _renderer(arguments.target, settings) as renderer:
-        options = {"target": arguments.target, "dedupe": arguments.dedupe, **settings}
+        own = {key: getattr(arguments, key) for key in ("target", "id", "dedupe")}
         load = partial(_worker_renderer, arguments.target, settings)
         try:
             reader = RowReader(arguments.inputs, renderer.parameters.columns)
-            job = Job(reader, renderer, load, arguments.workers, options)
+            job = Job(reader, renderer, load, arguments.workers, {**own, **settings})
             return _counted(job, arguments.price) if arguments.dry_run else _written(job, arguments)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         except BrokenExecutor:
-            problem = "a worker process ended: --resume goes on, with fewer --workers or in one"
+            problem = "a worker process died; --resume goes on, without --workers shows the row"
             raise UsageError(problem) from None
+        except OSError as error:
+            raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of RowRenderer
@@ -109,7 +111,6 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
         **{key: value for key, value in options.items() if key != "provider"},
         "format": arguments.form,
         "extra": read_arguments(arguments.extra, None, option="--set"),
-        "id": arguments.id,
         "props": read_arguments(arguments.pairs, arguments.props),
     }
 
@@ -154,6 +155,7 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         folder,
         resume=arguments.resume,
         force=arguments.force,
+        id=arguments.id,
         dedupe=arguments.dedupe,
         stop=arguments.on_error == "stop",
     )
