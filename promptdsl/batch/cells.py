@@ -93,6 +93,8 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
 
 def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: whatever an author writes
     """Return the types of an annotation, nothing where one of them is not checked."""
+    # A template's inputs have words.
+    annotation = next((it for it in _READ if it.__name__ == str(annotation)), annotation)
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     members = typing.get_args(annotation) if is_union else (annotation,)
     return members if all(it in _CHECKED for it in members) else ()

@@ -14,7 +14,7 @@ from promptdsl import Node, PromptError, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
 from promptdsl.batch.rows import Row, refuse_structs
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
-from promptdsl.foundation.errors import DataError, OptionError
+from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import user_frames
 
@@ -63,9 +63,10 @@ class RowRenderer:
     """A prompt function for the rows of a table.
 
     ``target`` is a function or component whose parameters have the names of columns; columns that
-    it does not take are left out. ``format`` is a provider with a batch service, or ``messages``;
-    without it, the provider of ``model``. ``extra`` are keys of the body that a prompt does not
-    write. ``options`` are those of :func:`render`.
+    it does not take are left out. ``constants`` are cells of every row that has none of the name.
+    ``format`` is a provider with a batch service, or ``messages``; without it, the provider of
+    ``model``. ``extra`` are keys of the body that a prompt does not write. ``options`` are those of
+    :func:`render`.
 
     >>> from promptdsl import Timeline, User
     >>> from promptdsl.batch import RowRenderer
@@ -88,6 +89,7 @@ class RowRenderer:
         format: str | None = None,
         model: str | None = None,
         extra: Mapping[str, Any] | None = None,
+        constants: Mapping[str, object] | None = None,
         name: str = "",
         **options: Any,  # Any: those of render()
     ) -> None:
@@ -96,7 +98,8 @@ class RowRenderer:
                 "the target of rows is a function or a component",
                 fix="write a function whose parameters have the names of the columns",
             )
-        self.target, self.model, self.extra = target, model, dict(extra or {})
+        self.target, self.model = target, model
+        self.extra, self.constants = dict(extra or {}), dict(constants or {})
         self.name = name or getattr(target, "__name__", "the target")
         self.format = format or _provider_of(model)
         self.options: dict[str, Any] = {"hints": False, **options, "model": model}
@@ -108,7 +111,10 @@ class RowRenderer:
                 f"{self.format} requires {missing[0]}, which no prompt writes",
                 fix=f"give its value: --set {missing[0]}:=..., or extra={{{missing[0]!r}: ...}}",
             )
-        _ = self.parameters
+        for constant in self.constants:
+            if not self.parameters.takes(constant):
+                fix = nearest(constant, self.parameters.types)
+                raise OptionError(f"{self.name} has no parameter {constant!r}", fix=fix)
 
     @property
     def service(self) -> Service:
@@ -160,7 +166,8 @@ class RowRenderer:
         """Return the render of a row, or raise what is wrong with it."""
         if row.problem:
             raise DataError(row.problem)
-        arguments = self.parameters.arguments(row.cells, texts=row.texts)
+        cells = {**self.constants, **row.cells} if self.constants else row.cells
+        arguments = self.parameters.arguments(cells, texts=row.texts)
         prompt = self.target(**arguments)
         if iscoroutine(prompt):
             import asyncio
@@ -215,16 +222,18 @@ def rendered_prompt(prompt: Any, options: Mapping[str, Any]) -> Rendered:
 
 def json_line(body: object) -> str:
     """Return the JSON text of a body, on one line for every reader of lines."""
-    text = json.dumps(
-        body, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_json_default
-    )
-    return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", _ENCODER.encode(body))
 
 
 def _json_default(value: object) -> object:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return {**value} if is_mapping(value) else str(value)
+
+
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_json_default
+)
 
 
 def problem_of(error: BaseException) -> Problem:

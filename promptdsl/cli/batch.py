@@ -21,9 +21,9 @@ from promptdsl.batch import (
     services,
     write_batch,
 )
-from promptdsl.cli.arguments import Arguments, read_arguments
+from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.errors import UsageError, near
+from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import one_line
 from promptdsl.cli.options import add_request, render_options, whole_number
 from promptdsl.cli.target import loaded_target
@@ -111,27 +111,18 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
         **{key: value for key, value in options.items() if key != "provider"},
         "format": arguments.form,
         "extra": read_arguments(arguments.extra, None, option="--set"),
-        "props": read_arguments(arguments.pairs, arguments.props),
+        "constants": read_arguments(arguments.pairs, arguments.props),
     }
 
 
 @contextmanager
 def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
-    """Give the renderer of a target; arguments of the command line are those of every row."""
-    props: Arguments
-    props, others = settings["props"], {k: v for k, v in settings.items() if k != "props"}
+    """Give the renderer of a target."""
     with loaded_target(target) as loaded:
         if not callable(loaded) or isinstance(loaded, type):
             raise UsageError(f"{target} is no function whose parameters are columns")
-        function: Callable[..., object] = loaded
         try:
-            renderer = RowRenderer(function, name=target, **others)
-            for name in props:
-                if not renderer.parameters.takes(name):
-                    problem = f"{target} has no parameter {name!r}"
-                    raise UsageError(problem + near(name, renderer.parameters.types))
-            if props:
-                renderer = RowRenderer(partial(function, **props), name=target, **others)
+            renderer = RowRenderer(loaded, name=target, **settings)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         yield renderer

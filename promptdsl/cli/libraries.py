@@ -1,13 +1,26 @@
 """The libraries and sections that a command names, and what is said about them."""
 
+import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, redirect_stdout
 from datetime import date
+from functools import wraps
+from typing import Any
 
-from promptdsl import Input, Library, LibraryError, PromptError, SectionInfo
+from promptdsl import (
+    Input,
+    Library,
+    LibraryError,
+    PlacementError,
+    PromptError,
+    SectionInfo,
+    System,
+    Text,
+)
+from promptdsl.cli.arguments import Arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.show import as_json, as_section, fields, relative, visible
 
@@ -55,6 +68,35 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
             except LibraryError as error:
                 raise UsageError(f"{library_name} has no section {name!r}: {error.fix}") from None
         yield library, name
+
+
+def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: parts
+    """Return a function that gives the part of a section in a system turn; texts are read as inputs.
+
+    One with turns of its own stays alone; one that takes children gets a text in their place.
+    """
+    component = library[name]
+    known = {one.name: one for one in library.sections[name].inputs or ()}
+
+    def part(inputs: Arguments) -> Any:
+        written = component(**inputs)
+        if inspect.isgeneratorfunction(inspect.unwrap(component)):
+            with written:
+                Text("(its children)")
+        return written
+
+    @wraps(component)
+    def prompt(**given: object) -> Any:
+        inputs = {
+            name: known[name].parsed(value) if name in known and isinstance(value, str) else value
+            for name, value in given.items()
+        }
+        try:
+            return System(part(inputs))
+        except PlacementError:
+            return part(inputs)
+
+    return prompt
 
 
 def section_row(info: SectionInfo) -> dict[str, object]:

@@ -1,21 +1,9 @@
 """``promptdsl show``: a section of a library, and what it renders to."""
 
 import argparse
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from promptdsl import (
-    Input,
-    PlacementError,
-    PromptError,
-    Rendered,
-    SectionInfo,
-    System,
-    TemplateError,
-    Text,
-    render,
-)
+from promptdsl import Input, PromptError, Rendered, SectionInfo, TemplateError, render
 from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
 from promptdsl.cli.errors import UsageError, near
@@ -25,6 +13,7 @@ from promptdsl.cli.libraries import (
     loaded_section,
     one_line,
     plain,
+    section_prompt,
     section_row,
     short,
     wrapped,
@@ -64,7 +53,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             problem = f"to see what it renders to, give its inputs: -p {' -p '.join(options)}"
         else:
             try:
-                rendered = _rendered(library[name], inputs, arguments.model)
+                prompt = section_prompt(library, name)(**inputs)
+                rendered = render(prompt, model=arguments.model)
             except TemplateError as error:
                 # Without front matter nobody knows the inputs before it is rendered.
                 if info.inputs is not None:
@@ -97,27 +87,6 @@ def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
             advice = f"; a list is JSON: -p '{name}=[\"...\"]'" if _is_list(known[name]) else ""
             raise UsageError(f"-p {name}={value}: {one_line(error)}{advice}") from None
     return values
-
-
-def _rendered(
-    component: Callable[..., Any],  # Any: its part
-    inputs: Mapping[str, object],
-    model: str | None,
-) -> Rendered:
-    """Return the render of a section: in a system turn, unless it has turns of its own."""
-    try:
-        return render(System(_part(component, inputs)), model=model)
-    except PlacementError:
-        return render(_part(component, inputs), model=model)
-
-
-def _part(component: Callable[..., Any], inputs: Mapping[str, object]) -> Any:  # Any: its part
-    """Return the part of a section; one that takes children gets a text in their place."""
-    part = component(**inputs)
-    if inspect.isgeneratorfunction(inspect.unwrap(component)):
-        with part:
-            Text("(its children)")
-    return part
 
 
 def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:

@@ -12,7 +12,7 @@ from types import ModuleType
 import promptdsl
 from promptdsl import Library
 from promptdsl.cli.errors import UsageError, near
-from promptdsl.cli.libraries import loaded_section
+from promptdsl.cli.libraries import loaded_section, section_prompt
 
 FORM = "TARGET is file.py:name or module:name"
 
@@ -37,7 +37,7 @@ def loaded_target(target: str) -> Generator[object]:
         is_file = location.endswith(".py") or "/" in location or os.sep in location
         if name and not is_file and _is_library(location):
             with loaded_section(target) as (library, section):
-                yield library[section]
+                yield section_prompt(library, section)
             return
         module = _load_file(location) if is_file else _import_module(location)
         if name not in vars(module):
