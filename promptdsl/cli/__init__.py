@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and leave")
-    given = list(sys.argv[1:] if argv is None else argv)
+    given = [*(sys.argv[1:] if argv is None else argv)]
     if " ".join(given[:2]) in COMMANDS:  # a command of two words
         given[:2] = [" ".join(given[:2])]
     called = next((word for word in given if not word.startswith("-")), None)

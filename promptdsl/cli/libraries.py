@@ -71,7 +71,7 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
 
 
 def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: parts
-    """Return a function that gives the part of a section in a system turn; texts are read as inputs.
+    """Return a function that gives a section in a system turn; texts are read as inputs.
 
     One with turns of its own stays alone; one that takes children gets a text in their place.
     """
