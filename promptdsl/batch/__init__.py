@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from promptdsl.batch.job import Job as Job
     from promptdsl.batch.job import count_rows as count_rows
     from promptdsl.batch.job import write_batch as write_batch
-    from promptdsl.batch.renderer import Problem as Problem
+    from promptdsl.batch.problem import Problem as Problem
+    from promptdsl.batch.problem import user_frames as user_frames
     from promptdsl.batch.renderer import RowRenderer as RowRenderer
     from promptdsl.batch.renderer import RowResult as RowResult
     from promptdsl.batch.renderer import json_line as json_line
@@ -29,7 +30,8 @@ else:
             "cells": "Parameters",
             "engine": "render_rows",
             "job": "Job count_rows write_batch",
-            "renderer": "Problem RowRenderer RowResult json_line rendered_prompt",
+            "problem": "Problem user_frames",
+            "renderer": "RowRenderer RowResult json_line rendered_prompt",
             "results": "read_results",
             "rows": "Row RowReader",
             "service": "Service service_of services",

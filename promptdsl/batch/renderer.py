@@ -10,29 +10,16 @@ from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, NamedTuple
 
 import promptdsl
-from promptdsl import Node, PromptError, Rendered, prefix_report
+from promptdsl import Node, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
+from promptdsl.batch.problem import Problem, problem_of
 from promptdsl.batch.rows import Row, refuse_structs
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.source import user_frames
 
 # Line ends for some readers of lines, which JSON allows as they are.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
-
-
-class Problem(NamedTuple):
-    """Why a row has no request: the error and its type, the author's lines, and what to do."""
-
-    type: str
-    what: str
-    fix: str = ""
-    at: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        line = f"{self.at[0]}: " if self.at else ""
-        return f"{line}{self.type}: {self.what}" + (f" ({self.fix})" if self.fix else "")
 
 
 class Tokens(NamedTuple):
@@ -234,15 +221,6 @@ def _json_default(value: object) -> object:
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_json_default
 )
-
-
-def problem_of(error: BaseException) -> Problem:
-    """Return an error as a problem, with the lines of its author."""
-    name = type(error).__name__
-    if isinstance(error, PromptError):
-        return Problem(name, error.what, error.fix or "", tuple(map(str, error.at)))
-    frames = user_frames(error)
-    return Problem(name, str(error), at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:]))
 
 
 def _provider_of(model: str | None) -> str:

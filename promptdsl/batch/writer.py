@@ -13,7 +13,8 @@ from contextlib import suppress
 from glob import escape, glob
 from typing import IO, Any, NamedTuple, cast
 
-from promptdsl.batch.renderer import Problem, RowResult, json_line
+from promptdsl.batch.problem import Problem
+from promptdsl.batch.renderer import RowResult, json_line
 from promptdsl.batch.service import LONGEST_ID, Service
 from promptdsl.foundation.errors import DataError
 

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Iterable
 
 from promptdsl import LibraryError, PromptError
-from promptdsl.foundation.source import user_frames
+from promptdsl.batch import user_frames
 
 
 class UsageError(Exception):

@@ -13,15 +13,12 @@ from contextvars import ContextVar
 from functools import wraps
 from inspect import CO_COROUTINE
 from types import CodeType, FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
 
 import attrs
 
 from promptdsl.foundation.errors import PromptError
-
-if TYPE_CHECKING:
-    from traceback import FrameSummary
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -180,14 +177,3 @@ def async_door(
         return awaited(author(), *args, **kwargs)
 
     return call
-
-
-def user_frames(error: BaseException) -> "list[FrameSummary]":
-    """Return the frames outside of this package; those of installed code only without others."""
-    import sysconfig
-    import traceback
-
-    installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-    trace = traceback.extract_tb(error.__traceback__)
-    stack = [it for it in trace if not it.filename.startswith((_PACKAGE, "<frozen "))]
-    return [frame for frame in stack if not frame.filename.startswith(installed)] or stack
