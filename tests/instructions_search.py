@@ -32,9 +32,10 @@ from tests.instructions_readers import (
 ALL_READERS = tuple(READERS)
 FAST_READERS = tuple(name for name in READERS if name != "marko")
 MARKO_ONE_IN = 4
-# It takes a heading below ``[a]:`` for the address of a link, and does not end with a tab before or
-# in a quotation.
-MARKO_ERRS = re.compile(r"\]:|>[^\n]*\t|\t[^\n]*>")
+# It takes a heading below ``[a]:`` for the address of a link, does not end with a tab before or in
+# a quotation, and takes each ``<!`` that begins a line for a declaration, which has a letter behind
+# it (CommonMark 0.31, 4.6).
+MARKO_ERRS = re.compile(r"(?m)\]:|>[^\n]*\t|\t[^\n]*>|^[ >*+\-.)\d]*<!(?!--|[A-Za-z])")
 ENDS_IN_BRACKET = re.compile(r"</?\Z")
 ENDED = re.compile(r"<[!?][^>\n\r]*>[^\n\r]*\Z")
 """A comment or a declaration before a value on its line."""

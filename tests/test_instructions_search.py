@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.instructions_frames import Part, Stranger
 from tests.instructions_readers import READERS, TAGS, Page
-from tests.instructions_search import violations
+from tests.instructions_search import Harmless, violations
 
 EVERY = ("markdown-it", "markdown-it without HTML", "marko", "lines")
 
@@ -40,3 +41,23 @@ def test_readers(text: str, readers: list[str], expected: list[str]) -> None:
     page = Page(text, [], TAGS)
     seen = {reader: [mark.kind for mark in READERS[reader](page)] for reader in readers}
     assert dict.fromkeys(readers, expected) == seen
+
+
+@pytest.mark.parametrize(
+    ("before", "is_judged"),
+    [
+        ("<!\n>", False),
+        ("1. > <!\n", False),
+        ("<![CDATA[>\n", False),
+        ("a <!\n>", True),
+        ("<!a>\n", True),
+        ("<!-- a -->\n", True),
+    ],
+)
+def test_what_marko_takes_for_a_declaration(before: str, *, is_judged: bool) -> None:
+    """It judges no text in which it sees a declaration that is none."""
+    frame = ((Part("plain", ((before, Stranger("a"), "a"),)),),)
+    harmless = Harmless.of(frame, None)
+    assert harmless is not None
+    assert is_judged is ("marko" in harmless.things)
+    assert [] == [*harmless.violations(["a\na"], None)]
