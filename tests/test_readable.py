@@ -70,6 +70,7 @@ def last(prompt: Any, **transformation: Any) -> str:
         "#include <stdio.h>\n#!/bin/sh\n+++ b/file\n--- a/file",
         "a\n\n<div>\n\nb",
         "a\n-# b\n1.# c",
+        "a\n/. # b\n:. # c\n1:) # d",
         "text\n    <path> is a path",
         "\u00e9 \u65e5\u672c\u8a9e",
         "",
@@ -103,10 +104,12 @@ def test_what_forges_nothing_is_as_written(value: str) -> None:
         ("a\n> > 1. # b", "a\n> > 1. &#35; b"),
         ("a\n>#\tb", "a\n>&#35;\tb"),
         ("a\n. # b", "a\n. &#35; b"),
+        ("a\n90. # b", "a\n90. &#35; b"),
         ("a\n) # b", "a\n) &#35; b"),
         ("a\n\u200b\u0301# b", "a\n\u200b\u0301&#35; b"),
         ("a\n---\nb\n===", "a\n&#45;--\nb\n&#61;=="),
         ("a\n* * *\n> - - -", "a\n&#42; * *\n> &#45; - -"),
+        ("a\n1) ---\n>___", "a\n1) &#45;--\n>&#95;__"),
         ("-", "&#45;"),
         ("a\n```py\nb\n~~~", "a\n&#96;``py\nb\n&#126;~~"),
         # HTML blocks.
@@ -195,6 +198,7 @@ def test_behind_a_fence_of_the_library() -> None:
         ((Value("#"), Value(" a")), "&#35;&#32;a"),
         ((Value("a\n-"), Value("--")), "a\n&#45;&#45;-"),
         ((Value("a\n1"), ".", Value(" # b")), "a\n1.&#32;# b"),
+        ((Value("a\n- ~"), Value("~~b")), "a\n&#45; ~~~b"),
         *(((Value(f"a\n{it}"), Value(" # b")), f"a\n&#{ord(it)};&#32;# b") for it in "=-*_~`+"),
         (("a", Value(" ")), "a&#32;"),
         ((Value("<a>"), "\rb"), "&lt;a>\rb"),
@@ -321,12 +325,13 @@ def test_in_code_of_the_author(tree: Any, expected: str) -> None:
         (Developer(Value("<b> && c")), "<b> && c"),
         (Template.from_string("Run {{ x }}.", x="a && b"), "Run a && b."),
         (Ephemeral(Value("a && <b>")), "Note: a && <b>"),
+        (Grounding("g", Text("a ", Value("# b"))), "Note: a &#35; b"),
     ],
 )
 def test_in_other_parts(part: Any, expected: str) -> None:
     """It is the same in every part of instructions, and where a prefix is no fence."""
     settings: dict[str, Any] = {"delimiters": {"ephemeral": "Note: "}}
-    prompt = part if isinstance(part, Developer | Ephemeral) else System(part)
+    prompt = part if isinstance(part, Developer | Ephemeral | Grounding) else System(part)
     assert expected == last(prompt, **settings)
 
 

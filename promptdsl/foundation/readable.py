@@ -36,7 +36,7 @@ _KIND_6 = (
 
 # Of a line: what begins it, and then a code fence, a heading or an HTML block.
 _SIGNS = pattern(rf"{_BLANK}*+(?:{_SIGN}{_BLANK}*+)*+")
-_FENCE = pattern(r"`{3}|~{3}")
+_FENCE = pattern("```|~~~")
 _HEADING_OR_HTML = pattern(rf"#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}")
 _KIND_7 = rf"</?(?=[A-Za-z](?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
 _HTML = pattern(rf"</?(?i:{_KIND_6})(?={_BLANK}|[/>]|\Z)|{_KIND_7}")
@@ -49,7 +49,7 @@ _MARK = pattern(_MARKS)
 _ONLY_TICKS = pattern(r"(?:`+|~+)\Z")
 _TAG_NAME = pattern(r"</?([\w-]*+)\Z")
 
-_FIRST_SEEN = pattern(rf"(?!{_BLANK})[^\n]")
+_FIRST_SEEN = pattern(rf"(?!{_BLANK}).")
 _ALL_BLANK = pattern(rf"(?:\n|{_BLANK})*+\Z")
 _BLANK_START = pattern(rf"\n|{_BLANK}")
 _BLANK_LINE = pattern(rf"\n{_BLANK}*+(?=\n)")
