@@ -124,7 +124,7 @@ def test_no_gaps(gap: str) -> None:
         *("\U0001d41event", "\u00e9vent", "event\u0301"),
         *("event ", "event>", "event/", "event="),
         *("event@", "event[", "event`", "event{", "event~", "event\t", "event\r"),
-        *("event\n", "event:", "event\u00bd", "event\u00b7"),
+        *("event\n", "event:", "event\u00bd", "event\u00b7", "event\u1438"),
         *("fact\u017f", "FACT\u017f", "sy\ufb06em", "a-b"),
         *("A-B", "a\uff0db", "x.y", "x\uff0ey", "x\u2024y"),
         *("tool_use", "tool\uff3fuse", "ass\u0131stant", "ASS\u0130STANT", "a\u017fs\u0131stant"),
@@ -474,6 +474,7 @@ def test_pairs_of_tags(text: str, opened: set[str], closed: set[str], paired: se
     [
         ("Doc", "doc"),
         ("doc.-", "doc"),
+        ("doc.?", "doc.?"),
         ("a-b.c_d", "a-b.c_d"),
         ("d\u00f6c", "doc"),
         ("fa\ufb06\u200b", "fast"),

@@ -381,6 +381,7 @@ def test_full_gives_the_bytes_of_before(before: str, after: str) -> None:
     [
         (("a <", Value("context x")), "a <&#99;ontext x"),
         (("1", Value(". # x")), "1. &#35; x"),
+        (("<", Value("div\nx")), "<&#100;iv\nx"),
         (("```", Value("a`b"), "\nx\n```"), "```a&#96;b\nx\n```"),
         ((Value("1"), ". # x"), "&#49;. # x"),
     ],
