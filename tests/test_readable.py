@@ -187,6 +187,7 @@ def test_behind_a_fence_of_the_library() -> None:
         ((Value("<di"), "v>"), "&lt;div>"),
         ((Value("- "), "<b", Value("c")), "- <bc"),
         ((Value("<q"), Value("> a")), "&lt;q> a"),
+        ((Value("- <q"), Value("> a")), "- &lt;q> a"),
         ((Value("a\n>"), "<b ", Value("c")), "a\n><b c"),
         (("> ", Value("\n# a")), "> &#10;# a"),
         # Line ends and blanks beside the author's text.
