@@ -55,7 +55,6 @@ def fit(
     ``prepare`` makes a tree ready, given whether a part is missing in it; ``tokens`` counts its
     result. ``measuring`` returns the counter of parts, made only for choices or a plan: most
     prompts fit whole. The whole is tried first, and a plan is made only when that is too long.
-    Raises :class:`BudgetError` when the parts that have to stay are too long.
     """
     has_choices = not is_settled(hollow(tree))
     cut_tree, cuts = limited(tree, measuring()) if has_choices else (tree, ())

@@ -148,10 +148,7 @@ async def acall(lazy: LazyNode, context: LazyContext) -> object:
 
 
 def _finished(result: object, lazy: LazyNode) -> object:
-    """Return the result, or an empty part with a hint: parts were written, and none is returned.
-
-    Raises :class:`ScopeError` for a block that the function of a lazy left open.
-    """
+    """Return the result, or an empty part with a hint: parts were written, and none is returned."""
     block = open_block()
     if block is not None:
         raise ScopeError(

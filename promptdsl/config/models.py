@@ -39,8 +39,6 @@ def facts_for(model: str | None, provider: str | None) -> ModelFacts:
 
     A given provider wins: a model of another provider keeps only the facts that are true there.
     Without a provider, the name of the model decides. An unknown model gets careful defaults.
-
-    Raises :class:`TargetError` for a provider that has no adapter.
     """
     if provider is not None:
         _check_provider(provider)

@@ -313,8 +313,7 @@ def resolve(
     """Return the configuration of ``(name, layer)`` pairs; each overrides the ones before it.
 
     The first layer overrides the defaults of the library. A function is called with ``model`` and
-    ``provider`` every time. The same layers give the same object. Raises :class:`ConfigError` with
-    the name of the layer for an unknown key or value.
+    ``provider`` every time. The same layers give the same object.
     """
     settings_of_layers: list[tuple[str, Settings]] = []
     for name, layer in layers:
@@ -372,10 +371,7 @@ _remembered = functools.lru_cache(maxsize=128)(_merged)
 
 
 def as_layer(given: object, *, at: Source | None) -> Transformation | None:
-    """Return the layer of an author's ``transformation=``; a mapping is read at once.
-
-    Raises :class:`ConfigError` with the author's line for anything but a configuration.
-    """
+    """Return the layer of an author's ``transformation=``; a mapping is read at once."""
     if given is None or isinstance(given, MessageTransformationConfig):
         return given
     if callable(given):

@@ -258,8 +258,7 @@ def text_of(value: object) -> str:
 
     A ``str`` is its characters; numbers are as Python prints them, booleans ``true`` and ``false``,
     dates and times ISO 8601, a ``UUID`` its usual form. A subclass (an enumeration of strings, for
-    example) counts as the type it extends; none of its own methods runs. Raises
-    :class:`ContentError` for ``None`` and for every other type.
+    example) counts as the type it extends; none of its own methods runs.
     """
     kind = type(value)
     for known, write in _COMMON if issubclass(kind, str | int | float) else _rare():

@@ -84,8 +84,7 @@ def read_json(text: str) -> JsonValue | Absent:
 def write_json(value: object, *, wrapped: int = 0) -> str:
     """Return the strict JSON text of a value, keys in their order.
 
-    ``wrapped`` is the number of levels around an author's data, which do not count. Raises
-    :class:`DataError` for a value that JSON cannot express.
+    ``wrapped`` is the number of levels around an author's data, which do not count.
     """
     try:
         text = ENCODER.encode(value)

@@ -32,10 +32,7 @@ Lines: TypeAlias = tuple[tuple[str, ...], list[list[str]]]
 
 
 def table_text(columns: Columns, rows: Rows, format: str) -> str:
-    """Return a table as text; ``format`` is one of :data:`FORMATS`.
-
-    Raises :class:`ContentError` for a cell that JSON cannot express.
-    """
+    """Return a table as text; ``format`` is one of :data:`FORMATS`."""
     if format == "json":
         return _json(columns, rows)
     texts: list[str] = []

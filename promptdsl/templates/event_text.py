@@ -23,11 +23,9 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
 
     ``kind`` is the type of the event block. ``fields`` has every field of the template of that
     type: an encoded text of one line, or ``None``, for which nothing is written; ``details`` has
-    pairs of such texts. Nothing is escaped here. The values among the pieces are
-    :class:`Labelled`, as those among the fields. A template ``events/{kind}.md.j2`` in a
-    registered folder replaces the one of promptdsl.
-
-    Raises :class:`TemplateError` for a missing template or field, and for a template that fails.
+    pairs of such texts. Nothing is escaped here. The values among the pieces are :class:`Labelled`,
+    as those among the fields. A template ``events/{kind}.md.j2`` in a registered folder replaces
+    the one of promptdsl.
     """
     folders = Registration.active
     if folders and _KIND.fullmatch(kind):

@@ -30,8 +30,7 @@ def shipped_folder() -> "TemplateFolder":
 def templates_root() -> Path:
     """Return the folder of the templates.
 
-    An installed package holds it; in a source tree it is beside the package. Raises
-    :class:`TemplateError` when it is in neither place.
+    An installed package holds it; in a source tree it is beside the package.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "templates" / "starter", package.parent / "templates"):
@@ -125,11 +124,7 @@ def _resolved_folder(folder: str | os.PathLike[str]) -> str:
 
 
 def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | None:
-    """Return the first file of a name, ``None`` when no folder has one.
-
-    Raises :class:`TemplateError` for a name that could be a path, and for a file that is not
-    regular.
-    """
+    """Return the first file of a name, ``None`` when no folder has one."""
     checked = check_name(name)
     for folder in folders:
         file = folder.found.get(checked)

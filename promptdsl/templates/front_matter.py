@@ -57,10 +57,7 @@ class FrontMatter:
     name: str | None = None
 
     def checked(self, variables: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the variables of a template, checked against its inputs, with the defaults.
-
-        Raises :class:`TemplateError` for a missing, an unknown and a wrongly typed input.
-        """
+        """Return the variables of a template, checked against its inputs, with the defaults."""
         if self.inputs is None:
             return variables
         known = {it.name: it for it in self.inputs}
@@ -90,10 +87,7 @@ class FrontMatter:
 
 
 def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
-    """Return the front matter of a template, and its text.
-
-    Raises :class:`TemplateError`, with the name and the line, for front matter that is wrong.
-    """
+    """Return the front matter of a template, and its text."""
     if not source.startswith("---"):
         late = _LATE.match(source) if source[:1].isspace() else None
         if late is not None:

@@ -46,10 +46,7 @@ Output: TypeAlias = tuple[str] | Inserted | str
 
 
 def collect(outputs: Iterable[Output]) -> Rope:
-    """Return the outputs of a template as one rope: author texts side by side are joined.
-
-    Raises :class:`TemplateError` for too many characters or pieces, on the line that went over.
-    """
+    """Return the outputs of a template as one rope: author texts side by side are joined."""
     pieces: list[Piece] = []
     length = 0
     for output in outputs:

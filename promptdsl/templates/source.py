@@ -32,10 +32,7 @@ class TemplateSource:
 
     @classmethod
     def of(cls, template: str | os.PathLike[str]) -> Self:
-        """Return the source of a name (a string) or a path (such as a ``pathlib.Path``).
-
-        Raises :class:`TemplateError` for a name that could lead out of its folder.
-        """
+        """Return the source of a name (a string) or a path (such as a ``pathlib.Path``)."""
         if isinstance(template, str):
             return cls("name", check_name(exact(template)))
         path = os.fspath(template) if isinstance(template, os.PathLike) else None  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -50,11 +47,7 @@ class TemplateSource:
     def from_text(
         cls, text: object, white_space: WhiteSpace = DEFAULT, *, is_format: bool = False
     ) -> Self:
-        """Return the source of a template that is given as text.
-
-        Raises :class:`TemplateError` for another type, for more than a million characters, and for
-        a setting that is no boolean.
-        """
+        """Return the source of a template that is given as text."""
         if not isinstance(text, str):
             raise TemplateError(
                 f"the text of a template is a string, not {type(text).__name__}",
@@ -68,7 +61,6 @@ def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Map
     """Return the variables of a template given as text, checked against its front matter or fields.
 
     Those of another template are returned as they are: they are checked when it is rendered.
-    Raises :class:`TemplateError` for wrong front matter or fields, wrong inputs, and a setting.
     """
     for name in WhiteSpace._fields:
         if name in variables:

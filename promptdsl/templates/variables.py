@@ -30,8 +30,7 @@ def check_variables(
     Plain are strings, numbers, booleans, ``None``, dates and times, ``UUID``, and mappings with
     string keys, lists and tuples of these, at any depth. An instance of a dataclass or an attrs
     class is the mapping of its fields. Checked variables are returned unchanged. ``known`` returns
-    the data for an object of another kind, or ``None``. Raises :class:`ContentError` for any other
-    object, and for data that contains itself.
+    the data for an object of another kind, or ``None``.
     """
     if isinstance(variables, _Checked):
         return variables

@@ -88,10 +88,7 @@ class Joint(NamedTuple):
 
 
 def encoder(name: str) -> "Encoder":
-    """Return the encoder of an encoding, the same object for the whole process.
-
-    Raises :class:`TokenizerError` for an unknown encoding, and where its files are missing.
-    """
+    """Return the encoder of an encoding, the same object for the whole process."""
     name = SERVED_BY.get(name, name)
     with _MAKING:
         if name not in _encoders:

@@ -75,8 +75,7 @@ def vocabulary(name: str) -> list[bytes]:
 def encoding(name: str) -> "Encoding":
     """Return tiktoken's encoding of a name, the same object every time.
 
-    An encoding that tiktoken has already loaded is used. Raises :class:`TokenizerError` for
-    an unknown name, and for an encoding whose files are missing here.
+    An encoding that tiktoken has already loaded is used.
     """
     if name in SERVED_BY:
         return encoding(SERVED_BY[name])

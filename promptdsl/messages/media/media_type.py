@@ -52,8 +52,7 @@ def sniff(data: bytes) -> str | None:
 def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> str:
     """Return the media type of an attachment: the declared one, or the sniffed one.
 
-    A document of UTF-8 text is ``text/plain`` unless declared. Raises :class:`MediaError` when
-    these do not agree with each other and with ``kind``.
+    A document of UTF-8 text is ``text/plain`` unless declared.
     """
     given, sniffed = spelled(declared, kind), sniff(data)
     if sniffed is None:

@@ -33,10 +33,7 @@ _MEDIA: dict[str, Param] = {
 
 @lru_cache(maxsize=64)
 def probed(template: ChatTemplate) -> Abilities:
-    """Return the features of a template, found by rendering some thirty short conversations.
-
-    Raises :class:`TemplateError`, with its own message, when it refuses a plain question.
-    """
+    """Return the features of a template, found by rendering some thirty short conversations."""
     probe = _basis(template)
     # A system text has to stay first as the conversation grows.
     system = {"role": "system", "content": SYSTEM}

@@ -48,8 +48,7 @@ def write(
     """Return the payload of a prompt with mapped roles, and the losses.
 
     ``facts.template`` is the template; without one the messages are in the form that hardly any
-    template refuses. No memory is used: a message is folded by what comes later. Raises
-    :class:`TemplateError`, with the template's own message, when the template refuses the prompt.
+    template refuses. No memory is used: a message is folded by what comes later.
     """
     template = facts.template
     if template is not None and prompt.tools:

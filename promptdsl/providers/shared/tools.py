@@ -124,8 +124,7 @@ def sendable_output(
 def form_schema(request: Request, output: OutputSchema, *texts: str | None) -> Param:
     """Return the schema of the answer as it is sent.
 
-    A lone surrogate in the schema or in ``texts``, its name or description, is a hint. Raises
-    :class:`DataError` for a schema that is too deep to be sent.
+    A lone surrogate in the schema or in ``texts``, its name or description, is a hint.
     """
     schema: Param = json_copy(dict(output.schema))
     _note_surrogates(request, output, "the output", output.schema, *texts)

@@ -17,8 +17,7 @@ def consolidate(root: RootNode) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
     It contains every system turn, every loose section, and the system messages at the beginning of
-    a recorded conversation, in document order. Raises :class:`PlacementError` when two of its
-    sections have the same id.
+    a recorded conversation, in document order.
     """
     # Most prompts have one system turn, or none: a look at the masks tells.
     candidates = [child for child in root.content if child.mask & _SYSTEM_CONTENT]

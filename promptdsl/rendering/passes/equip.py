@@ -28,8 +28,7 @@ def equip(root: RootNode) -> RootNode:
     """Return the tree with its tools and its output schema in ``equipment``, not among the turns.
 
     A cache breakpoint among the turns becomes a mark of the part before it, or moves to
-    ``equipment`` if no part before it takes a mark. Equal tools are listed once. Raises
-    :class:`PlacementError` for two different tools with the same name, and for two outputs.
+    ``equipment`` if no part before it takes a mark. Equal tools are listed once.
     """
     if _EQUIPMENT.isdisjoint(map(type, root.content)):
         return root

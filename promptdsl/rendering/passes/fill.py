@@ -32,8 +32,7 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
     """Return the tree with every lazy replaced by its part from ``ask``.
 
     ``ask`` is called with the lazies in document order, and again with the lazies in the parts it
-    returned. Raises :class:`ContentError` after too many rounds, :class:`PlacementError` when two
-    siblings then have one id.
+    returned.
     """
     rounds = 0
     while waiting := _waiting_lazies(root):

@@ -54,8 +54,7 @@ def read(
     """Return the tree with templates rendered and recorded conversations read.
 
     ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent,
-    ``pieces`` renders a template. Raises :class:`DataError` with the line of a ``History`` that
-    cannot be read, :class:`TemplateError` with that of a template that cannot be rendered.
+    ``pieces`` renders a template.
     """
 
     def change(node: Node) -> Node | None:

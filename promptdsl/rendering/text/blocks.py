@@ -52,8 +52,7 @@ def settle(
 
     The message is the same object if nothing had to change; JSON and code become text later.
     ``node`` is the recording and ``number`` the index of the message in it; both are noted in
-    ``lost`` when a lone surrogate was replaced. Raises :class:`MediaError` for a path that is
-    refused or cannot be read.
+    ``lost`` when a lone surrogate was replaced.
     """
     content = message.content
     # Most blocks need nothing: calls, whole texts, and results that are one whole text.
@@ -111,10 +110,7 @@ def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
 
 
 def data_block(node: JsonNode | CodeNode) -> DataBlock:
-    """Return the block of a node, for ``format_block``.
-
-    Raises :class:`ContentError` for JSON that is nested too deep to be read.
-    """
+    """Return the block of a node, for ``format_block``."""
     if isinstance(node, CodeNode):
         return CodeBlock(code_of(node), node.language)
     value = read_json(node.text)
@@ -139,10 +135,7 @@ def code_of(node: CodeNode) -> str:
 
 
 def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None:
-    """Return the text that an author's function gives a block, ``None`` for the default text.
-
-    Raises :class:`ContentError` with the line ``at`` when the function returns anything else.
-    """
+    """Return the text that an author's function gives a block, ``None`` for the default text."""
     try:
         text = format_block(block)
     except Exception as error:
