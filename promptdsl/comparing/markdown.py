@@ -11,12 +11,7 @@ from collections.abc import Iterable, Sequence
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
 from promptdsl.comparing.escapes import printable
-from promptdsl.comparing.report_text import (
-    alone_sentence,
-    lines_in,
-    name_of_prompt,
-    what_changed,
-)
+from promptdsl.comparing.report_text import alone_sentence, lines_in, name_of_prompt, what_changed
 
 LIMIT = 65_000
 """The characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""

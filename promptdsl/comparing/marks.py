@@ -3,13 +3,7 @@
 import base64
 import hashlib
 
-from promptdsl import (
-    AudioBlock,
-    DocumentBlock,
-    ImageBlock,
-    ReasoningBlock,
-    VideoBlock,
-)
+from promptdsl import AudioBlock, DocumentBlock, ImageBlock, ReasoningBlock, VideoBlock
 from promptdsl.comparing.schemas import json_text
 from promptdsl.comparing.shown_texts import ShownTexts
 

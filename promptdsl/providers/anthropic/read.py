@@ -14,14 +14,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.anthropic.media import BASE64, read_source
 from promptdsl.providers.anthropic.tools import read_settings
-from promptdsl.providers.shared.checks import (
-    entry,
-    located_items,
-    mapping,
-    read_mark,
-    total,
-    usage,
-)
+from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark, total, usage
 from promptdsl.providers.shared.other_providers import refuse_part
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import read_turns

@@ -13,12 +13,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import base64_bytes, media_param, needs_bytes
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
-from promptdsl.providers.bedrock.request import (
-    POINT,
-    Converse,
-    document_name,
-    write_point_marks,
-)
+from promptdsl.providers.bedrock.request import POINT, Converse, document_name, write_point_marks
 from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
     JSON,
@@ -35,12 +30,7 @@ from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_cop
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import OPENING, Carrier, Param, Place
-from promptdsl.providers.shared.two_sided import (
-    Dialect,
-    message_params,
-    stale_before,
-    write_turns,
-)
+from promptdsl.providers.shared.two_sided import Dialect, message_params, stale_before, write_turns
 
 if TYPE_CHECKING:
     from types_boto3_bedrock_runtime import type_defs as t

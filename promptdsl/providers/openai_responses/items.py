@@ -11,10 +11,7 @@ from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import fitting_id
-from promptdsl.providers.shared.other_providers import (
-    looks_like,
-    owner_of,
-)
+from promptdsl.providers.shared.other_providers import looks_like, owner_of
 from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
 
 ORIGIN = "openai_responses"
