@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from promptdsl.foundation.source import Source as Source
     from promptdsl.foundation.trusted import trusted as trusted
     from promptdsl.libraries.library import Library as Library
-    from promptdsl.libraries.section_info import SectionInfo as SectionInfo
+    from promptdsl.libraries.template_section import SectionInfo as SectionInfo
     from promptdsl.messages import AudioBlock as AudioBlock
     from promptdsl.messages import Block as Block
     from promptdsl.messages import CodeBlock as CodeBlock
@@ -208,7 +208,7 @@ else:
             "foundation.source": "Source",
             "foundation.trusted": "trusted",
             "libraries.library": "Library",
-            "libraries.section_info": "SectionInfo",
+            "libraries.template_section": "SectionInfo",
             "messages": (
                 "AudioBlock Block CodeBlock DocumentBlock ImageBlock JsonBlock ReasoningBlock "
                 "StateChangeBlock SystemEventBlock TextBlock ToolResultBlock ToolUseBlock "

@@ -16,8 +16,8 @@ from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import NamedEntry, changes, named
 from promptdsl.comparing.escapes import NAMES, alias, ended, shown
 from promptdsl.comparing.lines import rows_of
+from promptdsl.comparing.marks import schema_text
 from promptdsl.comparing.matrix import BASE_LINE, applied, difference
-from promptdsl.comparing.schemas import schema_text
 from promptdsl.comparing.shown_texts import ShownTexts
 from promptdsl.comparing.snapshot_file import (
     FileEntry,
@@ -135,10 +135,10 @@ from promptdsl.providers.chat_template.run import render_open as render_open_tem
 from promptdsl.providers.chat_template.write import write as write_chat_template
 from promptdsl.providers.gemini.read import read as read_gemini
 from promptdsl.providers.gemini.read import read_response as read_response_gemini
-from promptdsl.providers.gemini.schemas import json_schema
+from promptdsl.providers.gemini.tools import json_schema
 from promptdsl.providers.gemini.write import GeminiPayload
 from promptdsl.providers.gemini.write import write as write_gemini
-from promptdsl.providers.openai_chat import request as chat_request_module
+from promptdsl.providers.openai_chat import tools as chat_tools_module
 from promptdsl.providers.openai_chat.read import read as read_openai_chat
 from promptdsl.providers.openai_chat.read import read_response as read_response_openai_chat
 from promptdsl.providers.openai_chat.write import write as write_openai_chat
@@ -152,7 +152,7 @@ from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
-from promptdsl.providers.shared.replies import FINISH_REASONS
+from promptdsl.providers.shared.read_turns import FINISH_REASONS
 from promptdsl.providers.shared.request import OPENING, Request
 from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
@@ -193,11 +193,10 @@ from promptdsl.templates.filters import FILTERS, TESTS
 from promptdsl.templates.folders import Registration, read_template, templates_root
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.installed import _LOADED as LOADED_LIBRARIES
-from promptdsl.templates.names import check_name
 from promptdsl.templates.pieces import Inserted, Piece, Rope
 from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import TemplateSource
-from promptdsl.templates.template_folder import TemplateFile, TemplateFolder
+from promptdsl.templates.template_folder import TemplateFile, TemplateFolder, check_name
 from promptdsl.templates.variables import check_variables
 from promptdsl.testing.injection_place import skeleton
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
@@ -353,7 +352,7 @@ __all__ = [
     "cell",
     "certain",
     "changes",
-    "chat_request_module",
+    "chat_tools_module",
     "check_delimiter",
     "check_kind",
     "check_name",

@@ -27,7 +27,7 @@ from promptdsl import (
 from tests.internals import (
     CLI_PROVIDERS,
     TARGETS,
-    chat_request_module,
+    chat_tools_module,
     facts_for,
     read_openai_chat,
     wire_of,
@@ -140,7 +140,7 @@ def test_a_dialect_of_chat(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider near Chat has words, ids and parts of its own by its record alone, both ways."""
     words = {"auto": "auto", "none": "none", "required": "any"}
     wire = attrs.evolve(wire_of("openai"), form="other", choices=words, exact_id=9)
-    monkeypatch.setattr(chat_request_module, "wire_of", lambda _: wire)
+    monkeypatch.setattr(chat_tools_module, "wire_of", lambda _: wire)
     calls = (ToolUseBlock("call_0123456789", "f", "{}"), ToolUseBlock("aB3456789", "f", "{}"))
     results = [Message("tool", (ToolResultBlock(call.id, (TextBlock("1"),)),)) for call in calls]
     own = UnknownBlock({"type": "audio_url", "audio_url": "a"}, "other")

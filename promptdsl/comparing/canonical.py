@@ -24,8 +24,14 @@ from promptdsl import (
     UnknownBlock,
     VideoBlock,
 )
-from promptdsl.comparing.marks import attachment, cache_mark, reasoning, word
-from promptdsl.comparing.schemas import json_text, schema_text
+from promptdsl.comparing.marks import (
+    attachment,
+    cache_mark,
+    json_text,
+    reasoning,
+    schema_text,
+    word,
+)
 from promptdsl.comparing.sent import SentBlock, SentPrompt, sent_prompt
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile

@@ -11,9 +11,8 @@ from promptdsl.config.wire import ImageFormula, MediaKind
 from promptdsl.foundation.errors import OptionError, is_one_of, nearest, shown
 
 if TYPE_CHECKING:
-    from promptdsl.config.cache_rule import CacheRule
     from promptdsl.config.chat_template import ChatTemplate
-    from promptdsl.config.wire import Wire
+    from promptdsl.config.wire import CacheRule, Wire
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
@@ -194,7 +193,7 @@ class ModelFacts:
     @property
     def cache_rule(self) -> "CacheRule":
         """What the prompt cache of the target serves of a request after an earlier one."""
-        from promptdsl.config.cache_rule import OPENAI_MARKS
+        from promptdsl.config.wire import OPENAI_MARKS
 
         rule = self.wire.cache
         rule = OPENAI_MARKS if self.cache_marks and not rule.needs_marks else rule

@@ -21,8 +21,7 @@ from promptdsl.components.scope import getframe
 from promptdsl.foundation.errors import LibraryError, nearest, shown
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import author_frame, door
-from promptdsl.libraries.section_info import SectionInfo
-from promptdsl.libraries.template_section import TemplateSection, template_component
+from promptdsl.libraries.template_section import SectionInfo, TemplateSection, template_component
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates.inputs import Input
 from promptdsl.templates.installed import (

@@ -2,7 +2,9 @@
 
 import inspect
 from inspect import Parameter, Signature
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import attrs
 
 from promptdsl.components.custom import ComponentFunction, component_of
 from promptdsl.components.template import section_text
@@ -10,12 +12,40 @@ from promptdsl.foundation.errors import LibraryError
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.libraries.section_info import SectionInfo
 from promptdsl.templates.folders import find, read_template
 from promptdsl.templates.front_matter import FrontMatter, split
+from promptdsl.templates.inputs import Input
 from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import SUFFIX, TemplateFile, TemplateFolder
 from promptdsl.tree.part_nodes import VolatileNode
+
+
+@attrs.frozen
+class SectionInfo:
+    """A section of a library, as ``promptdsl list`` and ``promptdsl show`` tell it.
+
+    ``section`` has its qualified name, version and digest. ``inputs`` are those of its front matter
+    or of its signature; ``None`` for a template that takes any variables. ``file`` is the file it
+    is written in, ``line`` the line at which it begins, ``source`` its text.
+
+    >>> from promptdsl import Library, component
+    >>> @component
+    ... def tone(name: str = "Ada"):
+    ...     '''How we speak.'''
+    ...     return f"You are {name}."
+    >>> info = Library("house", sections=[tone]).sections["tone"]
+    >>> info.kind, info.title, info.inputs[0].default
+    ('function', 'How we speak.', 'Ada')
+    """
+
+    section: LibrarySection
+    kind: Literal["template", "function"]
+    title: str
+    description: str
+    inputs: tuple[Input, ...] | None
+    file: str
+    line: int
+    source: str
 
 
 class ReadTemplate(NamedTuple):

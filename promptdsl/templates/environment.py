@@ -22,11 +22,16 @@ from promptdsl.templates.folders import find, find_section, read_template
 from promptdsl.templates.format_text import format_parts
 from promptdsl.templates.front_matter import FrontMatter, split
 from promptdsl.templates.limits import RUN, StandIn, bounded, check_count
-from promptdsl.templates.names import label
 from promptdsl.templates.operators import check_operands, is_mapping, joined, percent, text
 from promptdsl.templates.pieces import Inserted, Output, Rope, collect
 from promptdsl.templates.source import TemplateSource
-from promptdsl.templates.template_folder import DEFAULT, TemplateFile, TemplateFolder, WhiteSpace
+from promptdsl.templates.template_folder import (
+    DEFAULT,
+    TemplateFile,
+    TemplateFolder,
+    WhiteSpace,
+    label,
+)
 
 
 class UndefinedName(UndefinedError):

@@ -14,8 +14,14 @@ from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import read_file
 from promptdsl.foundation.source import author, door
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
-from promptdsl.templates.names import check_name, label
-from promptdsl.templates.template_folder import SUFFIX, TemplateFile, TemplateFolder, WhiteSpace
+from promptdsl.templates.template_folder import (
+    SUFFIX,
+    TemplateFile,
+    TemplateFolder,
+    WhiteSpace,
+    check_name,
+    label,
+)
 
 _CHANGING = Lock()
 

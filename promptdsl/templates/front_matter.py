@@ -8,8 +8,7 @@ import attrs
 
 from promptdsl.foundation.errors import TemplateError, nearest
 from promptdsl.templates.inputs import BLANKS, TYPES, Input, default_at, kind_at, written
-from promptdsl.templates.names import label
-from promptdsl.templates.template_folder import WhiteSpace
+from promptdsl.templates.template_folder import WhiteSpace, label
 from promptdsl.templates.variables import check_variables
 
 MAX_INPUTS = 100

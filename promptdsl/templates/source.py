@@ -10,8 +10,7 @@ from promptdsl.foundation.errors import TemplateError, nearest, shown
 from promptdsl.foundation.unicode import exact
 from promptdsl.templates.format_text import format_parts
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
-from promptdsl.templates.names import check_name
-from promptdsl.templates.template_folder import DEFAULT, TemplateFolder, WhiteSpace
+from promptdsl.templates.template_folder import DEFAULT, TemplateFolder, WhiteSpace, check_name
 
 
 @attrs.frozen

@@ -1,7 +1,6 @@
 """Anthropic's Messages."""
 
-from promptdsl.config.cache_rule import CacheRule
-from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, Part, Wire
+from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, CacheRule, Part, Wire
 
 WIRE = Wire(
     __name__,

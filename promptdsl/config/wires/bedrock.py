@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from promptdsl.config.cache_rule import CacheRule
-from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, Part, Wire
+from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, CacheRule, Part, Wire
 
 WIRE = Wire(
     __name__,

@@ -1,7 +1,6 @@
 """OpenAI's Chat Completions."""
 
-from promptdsl.config.cache_rule import CacheRule
-from promptdsl.config.wire import CALL, TEXT, Part, Wire
+from promptdsl.config.wire import CALL, TEXT, CacheRule, Part, Wire
 
 WIRE = Wire(
     __name__,

@@ -2,7 +2,7 @@
 
 import attrs
 
-from promptdsl.config.cache_rule import CacheRule
+from promptdsl.config.wire import CacheRule
 from promptdsl.config.wires.openai import WIRE as CHAT
 
 WIRE = attrs.evolve(

@@ -17,8 +17,7 @@ from promptdsl.providers.anthropic.tools import read_settings
 from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark, total, usage
 from promptdsl.providers.shared.other_providers import refuse_part
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import read_turns
-from promptdsl.providers.shared.replies import reply_message
+from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
 

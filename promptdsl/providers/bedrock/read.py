@@ -19,8 +19,7 @@ from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.blocks import JSON
 from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import read_turns
-from promptdsl.providers.shared.replies import reply_message
+from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Carrier, Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
 

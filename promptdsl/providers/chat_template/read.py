@@ -17,7 +17,7 @@ from promptdsl.providers.chat_template.request import ORIGIN
 from promptdsl.providers.chat_template.tools import read_tool
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping, openai_usage
 from promptdsl.providers.shared.read_keys import REASONED, SAID, ReadKeys, Shape, call_keys, shape
-from promptdsl.providers.shared.replies import reply_message
+from promptdsl.providers.shared.read_turns import reply_message
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 """The keys of reasoning, in templates and servers; most of them use the first."""

@@ -17,8 +17,7 @@ from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import user_messages
-from promptdsl.providers.shared.replies import reply_message
+from promptdsl.providers.shared.read_turns import reply_message, user_messages
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge
 

@@ -41,8 +41,7 @@ from promptdsl.providers.shared.read_keys import (
     call_keys,
     shape,
 )
-from promptdsl.providers.shared.read_turns import payload_of
-from promptdsl.providers.shared.replies import reply_message
+from promptdsl.providers.shared.read_turns import payload_of, reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge, number_of
 

@@ -1,17 +1,19 @@
-"""Tools, the choice of a tool, and the form of the answer, both ways."""
+"""A request of Chat, its tools, the choice of a tool, and the form of the answer, both ways."""
 
 from collections.abc import Mapping
 from functools import partial
 
+import attrs
+
 from promptdsl.config.wire import Wire
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.openai_chat.request import ChatRequest
 from promptdsl.providers.shared.checks import entry, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
-from promptdsl.providers.shared.request import Param
+from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
     checked_choice,
     chosen,
@@ -21,6 +23,22 @@ from promptdsl.providers.shared.tools import (
     sendable_output,
     write_tools,
 )
+
+ORIGIN = "openai"
+"""The provider whose dialect is the usual one."""
+
+
+@attrs.define(eq=False)
+class ChatRequest(Request):
+    """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
+
+    takes_lists = True
+    spoken: int = -1
+
+    @property
+    def dialect(self) -> Wire:
+        """The record of the provider: its words for choices, its ids, its own parts."""
+        return wire_of(self.facts.provider or ORIGIN)
 
 
 def tools_of(request: ChatRequest) -> list[Param]:

@@ -15,8 +15,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.media import AUDIO, is_own_part, media_part, needs_bytes
-from promptdsl.providers.openai_chat.request import ORIGIN, ChatRequest
-from promptdsl.providers.openai_chat.tools import settings_of, tools_of
+from promptdsl.providers.openai_chat.tools import ORIGIN, ChatRequest, settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
 from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.clean import (

@@ -34,7 +34,7 @@ from promptdsl.providers.shared.checks import entry, items, located_items, mappi
 from promptdsl.providers.shared.openai_parts import MARK, unjoined
 from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
 from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
-from promptdsl.providers.shared.replies import reply_message
+from promptdsl.providers.shared.read_turns import reply_message
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge
 
