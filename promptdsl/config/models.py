@@ -205,11 +205,6 @@ def _bare_name(model: str) -> str:
     return tuned[1] if tuned else name
 
 
-def _name_without_version(model: str) -> str:
-    name = _bare_name(model)
-    return next(name[:end] for end in range(1, len(name) + 2) if _SUFFIX.fullmatch(name, end))
-
-
 def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
     """Return the entries of the longest pattern that matches: first ours, then the user's."""
     bare = _bare_name(model)
@@ -261,7 +256,9 @@ def _advice(model: str, provider: str | None, added: "_Added") -> str | None:
     wire = wire_of(provider)
     if not model or wire.any_model or _entries(model, added):
         return None
-    known, name = _patterns(added), _name_without_version(model).lower()
+    known, bare = _patterns(added), _bare_name(model)
+    without_version = (bare[:n] for n in range(1, len(bare) + 2) if _SUFFIX.fullmatch(bare, n))
+    name = next(without_version).lower()
     if name in tables()["providers"]:
         return f"it is a provider: write provider={name!r}"
     beginning = next((pattern for pattern in known if name.startswith(f"{pattern}-")), None)

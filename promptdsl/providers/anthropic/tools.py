@@ -14,7 +14,6 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import chosen, nameless_schema, sendable_output
 
-LONGEST_NAME = WIRE.longest_name
 # The rules are those of the SDK's own transformation (``anthropic.lib._parse``).
 _KEPT = frozenset(
     {
@@ -32,7 +31,7 @@ _FORMATS = frozenset(
 
 def tool_param(request: Request, tool: ToolDefinition) -> Param:
     """Return a tool as it is sent."""
-    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
+    name = tool_name(request, tool, tool.name)
     description = {} if tool.description is None else {"description": tool.description}
     # A schema is required, also of a tool without parameters.
     schema = dict(tool.input_schema) or {"type": "object", "properties": {}}

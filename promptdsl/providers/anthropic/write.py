@@ -11,7 +11,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.anthropic.media import needs_bytes, source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
-from promptdsl.providers.anthropic.tools import LONGEST_NAME, settings_of, tool_param
+from promptdsl.providers.anthropic.tools import settings_of, tool_param
 from promptdsl.providers.shared.blocks import (
     BlockRules,
     block_params,
@@ -123,7 +123,7 @@ def _media_param(
 def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, place, name, longest=LONGEST_NAME)
+        name = tool_name(request, place, name)
     id = call_id(request, block.id)
     input = arguments_of(request, place, block)
     param: Param = {"type": "tool_use", "id": id, "name": name, "input": input}

@@ -18,8 +18,6 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import chosen, form_schema, sendable_output, write_tools
 
-LONGEST_NAME = WIRE.longest_name
-
 PLACEHOLDER: JsonObject = {
     "toolSpec": {
         "name": "no_tool",
@@ -53,7 +51,7 @@ def tools_of(request: Converse) -> list[Param]:
 
 
 def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
-    spec: Param = {"name": tool_name(request, tool, tool.name, longest=LONGEST_NAME)}
+    spec: Param = {"name": tool_name(request, tool, tool.name)}
     if tool.description and not tool.description.isspace():
         spec["description"] = tool.description
     elif tool.description:

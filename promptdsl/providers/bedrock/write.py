@@ -14,7 +14,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.bedrock.media import base64_bytes, media_param, needs_bytes
 from promptdsl.providers.bedrock.read import EMPTY_RESULT, read_block
 from promptdsl.providers.bedrock.request import POINT, Converse, document_name, write_point_marks
-from promptdsl.providers.bedrock.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.bedrock.tools import settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
     JSON,
     BlockRules,
@@ -219,7 +219,7 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
 def _tool_call_param(request: Converse, place: Place, block: b.ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, place, name, longest=LONGEST_NAME)
+        name = tool_name(request, place, name)
     id = call_id(request, block.id, name)
     request.calls_tools = True
     call = {"toolUseId": id, "name": name, "input": arguments_of(request, place, block)}

@@ -33,7 +33,7 @@ _MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 
 def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> str:
     """Return the name a tool is sent with, which starts with a letter or an underscore."""
-    return tool_name(request, subject, name, longest=WIRE.longest_name, misfit=_MISFIT)
+    return tool_name(request, subject, name, misfit=_MISFIT)
 
 
 def tools_of(request: Request) -> list[Param]:

@@ -55,7 +55,7 @@ def tools_of(request: ChatRequest) -> list[Param]:
 
 
 def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool, tool.name, longest=request.dialect.longest_name)
+    name = tool_name(request, tool, tool.name)
     description = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema)} if tool.input_schema else {}
     return {"type": "function", "function": json_copy({"name": name, **description, **schema})}

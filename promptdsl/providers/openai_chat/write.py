@@ -125,7 +125,7 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     if place.role != "assistant":
         _lose_type(request, place, block)
         return None
-    name = tool_name(request, place, block.name, longest=request.dialect.longest_name)
+    name = tool_name(request, place, block.name)
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: text_of_arguments(request, place, block, key)}

@@ -1,6 +1,5 @@
 """The tools, the choice of a tool and the output schema of a request, both ways."""
 
-from promptdsl.config.wires.openai_responses import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional
@@ -20,8 +19,6 @@ from promptdsl.providers.shared.tools import (
     write_tools,
 )
 
-LONGEST_NAME = WIRE.longest_name
-
 _NAME_KEYS = {"function": "name", "custom": "name", "mcp": "server_label"}
 """By type of a tool, the key of its name in a choice; other tools are chosen by their type."""
 
@@ -34,7 +31,7 @@ def tools_of(request: Request) -> list[Param]:
 
 
 def _tool_param(request: Request, tool: ToolDefinition) -> Param:
-    name = tool_name(request, tool, tool.name, longest=LONGEST_NAME)
+    name = tool_name(request, tool, tool.name)
     param: Param = {"type": "function", "name": name}
     if tool.description is not None:
         param["description"] = tool.description

@@ -25,7 +25,7 @@ from promptdsl.providers.openai_responses.items import (
     result_id,
 )
 from promptdsl.providers.openai_responses.media import media_part, needs_bytes
-from promptdsl.providers.openai_responses.tools import LONGEST_NAME, settings_of, tools_of
+from promptdsl.providers.openai_responses.tools import settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
     lose_blank,
     lose_block,
@@ -264,7 +264,7 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, place, name, longest=LONGEST_NAME)
+        name = tool_name(request, place, name)
     if custom:
         request.customs.add(block.id)
     else:

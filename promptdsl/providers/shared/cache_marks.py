@@ -131,8 +131,11 @@ def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
             request.lose_mark(mark, why)
     kept = [mark for mark in marks if id(mark) not in lost]
     kept = [mark._replace(cache="1h") if id(mark) in early else mark for mark in kept]
+    notes = request.notes
     for mark in kept:
-        request.note_mark(mark, mark.cache if ordered else "default")
+        # Not a mark after a text that is sent in the place of a block.
+        if notes and isinstance(mark.subject, Place) and id(mark.param) in notes.blocks:
+            notes.caches[mark.subject.number, *mark.at] = mark.cache if ordered else "default"
     return kept
 
 

@@ -86,16 +86,18 @@ def tool_name(
     subject: Place | ToolDefinition,
     name: str,
     *,
-    longest: int,
+    longest: int | None = None,
     misfit: re.Pattern[str] = MISFIT,
 ) -> str:
     """Return the name a tool is sent with: characters that are refused become ``_``, and unique.
 
     A name that may be sent stays as it is. Of several names that are mended alike the first one
     stays without a number, and definitions come before calls. A name that is mended is a hint.
+    ``longest`` is the number of characters it may have, by default that of the provider.
     """
     sent = request.tool_names.get(name)
     if sent is None:
+        longest = longest or request.facts.wire.longest_name
         sent = stem = mended(name, longest, misfit)
         while sent != name and sent in request.taken_names:
             count = request.numbers.get(stem, 1) + 1

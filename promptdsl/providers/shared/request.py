@@ -186,12 +186,6 @@ class Request:
         """Note a cache mark after a param of a message."""
         self.marks.append(Mark(param, cache, -1 if place.leads else place.number, place, self.at))
 
-    def note_mark(self, mark: Mark, cache: str) -> None:
-        """Note a cache mark that is sent after a block, not after a text in the place of one."""
-        notes = self.notes
-        if notes and isinstance(mark.subject, Place) and id(mark.param) in notes.blocks:
-            notes.caches[mark.subject.number, *mark.at] = cache
-
     def lose_mark(self, mark: Mark, why: str) -> None:
         """Record a cache mark that is not sent, or lives for another time."""
         self.hint(mark.subject, "cache_mark", "cache mark", why, at=mark.at)
