@@ -10,6 +10,7 @@ from typing import (
     Self,
     TypeAlias,
     TypedDict,
+    TypeGuard,
     TypeVar,
     Unpack,
     get_args,
@@ -246,13 +247,17 @@ def _checked_data(
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:
         return exact(data)
-    if isinstance(data, bytes | bytearray | memoryview) and read in (of_bytes, of_base64):
+    if _is_binary(data) and read in (of_bytes, of_base64):
         return bytes(data)
     problem = f"{with_article(cls.__name__)} is made of {_DATA[read]}, not {kind_of(data)}"
     if data is LEFT_OUT:
         way = f"from_{read.__name__.removeprefix('of_')}"
         raise ContentError(problem, fix=f"write {cls.__name__}.{way}(..., title=...)")
     raise ContentError(problem, fix=_methods(cls.__name__))
+
+
+def _is_binary(value: object) -> TypeGuard[bytes | bytearray | memoryview]:
+    return isinstance(value, bytes | bytearray | memoryview)
 
 
 def _methods(name: str) -> str:
