@@ -24,20 +24,24 @@ def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
     once, an answer counts more than an error, and a later line more than an earlier one. Each entry
     has the ``row``, its ``input``, and the ``id`` of its request, if it was sent; of an answer the
     ``text``, the ``output`` that its schema asked for, the tool ``calls``, why it ended
-    (``finish_reason``) and the ``usage``; else an ``error``. Nothing is rendered. Raises
-    :class:`DataError` for files that are no results of this batch.
+    (``finish_reason``) and the ``usage``; else an ``error``. Nothing is rendered. The places of all
+    results are in memory, about 400 bytes for each. Raises :class:`DataError` for files that are no
+    results of this batch, before the first entry.
     """
     manifest = read_manifest(folder)
-    if not manifest["state"]["finished"]:
+    if not manifest.get("state", {}).get("finished"):
         raise DataError(f"the batch in {folder} is not finished", fix="--resume goes on with it")
     service = service_of(manifest["options"]["service"])
     if not service.answer:
         raise DataError(f"a batch of {service.name} is sent to no service")
-    schemas = manifest["state"]["schemas"]
+    validators = {
+        name: require("jsonschema", "batch").Draft202012Validator(schema)
+        for name, schema in manifest["state"]["schemas"].items()
+    }
     places = _places(paths, service)
+    _refuse_foreign(places, folder)
     sent = _entries(os.path.join(folder, IDS))
     failed = _entries(os.path.join(folder, ERRORS))
-    unknown = set(places)
     with ExitStack() as stack:
         files = [stack.enter_context(open(path, "rb")) for path in paths]
         for entry in heapq.merge(sent, failed, key=lambda it: cast("int", it["row"])):
@@ -47,19 +51,12 @@ def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
             if "id" not in entry:
                 yield {**row, "error": f"it was not sent: {entry['what']}"}
                 continue
-            unknown.discard(entry["id"])
-            place = places.get(entry["id"])
-            if place is None:
+            if entry["id"] not in places:
                 yield {**row, "error": "the service gave no answer"}
                 continue
-            result = _line_at(files[place[0]], place[1])
-            yield {**row, **_answer(result, service, schemas.get(entry.get("schema")))}
-    if unknown:
-        some = ", ".join(sorted(unknown)[:3])
-        raise DataError(
-            f"{len(unknown):,} results are of no request of this batch, such as {some}",
-            fix=f"give the result files of the batch in {folder} alone",
-        )
+            _, index, offset = places[entry["id"]]
+            result = _line_at(files[index], offset)
+            yield {**row, **_answer(result, service, validators.get(entry.get("schema")))}
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
@@ -68,10 +65,9 @@ def _entries(path: str) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def _places(paths: Sequence[str], service: Service) -> dict[str, tuple[int, int]]:
-    """Return the file and the offset of the line with the result of each id."""
-    places: dict[str, tuple[int, int]] = {}
-    answered: set[str] = set()
+def _places(paths: Sequence[str], service: Service) -> dict[str, tuple[bool, int, int]]:
+    """Return where the result of each id is: whether it is an answer, its file, and the offset."""
+    places: dict[str, tuple[bool, int, int]] = {}
     for index, path in enumerate(paths):
         try:
             with open(path, "rb") as file:
@@ -79,25 +75,39 @@ def _places(paths: Sequence[str], service: Service) -> dict[str, tuple[int, int]
                 for number, raw in enumerate(file, start=1):
                     if raw.strip():
                         result = _parsed(raw, f"{path}:{number}", service)
-                        id, is_answer = result[service.id], _at(result, service.answer) is not None
-                        if is_answer or id not in answered:
-                            places[id] = (index, offset)
-                        if is_answer:
-                            answered.add(id)
+                        id, is_answer = result[service.id], not _wrong(result, service)
+                        if is_answer or id not in places or not places[id][0]:
+                            places[id] = (is_answer, index, offset)
                     offset += len(raw)
         except OSError as error:
             raise DataError(f"cannot read {path}: {error.strerror}") from None
     return places
 
 
+def _refuse_foreign(places: Iterable[str], folder: str) -> None:
+    """Raise :class:`DataError` for results of other requests than those of the batch."""
+    foreign = set(places)
+    for entry in _entries(os.path.join(folder, IDS)):
+        foreign.discard(entry["id"])
+    if foreign:
+        some = ", ".join(sorted(foreign)[:3])
+        raise DataError(
+            f"{len(foreign):,} results are of no request of this batch, such as {some}",
+            fix=f"give the result files of the batch in {folder} alone",
+        )
+
+
 def _parsed(raw: bytes, place: str, service: Service) -> dict[str, Any]:
     value = read_json(raw.decode("utf-8", "replace"))
+    if value is ABSENT:
+        raise DataError(f"{place} is not JSON", fix="get the file again: it may be cut off")
     if not isinstance(value, dict) or not isinstance(value.get(service.id), str):
-        raise DataError(
-            f"{place} is no result of {service.name}: it has no {service.id!r}",
-            fix="give the files that the service returned",
-        )
-    return value
+        problem, fix = f"it has no {service.id!r}", "give the files with the results alone"
+    elif service.body in value and not {service.answer[0], "error"} & value.keys():
+        problem, fix = "it is a request", "give the files that the service returned"
+    else:
+        return value
+    raise DataError(f"{place} is no result of {service.name}: {problem}", fix=fix)
 
 
 def _line_at(file: IO[bytes], offset: int) -> Any:  # Any: JSON
@@ -110,16 +120,22 @@ def _at(value: Any, way: Iterable[str]) -> Any:  # Any: JSON
     return reduce(lambda it, key: it.get(key) if is_mapping(it) else None, way, value)
 
 
-def _answer(result: Any, service: Service, schema: object) -> dict[str, Any]:
-    """Return what a line of results says: an answer, or an error."""
+def _wrong(result: object, service: Service) -> str:
+    """Return why a line of results is no answer, an empty text for an answer."""
     for way in service.errors:
         if wrong := _at(result, way):
-            return {"error": _words(wrong)}
-    answer = _at(result, service.answer)
-    if answer is None:
-        return {"error": f"no answer: {_at(result, service.ending) or 'nothing is said why'}"}
+            return _words(wrong)
+    if _at(result, service.answer) is None:
+        return f"the service gave no answer: {_at(result, service.ending) or 'it does not say why'}"
+    return ""
+
+
+def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:  # Any: jsonschema
+    """Return what a line of results says: an answer, or an error."""
+    if wrong := _wrong(result, service):
+        return {"error": wrong}
     try:
-        message = read_response(answer)
+        message = read_response(_at(result, service.answer))
     except PromptError as error:
         return {"error": error.what}
     found: dict[str, Any] = {
@@ -129,9 +145,9 @@ def _answer(result: Any, service: Service, schema: object) -> dict[str, Any]:
     }
     if message.calls:
         found["calls"] = [call.to_dict() for call in message.calls]
-    if schema is not None and not message.calls:
+    if validator is not None and not message.calls:
         output = read_json(message.text)
-        problem = _problem(output, schema)
+        problem = _problem(output, validator)
         found |= {"error": problem} if problem else {"output": output}
     return found
 
@@ -144,13 +160,12 @@ def _words(wrong: object) -> str:
     return str(wrong)
 
 
-def _problem(output: object, schema: object) -> str:
+def _problem(output: object, validator: Any) -> str:  # Any: jsonschema may not be installed
     """Return why an answer does not have the form of its schema, an empty text if it has."""
     if output is ABSENT:
         return "the answer is not JSON"
-    validator = require("jsonschema", "batch").Draft202012Validator(schema)
     error = next(validator.iter_errors(output), None)
     if error is None:
         return ""
     way = ".".join(map(str, error.absolute_path))
-    return f"the answer is not as its schema says: {way + ': ' if way else ''}{error.message}"
+    return f"the answer is not as its schema says: {way + ': ' if way else ''}{error.message[:200]}"

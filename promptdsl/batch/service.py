@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.foundation.errors import OptionError, nearest
+from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 
 MESSAGES = "messages"
@@ -36,6 +36,7 @@ class Service:
     line: Mapping[str, str] = attrs.field(factory=dict[str, str])
     model: bool = False
     required: Sequence[str] = ()
+    refused: Mapping[str, str] = attrs.field(factory=dict[str, str])
     lifted: Sequence[str] = ()
     options: str = ""
     requests: int = 0
@@ -54,7 +55,15 @@ class Service:
         return f'{{"{self.id}":"{id}",{others}"{self.body}":{body}}}\n'.encode()
 
     def body_of(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of a request: the payload, as the service takes it in a file."""
+        """Return the body of a request: the payload, as the service takes it in a file.
+
+        Raises :class:`DataError` for one that the service refuses.
+        """
+        for key in self.refused.keys() & payload.keys():
+            raise DataError(
+                f"the batch service of {self.name} takes no {self.refused[key]} ({key})",
+                fix="leave them out of the prompt, or send it without a batch",
+            )
         if not self.options:
             return payload
         config = payload.pop("config", {})
