@@ -6,6 +6,7 @@ module, only the imports here change. A claim about behaviour enters by the fron
 """
 
 from promptdsl import cli as cli_module
+from promptdsl.batch import RowRenderer, services
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
@@ -312,6 +313,7 @@ __all__ = [
     "Role",
     "RootNode",
     "Rope",
+    "RowRenderer",
     "SectionNode",
     "ShownTexts",
     "Signature",
@@ -488,6 +490,7 @@ __all__ = [
     "rows_of",
     "schema_text",
     "serialise",
+    "services",
     "shared_by",
     "shown",
     "signature_of",

@@ -92,7 +92,7 @@ def _refuse_foreign(places: Iterable[str], folder: str) -> None:
     if foreign:
         some = ", ".join(sorted(foreign)[:3])
         raise DataError(
-            f"{len(foreign):,} results are of no request of this batch, such as {some}",
+            f"the results have {len(foreign):,} of no request of this batch, such as {some}",
             fix=f"give the result files of the batch in {folder} alone",
         )
 
@@ -126,7 +126,8 @@ def _wrong(result: object, service: Service) -> str:
         if wrong := _at(result, way):
             return _words(wrong)
     if _at(result, service.answer) is None:
-        return f"the service gave no answer: {_at(result, service.ending) or 'it does not say why'}"
+        ending = _at(result, service.ending) if service.ending else ""
+        return f"the service gave no answer: {ending or 'it does not say why'}"
     return ""
 
 
@@ -155,8 +156,7 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
 def _words(wrong: object) -> str:
     """Return an error of a service as a text: its message where it has one."""
     if is_mapping(wrong):
-        keys = ("message", "errorMessage", "code", "errorCode", "type")
-        return str(next((wrong[key] for key in keys if wrong.get(key)), json.dumps(dict(wrong))))
+        return str(wrong.get("message") or wrong.get("errorMessage") or json.dumps(wrong))
     return str(wrong)
 
 

@@ -52,5 +52,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         with suppress(FileNotFoundError):
             os.unlink(part)
     missing = rows - answered
-    notes = [f"{missing:,} of {rows:,} rows have no answer: see their error"] if missing else []
-    return f"{arguments.output}: {rows:,} rows, {answered:,} answers", notes, 1 if missing else 0
+    notes = [f"no right answer for {missing:,} of {rows:,} rows: see the 'error' in their lines"]
+    found = f"{arguments.output}: {rows:,} rows, {answered:,} with an answer"
+    return found, notes if missing else [], 1 if missing else 0

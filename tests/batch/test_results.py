@@ -1,0 +1,433 @@
+"""The way back: result files of each batch service, joined to the rows."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from promptdsl.cli import main
+from tests.providers.recorder import (
+    CHAT_REPLY,
+    CONVERSE_REPLY,
+    GEMINI_REPLY,
+    MESSAGES_REPLY,
+    RESPONSES_REPLY,
+)
+
+Json = dict[str, Any]
+PROMPT = """\
+from promptdsl import Output, Timeline, User
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def ask(id, form=False):
+    if id == "bad":
+        raise ValueError("no such city")
+    return Timeline(*([Output(CITY)] if form else []), User(id))
+"""
+ROWS = [
+    *({"id": id} for id in ("plain", "bad", "called", "missing", "healed", "kept", "again")),
+    *({"id": id} for id in ("refused", "ended")),
+    *({"id": id, "form": True} for id in ("formed", "prose", "misfit", "form_called")),
+]
+
+
+USAGE = {"input": 1, "output": 1, "total": 2}
+CALLED = {"type": "tool_use", "id": "call_1", "name": "look_up", "input": {"q": "x"}}
+
+
+class Form(NamedTuple):
+    """How a service writes results: the reply of a model, a call, and the lines around them.
+
+    ``errors`` are results of requests that failed, each with what is read of it; ``usage`` and
+    ``called`` are what is read of the reply and of the call.
+    """
+
+    reply: Json
+    call: Json
+    line: Callable[[str, Any], Json]
+    errors: Mapping[str, tuple[Json, str]]
+    usage: Json | None = None
+    called: Json | None = None
+
+
+def openai_line(id: str, response: Json, *, status: int = 200, error: object = None) -> Json:
+    """Return a line of the output file, or of the file of errors, of OpenAI and of vLLM."""
+    data = {"status_code": status, "request_id": "req_1", "body": response}
+    return {"id": "batch_req_1", "custom_id": id, "response": data, "error": error}
+
+
+def converse(*content: Json, **others: str) -> Json:
+    """Return a reply of Converse."""
+    message = {"role": "assistant", "content": [*content]}
+    return {**CONVERSE_REPLY, "output": {"message": message}, **others}
+
+
+CALL = {"name": "look_up", "arguments": '{"q": "x"}'}
+CHAT_CALL: Json = json.loads(json.dumps(CHAT_REPLY))
+CHAT_CALL["choices"][0] |= {
+    "finish_reason": "tool_calls",
+    "message": {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": CALL}],
+    },
+}
+INVALID = {"message": "Bad.", "type": "invalid_request_error", "param": None, "code": None}
+EXPIRED = {"code": "batch_expired", "message": "Not done in time."}
+GEMINI_CALL = {"functionCall": {"id": "call_1", "name": "look_up", "args": {"q": "x"}}}
+OPENAI_ERRORS = {
+    "refused": (openai_line("refused", {"error": INVALID}, status=400), "Bad."),
+    "ended": (
+        {"id": "batch_req_2", "custom_id": "ended", "response": None, "error": EXPIRED},
+        "Not done in time.",
+    ),
+}
+FORMS = {
+    "openai": Form(CHAT_REPLY, CHAT_CALL, openai_line, OPENAI_ERRORS),
+    "openai_compatible": Form(
+        *(CHAT_REPLY, CHAT_CALL, openai_line),
+        {
+            "refused": (openai_line("refused", {}, status=400, error={"error": INVALID}), "Bad."),
+            "ended": (openai_line("ended", {}, status=400, error="No chat here."), "No chat here."),
+        },
+    ),
+    "openai_responses": Form(
+        RESPONSES_REPLY,
+        {
+            **RESPONSES_REPLY,
+            "output": [{**CALL, "type": "function_call", "id": "fc_1", "call_id": "call_1"}],
+        },
+        openai_line,
+        OPENAI_ERRORS,
+        {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "reasoning": 0, "total": 2},
+        {**CALLED, "item": {"id": "fc_1"}},
+    ),
+    "anthropic": Form(
+        MESSAGES_REPLY,
+        {
+            **MESSAGES_REPLY,
+            "content": [CALLED],
+            "stop_reason": "tool_use",
+        },
+        lambda id, body: {"custom_id": id, "result": {"type": "succeeded", "message": body}},
+        {
+            "refused": (
+                {
+                    "custom_id": "refused",
+                    "result": {
+                        "type": "errored",
+                        "error": {
+                            "type": "error",
+                            "request_id": None,
+                            "error": {"type": "invalid_request_error", "message": "Bad."},
+                        },
+                    },
+                },
+                "Bad.",
+            ),
+            "ended": (
+                {"custom_id": "ended", "result": {"type": "expired"}},
+                "the service gave no answer: expired",
+            ),
+        },
+    ),
+    "gemini": Form(
+        GEMINI_REPLY,
+        {
+            **GEMINI_REPLY,
+            "candidates": [
+                {"content": {"role": "model", "parts": [GEMINI_CALL]}, "finishReason": "STOP"}
+            ],
+        },
+        lambda id, body: {"response": body, "key": id},
+        {
+            "refused": ({"key": "refused", "error": {"code": 3, "message": "Bad."}}, "Bad."),
+            "ended": ({"key": "ended", "error": {"code": 4}}, '{"code": 4}'),
+        },
+    ),
+    "bedrock": Form(
+        CONVERSE_REPLY,
+        converse(
+            {"toolUse": {"toolUseId": "call_1", "name": "look_up", "input": {"q": "x"}}},
+            stopReason="tool_use",
+        ),
+        lambda id, body: {"recordId": id, "modelInput": {"messages": []}, "modelOutput": body},
+        {
+            "refused": (
+                {
+                    "recordId": "refused",
+                    "modelInput": {"messages": []},
+                    "error": {"errorCode": 400, "errorMessage": "bad request"},
+                },
+                "bad request",
+            ),
+            "ended": (
+                {"recordId": "ended", "modelInput": {"messages": []}, "error": {"errorCode": 408}},
+                '{"errorCode": 408}',
+            ),
+        },
+    ),
+}
+
+
+def said(form: Form, id: str, text: str) -> Json:
+    """Return the line of a reply with this text."""
+    return form.line(id, json.loads(json.dumps(form.reply).replace('"ok"', json.dumps(text))))
+
+
+def failed(form: Form, id: str) -> Json:
+    """Return the line of a request that failed."""
+    line, _ = form.errors["refused"]
+    return {key: id if value == "refused" else value for key, value in line.items()}
+
+
+def results(form: Form) -> tuple[list[Json], list[Json]]:
+    """Return the lines of two result files, in no order, with some ids twice."""
+    return (
+        [
+            *(failed(form, "healed"), said(form, "kept", "Early."), form.errors["ended"][0]),
+            *(said(form, "misfit", '{"city": 1}'), said(form, "again", "First.")),
+            form.line("form_called", form.call),
+        ],
+        [
+            *(said(form, "again", "Second."), failed(form, "kept"), said(form, "prose", "Rome")),
+            *(said(form, "formed", '{"city": "Rome"}'), said(form, "healed", "Late.")),
+            *(form.line("called", form.call), form.errors["refused"][0]),
+            said(form, "plain", "Rain. \u00e9\u2028\U0001f600"),
+        ],
+    )
+
+
+def entries(form: Form) -> list[Json]:
+    """Return what is read of them: an entry for each row."""
+    usage, calls = form.usage or USAGE, [form.called or CALLED]
+    stop = {"finish_reason": "stop", "usage": usage}
+    call = {"text": "", "finish_reason": "tool_use", "usage": usage, "calls": calls}
+    no_form = "the answer is not as its schema says: city: 1 is not of type 'string'"
+    found: dict[str, Json] = {
+        "plain": {"text": "Rain. \u00e9\u2028\U0001f600", **stop},
+        "bad": {"error": "it was not sent: no such city"},
+        "called": call,
+        "missing": {"error": "the service gave no answer"},
+        "healed": {"text": "Late.", **stop},
+        "kept": {"text": "Early.", **stop},
+        "again": {"text": "Second.", **stop},
+        "refused": {"error": form.errors["refused"][1]},
+        "ended": {"error": form.errors["ended"][1]},
+        "formed": {"text": '{"city": "Rome"}', **stop, "output": {"city": "Rome"}},
+        "prose": {"text": "Rome", **stop, "error": "the answer is not JSON"},
+        "misfit": {"text": '{"city": 1}', **stop, "error": no_form},
+        "form_called": call,
+    }
+    return [
+        {"row": n, "input": f"rows.jsonl:{n}", **({"id": id} if id != "bad" else {}), **entry}
+        for n, (id, entry) in enumerate(found.items(), start=1)
+    ]
+
+
+def written(name: str, rows: Iterable[object] | str) -> str:
+    """Write a file of lines of JSON, and return its name; a text is written as it is."""
+    lines = rows if isinstance(rows, str) else "".join(f"{json.dumps(row)}\n" for row in rows)
+    Path(name).write_text(lines, "utf-8")
+    return name
+
+
+def make(provider: str, rows: Iterable[object] = ROWS, *options: str) -> None:
+    """Make the batch of rows in the folder ``out``."""
+    options += ("--set", "max_tokens:=9") if provider == "anthropic" else ()
+    table = written("rows.jsonl", rows)
+    Path("cities.py").write_text(PROMPT, "utf-8")
+    options += ("--id", "id", "--output", "out")
+    main(["batch", "cities.py:ask", table, "--format", provider, *options])
+
+
+def read(*files: str) -> int:
+    """Return the exit code of the command that reads the results."""
+    return main(["batch", "read", *files, "--batch", "out", "--output", "answers.jsonl"])
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("provider", FORMS)
+def test_joined(provider: str) -> None:
+    """Results in any order are joined to their rows; rows without an answer say why."""
+    form = FORMS[provider]
+    make(provider)
+    first, second = results(form)
+    assert 1 == read(written("one.jsonl", first), written("two.jsonl", second))
+    found = Path("answers.jsonl").read_text("utf-8").split("\n")
+    assert ([*map(json.dumps, entries(form))], "") == (
+        [json.dumps(json.loads(line)) for line in found[:-1]],
+        found[-1],
+    )
+
+
+def _replies(*providers: str) -> Iterator[Json]:
+    yield from (it for name in providers for it in (FORMS[name].reply, FORMS[name].call))
+
+
+@pytest.mark.sdk("openai")
+def test_types_of_openai() -> None:
+    """The replies above are of the types of the SDK."""
+    from openai.types.chat import ChatCompletion
+    from openai.types.responses import Response
+
+    for reply in _replies("openai"):
+        ChatCompletion.model_validate(reply, strict=True)
+    for reply in _replies("openai_responses"):
+        Response.model_validate(reply)
+
+
+@pytest.mark.sdk("anthropic")
+def test_types_of_anthropic() -> None:
+    """The lines above are of the type of the SDK."""
+    from anthropic.types.messages import MessageBatchIndividualResponse
+
+    for line in (line for lines in results(FORMS["anthropic"]) for line in lines):
+        MessageBatchIndividualResponse.model_validate(line)
+
+
+@pytest.mark.sdk("google.genai")
+def test_types_of_gemini() -> None:
+    """The lines above, key aside, are of the type of the SDK for the same results in a reply."""
+    from google.genai.types import InlinedResponse
+
+    for line in (line for lines in results(FORMS["gemini"]) for line in lines):
+        InlinedResponse.model_validate({key: it for key, it in line.items() if key != "key"})
+
+
+@pytest.mark.sdk("boto3")
+def test_types_of_bedrock() -> None:
+    """The replies above are as the service model says."""
+    from botocore.session import get_session
+    from botocore.validate import ParamValidator
+
+    model = get_session().get_service_model("bedrock-runtime")
+    shape: Any = model.operation_model("Converse").output_shape
+    for reply in _replies("bedrock"):
+        assert not ParamValidator().validate(reply, shape).has_errors()
+
+
+PLAIN: list[Json] = [{"id": "plain"}, {"id": "other"}]
+CHAT = FORMS["openai"]
+SAYS_NOTHING = {"custom_id": "other", "response": None, "error": None}
+
+
+def refused(*files: str) -> str:
+    """Return why the command refuses to read results; it writes nothing then."""
+    with redirect_stderr(StringIO()) as said:
+        assert 2 == read(*files)
+    assert [] == [*Path().glob("answers*")]
+    return said.getvalue().removeprefix("promptdsl batch read: error: ").removesuffix("\n")
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code says whether every row has an answer."""
+    make("openai", PLAIN)
+    capsys.readouterr()
+    yes = [said(CHAT, row["id"], "Yes.") for row in PLAIN]
+    assert (0, "answers.jsonl: 2 rows, 2 with an answer\n", "") == (
+        read(written("r.jsonl", yes)),
+        *capsys.readouterr(),
+    )
+    Path("answers.jsonl").unlink()
+    assert (
+        1,
+        "answers.jsonl: 2 rows, 1 with an answer\n",
+        "no right answer for 1 of 2 rows: see the 'error' in their lines\n",
+        "the service gave no answer: it does not say why",
+    ) == (
+        read(written("r.jsonl", [yes[0], SAYS_NOTHING])),
+        *capsys.readouterr(),
+        json.loads(Path("answers.jsonl").read_text("utf-8").splitlines()[1])["error"],
+    )
+
+
+def test_equal_rows() -> None:
+    """Rows that are one request have its answer, each."""
+    table = written("rows.jsonl", [{"id": "a"}, {"id": "a"}])
+    Path("cities.py").write_text(PROMPT, "utf-8")
+    options = ("--format", "openai", "--model", "gpt-5", "--dedupe", "--output", "out")
+    main(["batch", "cities.py:ask", table, *options])
+    [request] = Path("out/requests-00001.jsonl").read_text("utf-8").splitlines()
+    assert 0 == read(written("r.jsonl", [said(CHAT, json.loads(request)["custom_id"], "Yes.")]))
+    found = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
+    assert [(1, "Yes."), (2, "Yes.")] == [(it["row"], it["text"]) for it in found]
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (
+            [said(CHAT, "plain", "Yes."), said(CHAT, "elsewhere", "No.")],
+            "the results have 1 of no request of this batch, such as elsewhere: "
+            "give the result files of the batch in out alone",
+        ),
+        (
+            json.dumps(said(CHAT, "plain", "Yes.")) + '\n{"custom_id": "oth',
+            "r.jsonl:2 is not JSON: get the file again: it may be cut off",
+        ),
+        (
+            [{"totalRecordCount": 2}],
+            "r.jsonl:1 is no result of openai: it has no 'custom_id': "
+            "give the files with the results alone",
+        ),
+        (
+            [{"custom_id": "plain", "method": "POST", "url": "/v1/chat/completions", "body": {}}],
+            "r.jsonl:1 is no result of openai: it is a request: "
+            "give the files that the service returned",
+        ),
+    ],
+)
+def test_wrong_results(rows: list[Json] | str, problem: str) -> None:
+    """A file that is no result of the batch is refused."""
+    make("openai", PLAIN)
+    assert problem == refused(written("r.jsonl", rows))
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (
+            ("openai", ROWS, "--on-error", "stop"),
+            "the batch in out is not finished: --resume goes on with it",
+        ),
+        (("messages", PLAIN), "a batch of messages is sent to no service"),
+        ((), "out has no batch: there is no file out/manifest.json"),
+    ],
+)
+def test_wrong_batch(made: tuple[Any, ...], problem: str) -> None:
+    """A batch that cannot have results is refused."""
+    if made:
+        make(*made)
+    assert problem == refused(written("r.jsonl", []))
+
+
+def test_files() -> None:
+    """Results that are not there are named, and a file that is there is not written over."""
+    make("openai", PLAIN)
+    problem = refused("nowhere.jsonl")
+    written("answers.jsonl", "Mine.")
+    with redirect_stderr(StringIO()) as told:
+        assert 2 == read(written("r.jsonl", []))
+    assert (
+        "cannot read nowhere.jsonl: No such file or directory",
+        "promptdsl batch read: error: there is a file answers.jsonl: name a new one\n",
+        "Mine.",
+        [Path("answers.jsonl")],
+    ) == (
+        problem,
+        told.getvalue(),
+        Path("answers.jsonl").read_text("utf-8"),
+        [*Path().glob("answers*")],
+    )
