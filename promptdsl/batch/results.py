@@ -25,7 +25,7 @@ def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
     has the ``row``, its ``input``, and the ``id`` of its request, if it was sent; of an answer the
     ``text``, the ``output`` that its schema asked for, the tool ``calls``, why it ended
     (``finish_reason``) and the ``usage``; else an ``error``. Nothing is rendered. The places of all
-    results are in memory, about 400 bytes for each. Raises :class:`DataError` for files that are no
+    results are in memory, about 250 bytes for each. Raises :class:`DataError` for files that are no
     results of this batch, before the first entry.
     """
     manifest = read_manifest(folder)
