@@ -41,7 +41,7 @@ USAGE = {"input": 1, "output": 1, "total": 2}
 CALLED = {"type": "tool_use", "id": "call_1", "name": "look_up", "input": {"q": "x"}}
 
 
-class Form(NamedTuple):
+class Dialect(NamedTuple):
     """How a service writes results: the reply of a model, a call, and the lines around them.
 
     ``errors`` are results of requests that failed, each with what is read of it; ``usage`` and
@@ -89,16 +89,16 @@ OPENAI_ERRORS = {
         "Not done in time.",
     ),
 }
-FORMS = {
-    "openai": Form(CHAT_REPLY, CHAT_CALL, openai_line, OPENAI_ERRORS),
-    "openai_compatible": Form(
+DIALECTS = {
+    "openai": Dialect(CHAT_REPLY, CHAT_CALL, openai_line, OPENAI_ERRORS),
+    "openai_compatible": Dialect(
         *(CHAT_REPLY, CHAT_CALL, openai_line),
         {
             "refused": (openai_line("refused", {}, status=400, error={"error": INVALID}), "Bad."),
             "ended": (openai_line("ended", {}, status=400, error="No chat here."), "No chat here."),
         },
     ),
-    "openai_responses": Form(
+    "openai_responses": Dialect(
         RESPONSES_REPLY,
         {
             **RESPONSES_REPLY,
@@ -109,7 +109,7 @@ FORMS = {
         {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "reasoning": 0, "total": 2},
         {**CALLED, "item": {"id": "fc_1"}},
     ),
-    "anthropic": Form(
+    "anthropic": Dialect(
         MESSAGES_REPLY,
         {
             **MESSAGES_REPLY,
@@ -138,7 +138,7 @@ FORMS = {
             ),
         },
     ),
-    "gemini": Form(
+    "gemini": Dialect(
         GEMINI_REPLY,
         {
             **GEMINI_REPLY,
@@ -152,7 +152,7 @@ FORMS = {
             "ended": ({"key": "ended", "error": {"code": 4}}, '{"code": 4}'),
         },
     ),
-    "bedrock": Form(
+    "bedrock": Dialect(
         CONVERSE_REPLY,
         converse(
             {"toolUse": {"toolUseId": "call_1", "name": "look_up", "input": {"q": "x"}}},
@@ -177,37 +177,38 @@ FORMS = {
 }
 
 
-def said(form: Form, id: str, text: str) -> Json:
+def spoken(dialect: Dialect, id: str, text: str) -> Json:
     """Return the line of a reply with this text."""
-    return form.line(id, json.loads(json.dumps(form.reply).replace('"ok"', json.dumps(text))))
+    return dialect.line(id, json.loads(json.dumps(dialect.reply).replace('"ok"', json.dumps(text))))
 
 
-def failed(form: Form, id: str) -> Json:
+def failed(dialect: Dialect, id: str) -> Json:
     """Return the line of a request that failed."""
-    line, _ = form.errors["refused"]
+    line, _ = dialect.errors["refused"]
     return {key: id if value == "refused" else value for key, value in line.items()}
 
 
-def results(form: Form) -> tuple[list[Json], list[Json]]:
+def results(dialect: Dialect) -> tuple[list[Json], list[Json]]:
     """Return the lines of two result files, in no order, with some ids twice."""
     return (
         [
-            *(failed(form, "healed"), said(form, "kept", "Early."), form.errors["ended"][0]),
-            *(said(form, "misfit", '{"city": 1}'), said(form, "again", "First.")),
-            form.line("form_called", form.call),
+            *(failed(dialect, "healed"), spoken(dialect, "kept", "Early.")),
+            *(spoken(dialect, "misfit", '{"city": 1}'), spoken(dialect, "again", "First.")),
+            *(dialect.errors["ended"][0], dialect.line("form_called", dialect.call)),
         ],
         [
-            *(said(form, "again", "Second."), failed(form, "kept"), said(form, "prose", "Rome")),
-            *(said(form, "formed", '{"city": "Rome"}'), said(form, "healed", "Late.")),
-            *(form.line("called", form.call), form.errors["refused"][0]),
-            said(form, "plain", "Rain. \u00e9\u2028\U0001f600"),
+            *(spoken(dialect, "again", "Second."), failed(dialect, "kept")),
+            *(spoken(dialect, "prose", "Rome"), spoken(dialect, "formed", '{"city": "Rome"}')),
+            *(spoken(dialect, "healed", "Late."), dialect.line("called", dialect.call)),
+            dialect.errors["refused"][0],
+            spoken(dialect, "plain", "Rain. \u00e9\u2028\U0001f600"),
         ],
     )
 
 
-def entries(form: Form) -> list[Json]:
+def entries(dialect: Dialect) -> list[Json]:
     """Return what is read of them: an entry for each row."""
-    usage, calls = form.usage or USAGE, [form.called or CALLED]
+    usage, calls = dialect.usage or USAGE, [dialect.called or CALLED]
     stop = {"finish_reason": "stop", "usage": usage}
     call = {"text": "", "finish_reason": "tool_use", "usage": usage, "calls": calls}
     no_form = "the answer is not as its schema says: city: 1 is not of type 'string'"
@@ -219,8 +220,8 @@ def entries(form: Form) -> list[Json]:
         "healed": {"text": "Late.", **stop},
         "kept": {"text": "Early.", **stop},
         "again": {"text": "Second.", **stop},
-        "refused": {"error": form.errors["refused"][1]},
-        "ended": {"error": form.errors["ended"][1]},
+        "refused": {"error": dialect.errors["refused"][1]},
+        "ended": {"error": dialect.errors["ended"][1]},
         "formed": {"text": '{"city": "Rome"}', **stop, "output": {"city": "Rome"}},
         "prose": {"text": "Rome", **stop, "error": "the answer is not JSON"},
         "misfit": {"text": '{"city": 1}', **stop, "error": no_form},
@@ -258,22 +259,22 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("provider", FORMS)
+@pytest.mark.parametrize("provider", DIALECTS)
 def test_joined(provider: str) -> None:
     """Results in any order are joined to their rows; rows without an answer say why."""
-    form = FORMS[provider]
+    dialect = DIALECTS[provider]
     make(provider)
-    first, second = results(form)
+    first, second = results(dialect)
     assert 1 == read(written("one.jsonl", first), written("two.jsonl", second))
     found = Path("answers.jsonl").read_text("utf-8").split("\n")
-    assert ([*map(json.dumps, entries(form))], "") == (
+    assert ([*map(json.dumps, entries(dialect))], "") == (
         [json.dumps(json.loads(line)) for line in found[:-1]],
         found[-1],
     )
 
 
 def _replies(*providers: str) -> Iterator[Json]:
-    yield from (it for name in providers for it in (FORMS[name].reply, FORMS[name].call))
+    yield from (it for name in providers for it in (DIALECTS[name].reply, DIALECTS[name].call))
 
 
 @pytest.mark.sdk("openai")
@@ -293,7 +294,7 @@ def test_types_of_anthropic() -> None:
     """The lines above are of the type of the SDK."""
     from anthropic.types.messages import MessageBatchIndividualResponse
 
-    for line in (line for lines in results(FORMS["anthropic"]) for line in lines):
+    for line in (line for lines in results(DIALECTS["anthropic"]) for line in lines):
         MessageBatchIndividualResponse.model_validate(line)
 
 
@@ -302,7 +303,7 @@ def test_types_of_gemini() -> None:
     """The lines above, key aside, are of the type of the SDK for the same results in a reply."""
     from google.genai.types import InlinedResponse
 
-    for line in (line for lines in results(FORMS["gemini"]) for line in lines):
+    for line in (line for lines in results(DIALECTS["gemini"]) for line in lines):
         InlinedResponse.model_validate({key: it for key, it in line.items() if key != "key"})
 
 
@@ -319,23 +320,23 @@ def test_types_of_bedrock() -> None:
 
 
 PLAIN: list[Json] = [{"id": "plain"}, {"id": "other"}]
-CHAT = FORMS["openai"]
+CHAT = DIALECTS["openai"]
 SAYS_NOTHING = {"custom_id": "other", "response": None, "error": None}
 
 
 def refused(*files: str) -> str:
     """Return why the command refuses to read results; it writes nothing then."""
-    with redirect_stderr(StringIO()) as said:
+    with redirect_stderr(StringIO()) as told:
         assert 2 == read(*files)
     assert [] == [*Path().glob("answers*")]
-    return said.getvalue().removeprefix("promptdsl batch read: error: ").removesuffix("\n")
+    return told.getvalue().removeprefix("promptdsl batch read: error: ").removesuffix("\n")
 
 
 def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code says whether every row has an answer."""
     make("openai", PLAIN)
     capsys.readouterr()
-    yes = [said(CHAT, row["id"], "Yes.") for row in PLAIN]
+    yes = [spoken(CHAT, row["id"], "Yes.") for row in PLAIN]
     assert (0, "answers.jsonl: 2 rows, 2 with an answer\n", "") == (
         read(written("r.jsonl", yes)),
         *capsys.readouterr(),
@@ -360,7 +361,7 @@ def test_equal_rows() -> None:
     options = ("--format", "openai", "--model", "gpt-5", "--dedupe", "--output", "out")
     main(["batch", "cities.py:ask", table, *options])
     [request] = Path("out/requests-00001.jsonl").read_text("utf-8").splitlines()
-    assert 0 == read(written("r.jsonl", [said(CHAT, json.loads(request)["custom_id"], "Yes.")]))
+    assert 0 == read(written("r.jsonl", [spoken(CHAT, json.loads(request)["custom_id"], "Yes.")]))
     found = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
     assert [(1, "Yes."), (2, "Yes.")] == [(it["row"], it["text"]) for it in found]
 
@@ -369,12 +370,12 @@ def test_equal_rows() -> None:
     ("rows", "problem"),
     [
         (
-            [said(CHAT, "plain", "Yes."), said(CHAT, "elsewhere", "No.")],
+            [spoken(CHAT, "plain", "Yes."), spoken(CHAT, "elsewhere", "No.")],
             "the results have 1 of no request of this batch, such as elsewhere: "
             "give the result files of the batch in out alone",
         ),
         (
-            json.dumps(said(CHAT, "plain", "Yes.")) + '\n{"custom_id": "oth',
+            json.dumps(spoken(CHAT, "plain", "Yes.")) + '\n{"custom_id": "oth',
             "r.jsonl:2 is not JSON: get the file again: it may be cut off",
         ),
         (
