@@ -322,6 +322,7 @@ def test_types_of_bedrock() -> None:
 PLAIN: list[Json] = [{"id": "plain"}, {"id": "other"}]
 CHAT = DIALECTS["openai"]
 SAYS_NOTHING = {"custom_id": "other", "response": None, "error": None}
+NO_ANSWER = {"custom_id": "other", "response": {"body": {"choices": []}}}
 
 
 def refused(*files: str) -> str:
@@ -354,6 +355,21 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        ([{"custom_id": "other"}], "the service gave no answer: it does not say why"),
+        ([NO_ANSWER], "a response without choices"),
+    ],
+)
+def test_lines_without_an_answer(rows: list[Json], error: str) -> None:
+    """A line that has neither an answer nor an error is one of its row, and no reason to stop."""
+    make("openai", PLAIN)
+    assert 1 == read(written("r.jsonl", rows))
+    found = Path("answers.jsonl").read_text("utf-8").splitlines()[1]
+    assert {"row": 2, "input": "rows.jsonl:2", "id": "other", "error": error} == json.loads(found)
+
+
 def test_equal_rows() -> None:
     """Rows that are one request have its answer, each."""
     table = written("rows.jsonl", [{"id": "a"}, {"id": "a"}])
@@ -370,8 +386,8 @@ def test_equal_rows() -> None:
     ("rows", "problem"),
     [
         (
-            [spoken(CHAT, "plain", "Yes."), spoken(CHAT, "elsewhere", "No.")],
-            "the results have 1 of no request of this batch, such as elsewhere: "
+            [spoken(CHAT, id, "No.") for id in ("plain", "e", "d", "c", "b")],
+            "the results have 4 of no request of this batch, such as b, c, d: "
             "give the result files of the batch in out alone",
         ),
         (
