@@ -24,6 +24,7 @@ BENCHMARKS = {
     "agent": "the same for one question and 400 tool calls",
     "next": "one turn more in a prompt of 10,000 messages",
     "recounting": "texts, counted and counted again",
+    "batch": "a prompt over the rows of a table: the command, and loops written by hand",
     "transcripts": "a recorded conversation of 100,000 messages, appended, saved and opened",
     "stores": "a change of a recorded conversation in each kind of store",
     "snapshots": "tests that compare prompts, and what the plug-in of pytest costs others",
