@@ -1,0 +1,1 @@
+"""An evaluation of a prompt: see its README."""
