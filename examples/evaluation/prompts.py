@@ -1,6 +1,6 @@
 """The prompt that is evaluated: it assigns a mail to a team."""
 
-from promptdsl import Output, Section, System, Table, Text, Timeline, User
+from promptdsl import Output, Section, System, Table, Timeline, User, Value
 
 TEAMS = [
     {"team": "billing", "handles": "invoices, refunds, payment methods"},
@@ -27,6 +27,6 @@ def triage(subject: str, body: str) -> Timeline:
             Section("role", "You sort the mail of customers. Assign each to one team.")
             Section("teams", Table(TEAMS), title="Teams")
         with User():
-            Section("subject", subject, title="Subject")
-            Section("mail", Text(body), title="Mail")
+            Section("subject", Value(subject), title="Subject")
+            Section("mail", Value(body), title="Mail")
     return timeline
