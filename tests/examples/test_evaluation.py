@@ -1,4 +1,4 @@
-"""The evaluation: what it finds, and that its page shows what its commands print."""
+"""The evaluation, and the page on rows: what is found, and that commands print what is shown."""
 
 import json
 import re
@@ -14,6 +14,9 @@ from tests.examples.desk import ROOT, run
 EVALUATION = ROOT / "examples" / "evaluation"
 COMMAND = re.compile(r"^```console\n\$ (.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 PAGE = (EVALUATION / "README.md").read_text("utf-8")
+HOW_TO = (ROOT / "docs" / "how-to" / "batch.md").read_text("utf-8")
+FILES = {"prompts.py": "python", "reviews.csv": "csv", "results.jsonl": "json"}
+"""The files of the how-to, each with the language of the first block that shows it."""
 
 
 def test_it_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,13 +35,26 @@ def test_it_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert COMMAND.findall(PAGE)[-1][1].splitlines() == compare.report(mails, "a.jsonl")
 
 
+def exit_code(command: str, page: str) -> int:
+    """Return the exit code of a command of a page: 1 where a row has no request, or no answer."""
+    told = "batch read" in command or (page == "how-to" and "promptdsl batch" in command)
+    return int(told)
+
+
 @pytest.mark.slow
-def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
-    """Each command of the page prints what is under it; a row without an answer is told."""
-    folder = tmp_path / "evaluation"
-    copytree(EVALUATION, folder, ignore=ignore_patterns("__pycache__"))
-    shown = COMMAND.findall(PAGE)
-    codes = [1 if " batch read " in command else 0 for command, _ in shown]
-    assert [(code, printed) for code, (_, printed) in zip(codes, shown, strict=True)] == [
+@pytest.mark.parametrize("page", ["evaluation", "how-to"])
+def test_the_page_shows_what_is_printed(page: str, tmp_path: Path) -> None:
+    """Each command of a page prints what is under it."""
+    folder, text = tmp_path / "here", PAGE
+    if page == "evaluation":
+        copytree(EVALUATION, folder, ignore=ignore_patterns("__pycache__"))
+    else:
+        folder.mkdir()
+        text = HOW_TO
+        for name, language in FILES.items():
+            block = text.partition(f"\n```{language}\n")[2].partition("```\n")[0]
+            (folder / name).write_text(block, "utf-8")
+    shown = COMMAND.findall(text)
+    assert [(exit_code(command, page), printed) for command, printed in shown] == [
         run(folder, command) for command, _ in shown
     ]
