@@ -6,6 +6,7 @@ Run it:     python compare.py mails.csv answers.jsonl
 import csv
 import json
 import sys
+from typing import Any
 
 
 def report(table: str, answers: str) -> list[str]:
@@ -14,8 +15,9 @@ def report(table: str, answers: str) -> list[str]:
         mails = list(csv.DictReader(file))
     wrong: list[str] = []
     with open(answers, encoding="utf-8") as file:
-        for answer in map(json.loads, file):
-            mail = mails[answer["row"] - 1]
+        for line in file:
+            answer: dict[str, Any] = json.loads(line)
+            mail = mails[int(answer["row"]) - 1]
             given = answer["output"]["team"] if "output" in answer else answer["error"]
             if given != mail["label"]:
                 wrong.append(f"{mail['id']}  {mail['label']:<8}  {given:<24}{mail['subject']}")
