@@ -40,7 +40,8 @@ class Parameters:
         parameters = _signature(function, name).parameters.values()
         self.takes_all = any(it.kind is Parameter.VAR_KEYWORD for it in parameters)
         named = [it for it in parameters if it.kind in _BY_NAME]
-        self.types = {it.name: _types_of(it.annotation) for it in named}
+        names = getattr(inspect.unwrap(function), "__globals__", {})
+        self.types = {it.name: _types_of(it.annotation, names) for it in named}
         self.required = [it.name for it in named if it.default is Parameter.empty]
         alone = [it for it in parameters if it.kind is Parameter.POSITIONAL_ONLY]
         if alone and alone[0].default is Parameter.empty:
@@ -69,10 +70,30 @@ class Parameters:
                 fix=nearest(missing[0], cells) if cells else "",
             )
         return {
-            name: _argument(name, cell, self.types.get(name), texts=texts)
+            name: self.argument(name, cell, texts=texts)
             for name, cell in cells.items()
             if self.takes(name)
         }
+
+    def argument(self, name: str, cell: object, *, texts: bool) -> object:
+        """Return a cell as the argument of a name; :class:`DataError` for one of another type."""
+        types = self.types.get(name)
+        if not types or type(cell) in types or (type(cell) is int and float in types):
+            return cell
+        if isinstance(cell, str) and str not in types:
+            for kind in types:
+                # JSON has numbers and truth values, but no dates.
+                if kind in _READ and (texts or issubclass(kind, date)):
+                    try:
+                        return _READ[kind](cell)
+                    except (ValueError, KeyError):
+                        continue
+        wanted = " or ".join("None" if it is type(None) else it.__name__ for it in types)
+        shown = "null" if cell is None else f"{type(cell).__name__} {str(cell)[:40]!r}"
+        fix = "declare the parameter as one that may be None" if cell is None else ""
+        if cell == "" and texts:
+            fix = "an empty cell of CSV is the text ''"
+        raise DataError(f"the cell {name!r} is {shown}, not {wanted}", fix=fix)
 
 
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
@@ -80,41 +101,23 @@ _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
     try:
-        return inspect.signature(function, eval_str=True)
-    except (NameError, SyntaxError):  # an annotation names what exists for type checkers only
         if sys.version_info >= (3, 14):
             from annotationlib import Format
 
+            # An annotation may name what exists for type checkers only.
             return inspect.signature(function, annotation_format=Format.FORWARDREF)
         return inspect.signature(function)
     except (TypeError, ValueError):
         raise OptionError(f"{name} does not say which parameters it takes") from None
 
 
-def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: whatever an author writes
+def _types_of(annotation: Any, names: dict[str, Any]) -> tuple[type, ...]:  # Any: as authors write
     """Return the types of an annotation, nothing where one of them is not checked."""
-    # A template's inputs have words.
-    annotation = next((it for it in _READ if it.__name__ == str(annotation)), annotation)
+    if isinstance(annotation, str):  # as in a module with annotations from __future__
+        try:
+            annotation = eval(annotation, names)
+        except Exception:  # it may be any code
+            return ()
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     members = typing.get_args(annotation) if is_union else (annotation,)
     return members if all(it in _CHECKED for it in members) else ()
-
-
-def _argument(name: str, cell: object, types: tuple[type, ...] | None, *, texts: bool) -> object:
-    """Return a cell as an argument of one of some types."""
-    if not types or type(cell) in types or (type(cell) is int and float in types):
-        return cell
-    if isinstance(cell, str) and str not in types:
-        for kind in types:
-            # JSON has numbers and truth values, but no dates.
-            if kind in _READ and (texts or issubclass(kind, date)):
-                try:
-                    return _READ[kind](cell)
-                except (ValueError, KeyError):
-                    continue
-    wanted = " or ".join("None" if it is type(None) else it.__name__ for it in types)
-    shown = "null" if cell is None else f"{type(cell).__name__} {str(cell)[:40]!r}"
-    fix = "declare the parameter as one that may be None" if cell is None else ""
-    if cell == "" and texts:
-        fix = "an empty cell of CSV is the text ''"
-    raise DataError(f"the cell {name!r} is {shown}, not {wanted}", fix=fix)
