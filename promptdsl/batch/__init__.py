@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from promptdsl.batch.renderer import json_line as json_line
     from promptdsl.batch.renderer import rendered_prompt as rendered_prompt
     from promptdsl.batch.results import read_results as read_results
-    from promptdsl.batch.rows import Row as Row
     from promptdsl.batch.rows import RowReader as RowReader
+    from promptdsl.batch.rows import TableRow as TableRow
     from promptdsl.batch.service import Service as Service
     from promptdsl.batch.service import service_of as service_of
     from promptdsl.batch.service import services as services
     from promptdsl.batch.writer import BatchWriter as BatchWriter
+    from promptdsl.batch.writer import CountingWriter as CountingWriter
     from promptdsl.batch.writer import read_manifest as read_manifest
 else:
     from promptdsl.foundation.lazy_names import lazy_names
@@ -33,8 +34,8 @@ else:
             "problem": "Problem user_frames",
             "renderer": "RowRenderer RowResult json_line rendered_prompt",
             "results": "read_results",
-            "rows": "Row RowReader",
+            "rows": "TableRow RowReader",
             "service": "Service service_of services",
-            "writer": "BatchWriter read_manifest",
+            "writer": "BatchWriter CountingWriter read_manifest",
         },
     )

@@ -1,6 +1,7 @@
 """Rendering many rows in their order, here or in worker processes, in bounded memory."""
 
 import os
+import pickle
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,9 +12,10 @@ from threading import Thread
 from typing import Any, TypeAlias, cast
 
 from promptdsl.batch.renderer import RowRenderer, RowResult
-from promptdsl.batch.rows import Row
+from promptdsl.batch.rows import TableRow
+from promptdsl.foundation.errors import OptionError
 
-Work: TypeAlias = Callable[[Row], RowResult]
+Work: TypeAlias = Callable[[TableRow], RowResult]
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
 """The most rows that a worker gets at once, and about the most characters of them."""
 
@@ -44,12 +46,18 @@ def render_rows(
     ``problem``.
     """
     renderer = target if isinstance(target, RowRenderer) else RowRenderer(target, **options)
-    numbered = (Row(number, "", row) for number, row in enumerate(rows, start=1))
+    if workers > 1:
+        try:
+            pickle.dumps(renderer)
+        except (AttributeError, TypeError, pickle.PicklingError):
+            fix = "the target has to be a function of a module"
+            raise OptionError(f"workers cannot load {renderer.name}", fix=fix) from None
+    numbered = (TableRow(number, "", row) for number, row in enumerate(rows, start=1))
     return results(numbered, renderer.result, partial(getattr, renderer, "result"), workers)
 
 
 def results(
-    rows: Iterable[Row], work: Work, load: Callable[[], Work], workers: int = 1
+    rows: Iterable[TableRow], work: Work, load: Callable[[], Work], workers: int = 1
 ) -> Iterator[RowResult]:
     """Yield the results of rows in order; a worker process gets its work by ``load``."""
     if workers == 1:
@@ -59,7 +67,7 @@ def results(
     pool = ProcessPoolExecutor(
         workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(load,)
     )
-    waiting: deque[tuple[list[Row], Future[list[RowResult]]]] = deque()
+    waiting: deque[tuple[list[TableRow], Future[list[RowResult]]]] = deque()
 
     def first() -> Iterator[RowResult]:
         chunk, future = waiting.popleft()
@@ -77,8 +85,8 @@ def results(
         pool.shutdown(cancel_futures=True)
 
 
-def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    chunk: list[Row] = []
+def _chunks(rows: Iterable[TableRow]) -> Iterator[list[TableRow]]:
+    chunk: list[TableRow] = []
     characters = 0
     for row in rows:
         chunk.append(row)
@@ -108,7 +116,7 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def _chunk_results(chunk: list[Row]) -> list[RowResult]:
+def _chunk_results(chunk: list[TableRow]) -> list[RowResult]:
     [work] = _WORK
     # The parent has the rows.
-    return [work(row)._replace(row=cast("Row", None)) for row in chunk]
+    return [work(row)._replace(row=cast("TableRow", None)) for row in chunk]

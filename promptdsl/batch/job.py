@@ -5,19 +5,23 @@ import sys
 import sysconfig
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
+from glob import glob
 from hashlib import file_digest
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, islice
 from platform import python_version
 from typing import Any, NamedTuple
 
 from promptdsl import Rendered
 from promptdsl.batch.engine import Work, results
 from promptdsl.batch.renderer import RowRenderer, RowResult
-from promptdsl.batch.rows import Row, RowReader
-from promptdsl.batch.writer import MANIFEST, BatchWriter, read_manifest
+from promptdsl.batch.rows import RowReader, TableRow
+from promptdsl.batch.service import TakenKey
+from promptdsl.batch.writer import MANIFEST, PART, BatchWriter, read_manifest
 from promptdsl.foundation.errors import DataError
 
+TRIED = 20
+"""How many rows are tried, to find one that does not fail."""
 Load = Callable[[], RowRenderer]
 """What makes the renderer in a worker process."""
 
@@ -42,24 +46,24 @@ def write_batch(
     dedupe: bool = False,
     stop: bool = False,
 ) -> Generator[BatchWriter]:
-    """Write a batch into a folder, and yield its writer after each row.
+    """Write a batch into a folder, and yield its writer at the beginning and after each row.
 
     With ``resume``, a batch that was stopped goes on. ``id`` is the column with the ids; with
     ``dedupe``, equal bodies are one request; with ``stop``, the batch stops at the first row that
     fails. Raises :class:`DataError` for a folder with another batch, and where what the batch is
     made of has changed since, unless ``force`` is given.
     """
-    first, rows = _first(job.reader)
-    about, state = _about(job, first), None
+    _, rendered, rows = _first(job)
+    about, state = _about(job, rendered), None
     if resume:
         manifest = read_manifest(folder)
-        state = manifest.pop("state")
-        changes = _changes(manifest, about)
+        state, changes = manifest["state"], _changes(manifest, about)
         if changes and not force:
             fix = "--force goes on with what is there now; a new folder begins anew"
             raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
         rows = _rows_after(state, rows, job.renderer, force=force)
-    elif os.path.isdir(folder) and os.listdir(folder):
+    # Without a manifest nothing has begun: then all files are still parts.
+    elif os.path.isdir(folder) and not all(it.endswith(PART) for it in os.listdir(folder)):
         begun = os.path.exists(os.path.join(folder, MANIFEST))
         fix = "--resume goes on with it" if begun else "name a new folder"
         raise DataError(f"the folder {folder} has {'a batch' if begun else 'files'}", fix=fix)
@@ -67,6 +71,7 @@ def write_batch(
     writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
     failed, finished = writer.failed, False
     try:
+        yield writer
         for result in results(rows, job.renderer.result, partial(_work, job.load), job.workers):
             writer.add(result)
             yield writer
@@ -79,8 +84,8 @@ def write_batch(
 
 def count_rows(job: Job) -> Generator[RowResult]:
     """Yield the result of each row with its tokens; nothing is written."""
-    first, rows = _first(job.reader)
-    work = _count(lambda: job.renderer, first)
+    first, rendered, rows = _first(job)
+    work = partial(job.renderer.counted, first=rendered)
     yield from results(rows, work, partial(_count, job.load, first), job.workers)
 
 
@@ -88,23 +93,36 @@ def _work(load: Load) -> Work:
     return load().result
 
 
-def _count(load: Load, first: Row) -> Work:
+def _count(load: Load, first: TableRow | None) -> Work:
     renderer = load()
-    return partial(renderer.counted, first=_rendered(renderer, first))
+    return partial(renderer.counted, first=first and renderer.rendered(first))
 
 
-def _first(reader: RowReader) -> tuple[Row, Iterator[Row]]:
-    """Return the first row, and all rows; :class:`DataError` where there is none."""
-    rows = iter(reader)
-    first = next(rows, None)
-    if first is None:
-        raise DataError(f"there is no row in {', '.join(reader.paths)}")
-    return first, chain([first], rows)
+def _first(job: Job) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
+    """Return the first row that does not fail among the first ones, its render, and all rows.
+
+    Raises :class:`DataError` where there is no row, and :class:`TakenKey` for options that no row
+    can have.
+    """
+    rows, tried = iter(job.reader), list[TableRow]()
+    for row in islice(rows, TRIED):
+        tried.append(row)
+        try:
+            rendered = job.renderer.rendered(row)
+            job.renderer.body(rendered)
+        except TakenKey:
+            raise
+        except (Exception, SystemExit):  # a row may fail in any way
+            continue
+        return row, rendered, chain(tried, rows)
+    if not tried:
+        raise DataError(f"there is no row in {', '.join(job.reader.paths)}")
+    return None, None, chain(tried, rows)
 
 
 def _rows_after(
-    state: Mapping[str, Any], rows: Iterator[Row], renderer: RowRenderer, *, force: bool
-) -> Iterator[Row]:
+    state: Mapping[str, Any], rows: Iterator[TableRow], renderer: RowRenderer, *, force: bool
+) -> Iterator[TableRow]:
     """Yield the rows that are not done; the first row of each file has to give the same request."""
     firsts = {part["row"]: part for part in state["parts"]}
     for row in rows:
@@ -121,25 +139,15 @@ def _rows_after(
             yield row
 
 
-def _rendered(renderer: RowRenderer, row: Row) -> Rendered | None:
-    """Return the render of a row, ``None`` for a row that fails."""
-    try:
-        return renderer.rendered(row)
-    except (Exception, SystemExit):  # a row may fail in any way
-        return None
-
-
-def _about(job: Job, first: Row) -> dict[str, Mapping[str, object]]:
+def _about(job: Job, rendered: Rendered | None) -> dict[str, Mapping[str, object]]:
     """Return what a batch is made of: its inputs, options, versions and code."""
-    rendered = _rendered(job.renderer, first)
     sections = () if rendered is None else rendered.libraries
-    spans = () if rendered is None else rendered.spans()
-    sources = {span.source.file for span in spans if span.source is not None}
+    paths = [*job.reader.paths]
     return {
-        "inputs": {path: _digest(path) for path in job.reader.paths},
-        "options": {"service": job.renderer.format, **job.options},
+        "inputs": {path: _digest(path) for path in paths},
+        "options": {"service": job.renderer.format, "inputs": paths, **job.options},
         "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
-        "files": {path: _digest(path) for path in sorted(_project_files(sources))},
+        "files": {path: _digest(path) for path in sorted(_project_files())},
         "libraries": {it.name: [it.version, it.digest] for it in sections},
     }
 
@@ -149,12 +157,13 @@ def _digest(path: str) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _project_files(sources: set[str]) -> set[str]:
-    """Return the files of modules and templates in the current folder, but what is installed."""
+def _project_files() -> set[str]:
+    """Return the modules and templates below the current folder, but what is installed."""
     here = os.path.join(os.getcwd(), "")
     loaded = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-    files = {os.path.abspath(path) for path in (*loaded, *sources) if path}
+    templates = glob("**/*.j2", recursive=True)
+    files = {os.path.abspath(path) for path in (*loaded, *templates) if path}
     return {
         os.path.relpath(path)
         for path in files
@@ -170,7 +179,8 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         for name in sorted({*then, *now}):
             old, new = then.get(name), now.get(name)
             if old != new and key in ("inputs", "files"):
-                changes.append(f"{name} {'is new' if old is None else 'has changed'}")
+                what = "is new" if old is None else "is gone" if new is None else "has changed"
+                changes.append(f"{name} {what}")
             elif old != new:
                 changes.append(f"{key} {name} was {old!r}, and is {new!r}")
     return changes

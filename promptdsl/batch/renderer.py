@@ -13,7 +13,7 @@ import promptdsl
 from promptdsl import Node, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
 from promptdsl.batch.problem import Problem, problem_of
-from promptdsl.batch.rows import Row, refuse_structs
+from promptdsl.batch.rows import TableRow, refuse_structs
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
@@ -22,7 +22,7 @@ from promptdsl.foundation.frozen import is_mapping
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
-class Tokens(NamedTuple):
+class RowTokens(NamedTuple):
     """The tokens of a request, how exact they are, and those that it shares with the first row."""
 
     total: int
@@ -37,13 +37,13 @@ class RowResult(NamedTuple):
     express. ``schema`` is the JSON text of the schema of the answer, if the prompt has one.
     """
 
-    row: Row
+    row: TableRow
     body: str = ""
     digest: str = ""
     problem: Problem | None = None
     losses: tuple[str, ...] = ()
     schema: str = ""
-    tokens: Tokens | None = None
+    tokens: RowTokens | None = None
 
 
 class RowRenderer:
@@ -98,10 +98,13 @@ class RowRenderer:
                 f"{self.format} requires {missing[0]}, which no prompt writes",
                 fix=f"give its value: --set {missing[0]}:=..., or extra={{{missing[0]!r}: ...}}",
             )
-        for constant in self.constants:
+        if self.service.model and not (model or "model" in self.extra):
+            raise OptionError(f"{self.format} requires the name of a model", fix="give --model")
+        for constant, value in self.constants.items():
             if not self.parameters.takes(constant):
                 fix = nearest(constant, self.parameters.types)
                 raise OptionError(f"{self.name} has no parameter {constant!r}", fix=fix)
+            self.constants[constant] = self.parameters.argument(constant, value, texts=True)
 
     @property
     def service(self) -> Service:
@@ -121,7 +124,7 @@ class RowRenderer:
         if hasattr(rows, "to_pylist"):
             return self._table(rows)
         return [
-            self.result(row if isinstance(row, Row) else Row(number, "", row))
+            self.result(row if isinstance(row, TableRow) else TableRow(number, "", row))
             for number, row in enumerate(rows, start=1)
         ]
 
@@ -132,24 +135,24 @@ class RowRenderer:
         problems = [None if it.problem is None else str(it.problem) for it in results]
         return table.append_column("body", [bodies]).append_column("problem", [problems])
 
-    def result(self, row: Row) -> RowResult:
+    def result(self, row: TableRow) -> RowResult:
         """Return what becomes of a row; nothing that its rendering raises goes further."""
         try:
             return self._result(row, self.rendered(row))
         except (Exception, SystemExit) as error:  # a row may fail in any way
             return RowResult(row, problem=problem_of(error))
 
-    def counted(self, row: Row, first: Rendered | None) -> RowResult:
+    def counted(self, row: TableRow, first: Rendered | None) -> RowResult:
         """Return the result of a row with its tokens, and those shared with the first row."""
         try:
             rendered = self.rendered(row)
             report = prefix_report(first or rendered, rendered)
-            tokens = Tokens(report.after, report.label, report.shared if first else 0)
+            tokens = RowTokens(report.after, report.label, report.shared if first else 0)
             return self._result(row, rendered)._replace(tokens=tokens)
         except (Exception, SystemExit) as error:  # a row may fail in any way
             return RowResult(row, problem=problem_of(error))
 
-    def rendered(self, row: Row) -> Rendered:
+    def rendered(self, row: TableRow) -> Rendered:
         """Return the render of a row, or raise what is wrong with it."""
         if row.problem:
             raise DataError(row.problem)
@@ -162,21 +165,21 @@ class RowRenderer:
             prompt = asyncio.run(prompt)
         return rendered_prompt(prompt, self.options)
 
-    def _result(self, row: Row, rendered: Rendered) -> RowResult:
+    def body(self, rendered: Rendered) -> Any:  # Any: JSON
+        """Return the body of a request; :class:`TakenKey` where ``extra`` has a key of it."""
+        if self.service.name == MESSAGES:
+            return [message.to_dict() for message in rendered.messages]
+        body = self.service.body_of(rendered.payload())
+        if self.service.model and self.model:
+            body = {"model": self.extra.get("model", self.model), **body}
+        return merged(body, self.extra)
+
+    def _result(self, row: TableRow, rendered: Rendered) -> RowResult:
         service, output = self.service, rendered.output
         losses = [str(loss) for loss in rendered.losses if loss.kind == "content"]
-        body: Any
-        if service.name == MESSAGES:
-            body = [message.to_dict() for message in rendered.messages]
-            if rendered.tools or output:
-                losses.append("content: tools and the form of the answer are not in messages")
-        else:
-            body = service.body_of(rendered.payload())
-            if service.model and self.model:
-                body = {"model": self.extra.get("model", self.model), **body}
-            if self.extra:
-                body = merged(body, self.extra)
-        text = json_line(body)
+        if service.name == MESSAGES and (rendered.tools or output):
+            losses.append("content: tools and the form of the answer are not in messages")
+        text = json_line(self.body(rendered))
         data = text.encode()
         size = len(data) + len(service.line_of("0" * LONGEST_ID, ""))
         if service.is_full(1, size):

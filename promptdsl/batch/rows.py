@@ -2,7 +2,8 @@
 
 import csv
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from promptdsl.foundation.errors import DataError
@@ -16,7 +17,7 @@ SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".pa
 _LONGEST_CELL = 2**31 - 1
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of a table.
 
     ``number`` counts from 1 over all files, ``place`` is its file and line (in a Parquet file: its
@@ -34,8 +35,9 @@ class Row(NamedTuple):
 class RowReader:
     """The rows of files, in their order, with the share that is read.
 
-    ``columns`` are those that are used, ``None`` for all. Raises :class:`DataError` for a file that
-    cannot be read, is of no known kind, or has structs in a column that is used.
+    ``columns`` are those that are used, ``None`` for all. The beginning of each file is read at
+    once. Raises :class:`DataError` for a file that cannot be read, is of no known kind, names no
+    columns, or has structs in a column that is used.
     """
 
     def __init__(self, paths: Sequence[str], columns: Container[str] | None = None) -> None:
@@ -54,36 +56,39 @@ class RowReader:
             if not os.path.isfile(path):
                 raise DataError(f"no such file: {path}")
         self._sizes = [os.path.getsize(path) for path in paths]
+        for index in range(len(paths)):
+            with closing(self._read(index)) as rows:
+                next(rows, None)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         number = 0
         for index, path in enumerate(self.paths):
-            kind = SUFFIXES[os.path.splitext(path)[1].lower()]
             before = number
-            try:
-                for place, cells, problem in self._read(path, kind, index):
-                    number += 1
-                    self.names.update(cells)
-                    is_csv = kind not in ("json", "parquet")
-                    yield Row(number, f"{path}:{place}", cells, problem, is_csv)
-            except OSError as error:
-                raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+            for place, cells, problem, is_csv in self._read(index):
+                number += 1
+                self.names.update(cells)
+                yield TableRow(number, f"{path}:{place}", cells, problem, is_csv)
             if number == before:
                 self.empty.append(path)
         self.share = 1.0
 
-    def _read(self, path: str, kind: str, index: int) -> "Iterator[_Read]":
-        """Yield the rows of a file; the share grows as they are read."""
+    def _read(self, index: int) -> "Generator[tuple[int, Mapping[str, object], str, bool]]":
+        """Yield the rows of a file, and whether it is CSV; the share grows as they are read."""
+        path = self.paths[index]
+        kind = SUFFIXES[os.path.splitext(path)[1].lower()]
         total, done = sum(self._sizes) or 1, sum(self._sizes[:index])
-        if kind == "parquet":
-            for share, read in _parquet(path, self._columns):
-                self.share = (done + share * self._sizes[index]) / total
-                yield read
-            return
-        with open(path, "rb") as file:
-            for read in _json_lines(file) if kind == "json" else _csv(file, kind):
-                self.share = (done + file.tell()) / total
-                yield read
+        try:
+            if kind == "parquet":
+                for share, read in _parquet(path, self._columns):
+                    self.share = (done + share * self._sizes[index]) / total
+                    yield *read, False
+                return
+            with open(path, "rb") as file:
+                for read in _json_lines(file) if kind == "json" else _csv(file, kind):
+                    self.share = (done + file.tell()) / total
+                    yield *read, kind != "json"
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 _Read = tuple[int, Mapping[str, object], str]
@@ -124,12 +129,20 @@ def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, {}, f"the row is not CSV: {error}"
+            if not names:
+                raise DataError(f"the first line of {file.name} is not CSV: {error}") from None
+            # A quotation mark that is never closed takes the lines behind it.
+            more = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
+            yield line, {}, f"the row is not CSV: {error}{more}"
             continue
         if not cells:
             continue
         if not names:
             names = cells
+            if not all(map(is_whole, names)):
+                raise DataError(
+                    f"the first line of {file.name} is not UTF-8", fix="save it as UTF-8"
+                )
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise DataError(f"{file.name} has two columns {twice!r}", fix="rename one")
@@ -144,16 +157,17 @@ def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
 def _parquet(path: str, columns: Container[str] | None) -> Iterator[tuple[float, _Read]]:
     parquet = require("pyarrow.parquet", "batch")
     try:
-        file = parquet.ParquetFile(path)
+        with parquet.ParquetFile(path) as file:
+            refuse_structs(file.schema_arrow, path, columns)
+            rows, number = file.metadata.num_rows, 0
+            for batch in file.iter_batches(batch_size=1_000):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield number / rows, (number, cells, "")
+    except DataError:
+        raise
     except (ValueError, OSError) as error:  # its errors are of these kinds, too
-        raise DataError(f"{path} is no Parquet file: {error}") from None
-    with file:
-        refuse_structs(file.schema_arrow, path, columns)
-        rows, number = file.metadata.num_rows, 0
-        for batch in file.iter_batches(batch_size=1_000):
-            for cells in batch.to_pylist():
-                number += 1
-                yield number / rows, (number, cells, "")
+        raise DataError(f"{path} is no Parquet file, or not all of it: {error}") from None
 
 
 def refuse_structs(

@@ -97,10 +97,14 @@ def service_of(format: str) -> Service:
     return services()[format]
 
 
+class TakenKey(OptionError):
+    """A key of a body is given that the prompt writes itself."""
+
+
 def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dict[str, Any]:
     """Return a body with more keys; objects are merged.
 
-    Raises :class:`OptionError` for a key that the prompt writes itself.
+    Raises :class:`TakenKey` for a key that the prompt writes itself.
     """
     for key, value in extra.items():
         mine = body.get(key)
@@ -109,7 +113,7 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dic
         elif is_mapping(mine) and is_mapping(value):
             body[key] = merged({**mine}, value, f"{way}{key}.")
         elif mine != value:
-            raise OptionError(
+            raise TakenKey(
                 f"the prompt itself writes {way}{key}, and it is given, too",
                 fix="leave it out, or change the prompt",
             )

@@ -11,12 +11,14 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from glob import escape, glob
+from hashlib import sha256
 from typing import IO, Any, NamedTuple, cast
 
 from promptdsl.batch.problem import Problem
 from promptdsl.batch.renderer import RowResult, json_line
 from promptdsl.batch.service import LONGEST_ID, Service
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import is_mapping
 
 MANIFEST, PART = "manifest.json", ".part"
 JOURNALS = IDS, ERRORS, LOSSES = ("ids.jsonl", "errors.jsonl", "losses.jsonl")
@@ -52,7 +54,7 @@ class BatchWriter:
         id: str | None = None,
         dedupe: bool = False,
     ) -> None:
-        self.folder, self.service, self.about = folder, service, about
+        self.folder, self.service, self.about, self.finished = folder, service, about, False
         self._id_column, self._dedupe, self._is_writing = id, dedupe, False
         state = state or {"parts": (), "schemas": {}, "journals": {}}
         self.rows, self.sent, self.failed, self.lossy = (state.get(key, 0) for key in _COUNTS)
@@ -61,13 +63,13 @@ class BatchWriter:
             json.dumps(it): key for key, it in state["schemas"].items()
         }
         self._files: dict[str, IO[bytes]] = {}
-        os.makedirs(folder, exist_ok=True)
-        self._cut(state["journals"])
-        self._index = _Index(folder) if dedupe or id else None
+        self._journals: dict[str, int] = {**dict.fromkeys(JOURNALS, 0), **state["journals"]}
+        self._index = _Index() if dedupe or id else None
+        self._cut()
         self.checkpoint()
 
-    def add(self, result: RowResult) -> None:
-        """Write what became of a row."""
+    def add(self, result: RowResult) -> Problem | None:
+        """Write what became of a row; return what is wrong with it."""
         self._is_writing = True
         row = {"row": result.row.number, "input": result.row.place}
         problem = result.problem or self._send(result, row)
@@ -83,26 +85,30 @@ class BatchWriter:
         self._is_writing = False
         if self.rows % EVERY == 0:
             self.checkpoint()
+        return problem
 
     def _send(self, result: RowResult, row: Mapping[str, object]) -> Problem | None:
         """Write the request of a row, and its id; return what is wrong with its id."""
         id, known = f"r{result.row.number}x{result.digest}", None
         if self._id_column is not None:
             given = result.row.cells.get(self._id_column)
-            id = "" if given is None else str(given)
-            if _ID.fullmatch(id) is None:
+            id = str(given)
+            if given is None or _ID.fullmatch(id) is None:
                 what = f"the id in {self._id_column!r} cannot be sent: {id[:80]!r}"
+                if given is None:
+                    what = f"the row has no id in {self._id_column!r}"
                 return Problem("DataError", what, "1 to 64 of the characters A-Z a-z 0-9 _ -")
         if self._index is not None:
-            known = self._index.note(id, result.digest if self._dedupe else id)
+            # All digits: with twelve, some of a few million bodies would be taken for equal.
+            key = sha256(result.body.encode()).hexdigest() if self._dedupe else id
+            known = self._index.note(id, key)
             if known is not None and not self._dedupe:
                 what = f"a row before has the id {id!r}, too"
                 return Problem("DataError", what, "the ids of a batch have to differ")
+            row = {**row, "digest": key} if self._dedupe else row
         if known is None:
             self._request(self.service.line_of(id, result.body), result)
         entry = {"id": known or id, **row}
-        if self._dedupe:
-            entry["digest"] = result.digest
         if result.schema:
             name = f"schema {len(self._schemas) + 1}"
             entry["schema"] = self._schemas.setdefault(result.schema, name)
@@ -136,18 +142,19 @@ class BatchWriter:
     def _opened(self, name: str) -> IO[bytes]:
         return open(os.path.join(self.folder, name + PART), "ab")
 
-    def checkpoint(self, *, finished: bool = False) -> None:
+    def checkpoint(self) -> None:
         """Write all to the disk, and the manifest that says how far it is whole."""
-        for file in self._files.values():
+        for name, file in self._files.items():
             file.flush()
             os.fsync(file.fileno())
-        journals = {name: file.tell() for name, file in self._files.items() if name in JOURNALS}
+            if name in JOURNALS:
+                self._journals[name] = file.tell()
         state = {
             **{key: getattr(self, key) for key in _COUNTS},
-            "finished": finished,
+            "finished": self.finished,
             "parts": [part._asdict() for part in self.parts],
             "schemas": {name: json.loads(text) for text, name in self._schemas.items()},
-            "journals": journals,
+            "journals": self._journals,
         }
         path = os.path.join(self.folder, MANIFEST + PART)
         with open(path, "w", encoding="utf-8") as manifest:
@@ -164,26 +171,47 @@ class BatchWriter:
             file.close()
         if self._index is not None:
             self._index.close()
+        self.finished = finished
         if finished:
             for name in self._files:
                 self._place(name)
             self._files.clear()
-            self.checkpoint(finished=True)
+            self.checkpoint()
 
-    def _cut(self, journals: Mapping[str, int]) -> None:
+    def _cut(self) -> None:
         """Open every file that is written, and cut it to what the manifest says is whole."""
+        os.makedirs(self.folder, exist_ok=True)
         whole = {part.name for part in self.parts}
         for path in glob(os.path.join(escape(self.folder), "requests-*")):
             if os.path.basename(path).removesuffix(PART) not in whole:
                 os.unlink(path)
-        sizes = {**dict.fromkeys(JOURNALS, 0), **journals}
-        sizes.update((part.name, part.bytes) for part in self.parts[-1:])
+        sizes = self._journals | {part.name: part.bytes for part in self.parts[-1:]}
         for name, size in sizes.items():
             path = os.path.join(self.folder, name)
             with suppress(FileNotFoundError):  # moved after the manifest was written
                 os.replace(path, path + PART)
-            self._files[name] = self._opened(name)
-            self._files[name].truncate(size)
+            file = self._files[name] = self._opened(name)
+            file.seek(file.truncate(size))
+        if self._index is not None:
+            with open(os.path.join(self.folder, IDS + PART), encoding="utf-8") as ids:
+                for entry in map(json.loads, ids):
+                    self._index.note(entry["id"], entry.get("digest", entry["id"]))
+
+
+class CountingWriter(BatchWriter):
+    """Counts what a batch would be; nothing is written."""
+
+    def _cut(self) -> None:
+        self._files = {name: self._opened(name) for name in JOURNALS}
+
+    def _opened(self, name: str) -> IO[bytes]:
+        return open(os.devnull, "ab")
+
+    def _place(self, name: str) -> None:
+        pass
+
+    def checkpoint(self) -> None:
+        """Keep nothing."""
 
 
 _COUNTS = ("rows", "sent", "failed", "lossy")
@@ -196,17 +224,11 @@ class _Index:
     It is made anew of the file of ids when a batch goes on.
     """
 
-    def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, "index" + PART)
-        with suppress(FileNotFoundError):
-            os.unlink(self._path)
-        self._database = sqlite3.connect(self._path, isolation_level=None)
-        self._database.execute("PRAGMA synchronous = OFF")
+    def __init__(self) -> None:
+        # A database without a name is a file of the system's, which is gone when it is closed.
+        self._database = sqlite3.connect("", isolation_level=None)
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("CREATE TABLE sent (key TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID")
-        with open(os.path.join(folder, IDS + PART), encoding="utf-8") as file:
-            for entry in map(json.loads, file):
-                self.note(entry["id"], entry.get("digest", entry["id"]))
 
     def note(self, id: str, key: str) -> str | None:
         """Return the id that was noted for a key, or note this one."""
@@ -218,7 +240,6 @@ class _Index:
     def close(self) -> None:
         """Remove the database."""
         self._database.close()
-        os.unlink(self._path)
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
@@ -226,8 +247,11 @@ def read_manifest(folder: str) -> dict[str, Any]:
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, encoding="utf-8") as file:
-            return cast("dict[str, Any]", json.load(file))
+            manifest = json.load(file)
     except FileNotFoundError:
         raise DataError(f"{folder} has no batch", fix=f"there is no file {path}") from None
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}") from None
+    if not is_mapping(manifest) or "state" not in manifest:
+        raise DataError(f"{path} is not of a batch")
+    return dict(manifest)

@@ -14,6 +14,7 @@ from typing import Any
 from promptdsl import PromptError
 from promptdsl.batch import (
     BatchWriter,
+    CountingWriter,
     Job,
     RowReader,
     RowRenderer,
@@ -95,9 +96,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         try:
             reader = RowReader(arguments.inputs, renderer.parameters.columns)
             job = Job(reader, renderer, load, arguments.workers, {**own, **settings})
-            return _counted(job, arguments.price) if arguments.dry_run else _written(job, arguments)
+            return (_counted if arguments.dry_run else _written)(job, arguments)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
+        except KeyboardInterrupt:
+            raise _Interrupted("stopped") from None
         except BrokenExecutor:
             problem = "a worker process died; --resume goes on, without --workers shows the row"
             raise UsageError(problem) from None
@@ -155,17 +158,16 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
             for writer in steps:
                 show(writer.rows, writer.failed)
     except KeyboardInterrupt:
-        rows = 0 if writer is None else writer.rows
-        problem = f"stopped after {_rows(rows)}: --resume goes on"
+        if writer is None:
+            raise
+        problem = f"stopped after {_rows(writer.rows)}: --resume goes on"
         raise _Interrupted(problem) from None
-    if writer is None:  # all rows of a resumed batch were done
-        return f"the batch in {folder} is finished", [], 0
-    lines = [f"{writer.sent:,} requests of {_rows(writer.rows)} in {_files(len(writer.parts))}"]
+    assert writer is not None  # it comes before the first row
+    lines = [_requests(writer)]
     lines += [f"  {os.path.join(folder, part.name)}" for part in writer.parts]
     notes = [f"{path} has no row" for path in job.reader.empty]
-    left_out = [
-        name for name in sorted(job.reader.names) if not job.renderer.parameters.takes(name)
-    ]
+    unused = sorted(job.reader.names - {arguments.id})
+    left_out = [name for name in unused if not job.renderer.parameters.takes(name)]
     if left_out:
         notes.append(f"columns that {job.renderer.name} does not take: {', '.join(left_out)}")
     if writer.failed:
@@ -176,52 +178,48 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     if writer.sent < job.renderer.service.fewest:
         fewest = f"{job.renderer.service.fewest:,}"
         notes.append(f"the service refuses a job of fewer than {fewest} requests")
-    stopped = writer.failed and arguments.on_error == "stop"
-    if stopped:
+    if not writer.finished:
         notes.append("stopped at the first row that failed: --resume goes on")
     return "\n".join(lines), notes, 1 if writer.failed else 0
 
 
-def _counted(job: Job, price: float | None) -> tuple[str, list[str], int]:
+def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return what a batch would be, counted row by row."""
-    service, label, shared = job.renderer.service, "", -1
-    rows = sent = tokens = size = failed = 0
-    files = in_file = bytes_in_file = 0
+    writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
+    tokens, shared, label = 0, -1, ""
     notes: list[str] = []
     with closing(count_rows(job)) as results, _progress(job.reader) as show:
         for result in results:
-            rows += 1
-            show(rows, failed)
-            if result.problem is not None or result.tokens is None:
-                failed += 1
-                if failed <= 3:
-                    notes.append(f"{result.row.place}: {result.problem}")
-                continue
-            line = len(service.line_of(f"r{result.row.number}x{result.digest}", result.body))
-            if not files or service.is_full(in_file + 1, bytes_in_file + line):
-                files, in_file, bytes_in_file = files + 1, 0, 0
-            in_file, bytes_in_file = in_file + 1, bytes_in_file + line
-            sent, size, tokens = sent + 1, size + line, tokens + result.tokens.total
-            shared = result.tokens.shared if shared < 0 else min(shared, result.tokens.shared)
-            label = result.tokens.label
-    lines = [f"{sent:,} requests of {_rows(rows)} in {_files(files)}, {size:,} bytes"]
-    if sent:
+            sent = writer.sent
+            problem = writer.add(result)
+            if problem is not None and writer.failed <= 3:
+                notes.append(f"{result.row.place}: {problem}")
+            if writer.sent > sent and result.tokens is not None:
+                tokens, label = tokens + result.tokens.total, result.tokens.label
+                shared = result.tokens.shared if shared < 0 else min(shared, result.tokens.shared)
+            show(writer.rows, writer.failed)
+    writer.close(finished=False)
+    size = sum(part.bytes for part in writer.parts)
+    lines = [f"{_requests(writer)}, {size:,} bytes"]
+    if writer.sent:
         lines.append(f"{tokens:,} tokens: {label}")
-        share = shared * sent / tokens
+        share = shared * writer.sent / tokens
         lines.append(f"{shared:,} tokens at the beginning are the same in all: {share:.0%} of all")
-    if price is not None:
+    if arguments.price is not None:
+        price: float = arguments.price
         lines.append(f"{tokens / 1_000_000 * price:,.2f} for them at {price:,.2f} a million tokens")
-    if failed:
-        notes.append(f"{_rows(failed)} would fail")
-    return "\n".join(lines), notes, 1 if failed else 0
+    if writer.failed:
+        notes.append(f"{_rows(writer.failed)} would fail")
+    return "\n".join(lines), notes, 1 if writer.failed else 0
+
+
+def _requests(writer: BatchWriter) -> str:
+    files = "1 file" if len(writer.parts) == 1 else f"{len(writer.parts):,} files"
+    return f"{writer.sent:,} requests of {_rows(writer.rows)} in {files}"
 
 
 def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
 
 
 @contextmanager
