@@ -7,6 +7,8 @@ module, only the imports here change. A claim about behaviour enters by the fron
 
 from promptdsl import cli as cli_module
 from promptdsl.batch import RowRenderer, services
+from promptdsl.batch import engine as batch_engine_module
+from promptdsl.batch import writer as batch_writer_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
@@ -342,6 +344,8 @@ __all__ = [
     "attachment_tokens",
     "attribute",
     "authored_cell",
+    "batch_engine_module",
+    "batch_writer_module",
     "beginning_tokens",
     "best_boundary",
     "bits",

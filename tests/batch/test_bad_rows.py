@@ -1,0 +1,241 @@
+"""Bad rows: each is named with its row, all others are sent, and the exit code says it."""
+
+from typing import Any, NamedTuple
+
+import attrs
+import pytest
+
+from promptdsl.batch import services
+from tests.batch.folders import LINES, Folder
+
+GOOD = {"question": "One?"}
+LAST = {"question": "Last?"}
+LONG = "x" * 10_000_000
+
+
+class Case(NamedTuple):
+    """A table with a bad row between two good ones, and what is told of it."""
+
+    target: str
+    rows: Any
+    what: str
+    fix: str = ""
+    options: tuple[str, ...] = ()
+    line: int = 0
+    """How far below its ``def`` the line of the target is, 0 for none."""
+
+
+CASES = {
+    "missing column": Case(
+        "ask", [{"quest": "?"}], "the row has no 'question', which prompts.py:ask needs"
+    ),
+    "wrong type": Case(
+        "rated", [{**GOOD, "rating": "high"}], "the cell 'rating' is str 'high', not int"
+    ),
+    "null": Case(
+        "rated",
+        [{"question": None}],
+        "the cell 'question' is null, not str",
+        "declare the parameter as one that may be None",
+    ),
+    "broken line": Case("ask", '{"question": "Wh\n', 'the line is not JSON: \'{"question": "Wh\''),
+    "over budget": Case(
+        "ask",
+        [{"question": "Why? " * 500}],
+        "the prompt needs 1,015 tokens, the budget has room for 100\n",
+        options=("--budget", "100"),
+    ),
+    "failing function": Case("failing", [{"question": "fail"}], "'fail'", line=2),
+    "doubled id": Case(
+        "ask",
+        [{**GOOD, "key": "a"}],
+        "a row before has the id 'a', too",
+        "the ids of a batch have to differ",
+        ("--id", "key"),
+    ),
+    "id that cannot be sent": Case(
+        "ask",
+        [{**GOOD, "key": "a b"}],
+        "the id in 'key' cannot be sent: 'a b'",
+        "1 to 64 of the characters A-Z a-z 0-9 _ -",
+        ("--id", "key"),
+    ),
+    "no id": Case(
+        "ask",
+        [GOOD],
+        "the row has no id in 'key'",
+        "1 to 64 of the characters A-Z a-z 0-9 _ -",
+        ("--id", "key"),
+    ),
+    "larger than a file": Case(
+        "ask",
+        [{"question": "y" * 1000}],
+        "the request has 1,1",
+        "shorten the row, or give a budget",
+        ("--format", "gemini"),
+    ),
+    "SystemExit": Case("leaving", [{"question": "fail"}], "left", line=2),
+    "failing coroutine": Case("later", [{"question": "fail"}], "'fail'"),
+    "no prompt": Case(
+        "no_prompt",
+        [{"question": "fail"}],
+        "render() takes a Timeline, a turn, a Section or a Fragment, not None",
+    ),
+}
+
+
+def text_of(rows: Any) -> str:
+    """Return lines of a table."""
+    import json
+
+    return rows if isinstance(rows, str) else "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_bad_row(name: str, folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bad row is named with its line and its author's, and nothing else is lost."""
+    case = CASES[name]
+    gemini = attrs.evolve(services()["gemini"], most_bytes=1000)
+    monkeypatch.setitem(services(), "gemini", gemini)
+    good = [{**row, "key": key} for row, key in ((GOOD, "a"), (LAST, "b"))]
+    text = f"{text_of(good[:1])}\n{text_of(case.rows)}{text_of(good[1:])}"
+    done = folder.batch(case.target, folder.table(text), *case.options)
+    assert (1, True) == (done.code, "1 row failed: out/errors.jsonl" in done.err)
+    [error] = folder.entries("errors.jsonl")
+    assert (2, "rows.jsonl:3") == (error["row"], error["input"])
+    assert error["what"].startswith(case.what)
+    assert not case.fix or case.fix == error["fix"]
+    if case.line:
+        assert [f"prompts.py:{LINES[case.target] + case.line}"] == error["at"]
+    assert [1, 3] == [entry["row"] for entry in folder.entries("ids.jsonl")]
+    assert 2 == len(folder.requests())
+
+
+@pytest.mark.parametrize(
+    ("rows", "sent", "note"),
+    [
+        ('{"question": "\\ud800"}\n', "\ufffd", "1 row lost content: out/losses.jsonl"),
+        pytest.param(f'{{"question": "{LONG}"}}\n', LONG, "", marks=pytest.mark.slow),
+        (f'{{"question": "{LONG[:300_000]}"}}\n', LONG[:300_000], ""),
+    ],
+)
+def test_a_row_that_is_only_unusual(folder: Folder, rows: str, sent: str, note: str) -> None:
+    """A lone surrogate is replaced and noted, and 10 MB of text are sent as they are."""
+    done = folder.batch("ask", folder.table(f"{text_of([GOOD])}{rows}{text_of([LAST])}"))
+    assert (0, note) == (done.code, done.err.rstrip("\n"))
+    assert ["One?", sent, "Last?"] == folder.users()
+    losses = [(entry["row"], entry["input"]) for entry in folder.entries("losses.jsonl")]
+    assert [(2, "rows.jsonl:2")] * bool(note) == losses
+
+
+def test_content_that_is_lost_is_an_error_if_asked(folder: Folder) -> None:
+    """With ``--strict``, what the target cannot express makes a bad row."""
+    done = folder.batch("ask", folder.table('{"question": "\\ud800"}\n'), "--strict")
+    assert (1, [1]) == (done.code, [entry["row"] for entry in folder.entries("errors.jsonl")])
+
+
+@pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        ([("a.jsonl", "")], "there is no row in a.jsonl"),
+        ([("a.jsonl", ""), ("b.csv", "question\n")], "there is no row in a.jsonl, b.csv"),
+        (
+            [("a.jsonl", '{"question": "?"}\n'), ("b.csv", "question,question\n1,2\n")],
+            "b.csv has two columns 'question': rename one",
+        ),
+    ],
+)
+def test_tables_without_rows(folder: Folder, tables: list[tuple[str, str]], problem: str) -> None:
+    """Where no row can be read, nothing begins."""
+    names = [folder.table(text, name) for name, text in tables]
+    done = folder.batch("ask", *names)
+    assert (2, "", f"promptdsl batch: error: {problem}\n") == done
+    assert not (folder.path / "out").exists()
+
+
+def test_an_empty_table_among_others_is_noted(folder: Folder) -> None:
+    """A table without a row stops nothing, and is named."""
+    tables = [
+        folder.table(text, name)
+        for name, text in (("a.csv", "question\n"), ("b.csv", "question\n1\n"))
+    ]
+    assert (0, "a.csv has no row\n") == folder.batch("ask", *tables)[::2]
+
+
+def test_a_struct_column_is_refused_only_where_it_is_taken(folder: Folder) -> None:
+    """A column of structs stops the batch before it begins, unless the target does not take it."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
+    for name, table in (
+        ("taken.parquet", {"question": [{"a": 1}, {"b": 2}]}),
+        ("other.parquet", {"question": ["One?"], "plans": [{"a": 1}]}),
+    ):
+        parquet.write_table(pyarrow.table(table), name)
+    good = folder.table([GOOD])
+    problem = "the column 'question' of taken.parquet has structs, to which Arrow adds null keys"
+    done = folder.batch("ask", good, "taken.parquet")
+    assert (2, True) == (done.code, problem in done.err)
+    assert not (folder.path / "out").exists()
+    done = folder.batch("ask", good, "other.parquet")
+    assert (0, "columns that prompts.py:ask does not take: plans\n") == done[::2]
+    assert ["One?", "One?"] == folder.users()
+
+
+def test_what_a_function_prints_is_no_data(folder: Folder) -> None:
+    """What the code of a prompt prints goes to standard error."""
+    done = folder.batch("loud", folder.table([GOOD]))
+    assert "1 requests of 1 row in 1 file\n  out/requests-00001.jsonl\n" == done.out
+    assert "Building One?\n" in done.err
+
+
+@pytest.mark.parametrize("target", ["later", "lazy"])
+def test_functions_and_parts_may_be_asynchronous(folder: Folder, target: str) -> None:
+    """A coroutine is awaited, and so is an asynchronous part of a prompt."""
+    assert 0 == folder.batch(target, folder.table([GOOD, LAST])).code
+    assert ["One?", "Last?"] == folder.users()
+
+
+def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
+    """``--on-error stop`` stops there; each ``--resume`` goes on behind it, to the whole batch."""
+    table = folder.table([GOOD, {}, LAST, {}])
+    asked = ("ask", table, "--on-error", "stop")
+    stopped = "stopped at the first row that failed: --resume goes on"
+    for rows, resume in ((2, ()), (4, ("--resume",))):
+        done = folder.batch(*asked, *resume)
+        assert (1, True) == (done.code, stopped in done.err)
+        assert f"of {rows} rows" in done.out
+    done = folder.batch(*asked, "--resume")
+    assert (1, "2 rows failed: out/errors.jsonl\n") == (done.code, done.err)
+    assert [2, 4] == [entry["row"] for entry in folder.entries("errors.jsonl")]
+    assert ["One?", "Last?"] == folder.users()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (
+            ("ask", "rows.jsonl", "--format", "anthropic", "--model", "claude-opus-5-5"),
+            "anthropic requires max_tokens",
+        ),
+        (("ask", "rows.jsonl", "--format", "openai"), "openai requires the name of a model"),
+        (
+            ("ask", "rows.jsonl", "--model", "unheard-of"),
+            "the provider of the model 'unheard-of' is not known",
+        ),
+        (("ask", "rows.jsonl", "-p", "questoin=1"), "prompts.py:ask has no parameter 'questoin'"),
+        (("ask", "missing.jsonl"), "no such file: missing.jsonl"),
+        (("os", "rows.jsonl"), "prompts.py:os is no function whose parameters are columns"),
+        (("ask", "rows.jsonl", "--id", "a", "--dedupe"), "--id and --dedupe do not go together"),
+        (("ask", "rows.jsonl", "--output", "rows.jsonl"), "cannot write rows.jsonl: "),
+        (("ask", "rows.jsonl", "--output", "."), "the folder . has files: name a new folder"),
+    ],
+)
+def test_a_batch_that_cannot_begin(
+    folder: Folder, arguments: tuple[str, ...], problem: str
+) -> None:
+    """A wrong target, table or option ends the command before anything is written."""
+    folder.table([GOOD])
+    done = folder.batch(*arguments)
+    assert (2, "") == done[:2]
+    assert done.err.startswith(f"promptdsl batch: error: {problem}")
+    assert not (folder.path / "out").exists()

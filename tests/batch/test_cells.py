@@ -1,0 +1,176 @@
+"""Cells as arguments: by the types that a function declares, and of JSON, CSV or code."""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any, Union
+
+import pytest
+
+from promptdsl import DataError, OptionError, Timeline, User, component
+from promptdsl.batch import Parameters
+from tests.batch.folders import Folder
+from tests.errors import raised
+
+NOT = "the cell 'cell' is "
+
+
+def of(annotation: Any) -> Callable[..., object]:
+    """Return a function with one parameter of a type."""
+
+    def function(cell: Any) -> object:
+        return cell
+
+    function.__annotations__["cell"] = annotation
+    return function
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        (Any, "4", "4"),
+        (str, "4", "4"),
+        (str, "", ""),
+        (int, "4", 4),
+        (int, " -4 ", -4),
+        (int, "4.0", f"{NOT}str '4.0', not int"),
+        (int, "", f"{NOT}str '', not int"),
+        (int | None, "", f"{NOT}str '', not int or None"),
+        (int, "x" * 90, f"{NOT}str '{'x' * 40}', not int"),
+        (int, "9" * 5000, f"{NOT}str '{'9' * 40}', not int"),
+        (float, "1e3", 1000.0),
+        (float, "4", 4.0),
+        (bool, "True", True),
+        (bool, "0", False),
+        (bool, "yes", f"{NOT}str 'yes', not bool"),
+        (date, "2026-11-26", date(2026, 11, 26)),
+        (date, "26.11.2026", f"{NOT}str '26.11.2026', not date"),
+        (datetime, "2026-11-26T08:30", datetime(2026, 11, 26, 8, 30)),
+        (int | str, "4", "4"),
+        (Union[int, None], "4", 4),  # noqa: UP007 (another class than int | None)
+        ("int", "4", 4),
+        ("int | None", "4", 4),
+        ("Missing", "4", "4"),
+        ("int.missing", "4", "4"),
+        ("int | 'Missing'", "4", "4"),
+        (list[str], "a,b", "a,b"),
+        (int | list[str], "4", "4"),
+    ],
+)
+def test_a_text_of_csv_is_what_its_parameter_declares(
+    annotation: Any, text: str, value: object
+) -> None:
+    """A cell of CSV stays text, but where a parameter declares a number, a truth or a date."""
+    assert value == argument(annotation, text, texts=True)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "cell", "value"),
+    [
+        (Any, None, None),
+        (Any, {"a": 1}, {"a": 1}),
+        (int, 4, 4),
+        (int, "4", f"{NOT}str '4', not int"),
+        (int, 4.0, f"{NOT}float '4.0', not int"),
+        (int, True, f"{NOT}bool 'True', not int"),
+        (float, 4, 4),
+        (bool, 1, f"{NOT}int '1', not bool"),
+        (str, 4, f"{NOT}int '4', not str"),
+        (str, None, f"{NOT}null, not str"),
+        (str | None, None, None),
+        (int | str, 4, 4),
+        (int | str, None, f"{NOT}null, not int or str"),
+        (date, "2026-11-26", date(2026, 11, 26)),
+        (date, date(2026, 11, 26), date(2026, 11, 26)),
+        (date, datetime(2026, 11, 26), f"{NOT}datetime '2026-11-26 00:00:00', not date"),
+        (list[str], "any", "any"),
+    ],
+)
+def test_a_value_is_of_the_type_that_its_parameter_declares(
+    annotation: Any, cell: object, value: object
+) -> None:
+    """JSON and Parquet have types: a text is no number there, but JSON has no dates."""
+    assert value == argument(annotation, cell, texts=False)
+
+
+def argument(annotation: Any, cell: object, *, texts: bool) -> object:
+    """Return the argument of a function of one parameter, or the words of the error."""
+    parameters = Parameters(of(annotation), "ask")
+    try:
+        return parameters.arguments({"cell": cell, "other": 1}, texts=texts)["cell"]
+    except DataError as error:
+        return error.what
+
+
+def test_what_is_not_taken_is_left_out() -> None:
+    """Other columns are left out, but by a function that takes all; a missing one has advice."""
+
+    def all_of(**cells: object) -> object:
+        return cells
+
+    assert {} == Parameters(lambda: None, "ask").arguments({"a": 1})
+    assert {"a": 1, "b c": 2} == Parameters(all_of, "ask").arguments({"a": 1, "b c": 2})
+    error = raised(DataError, lambda: Parameters(of(str), "ask").arguments({"cel": "4"}))
+    assert ("the row has no 'cell', which ask needs", "did you mean 'cel'?") == (
+        error.what,
+        error.fix,
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "texts", "fix"),
+    [
+        (None, False, "declare the parameter as one that may be None"),
+        ("", True, "an empty cell of CSV is the text ''"),
+        ("x", True, ""),
+    ],
+)
+def test_advice_for_a_cell_of_another_type(cell: object, texts: bool, fix: str) -> None:
+    """A null and an empty cell are what people stumble over."""
+    parameters = Parameters(of(int), "ask")
+    assert fix == raised(DataError, lambda: parameters.arguments({"cell": cell}, texts=texts)).fix
+
+
+def test_a_parameter_without_a_name_is_refused() -> None:
+    """Columns have names: a function that takes an argument by position cannot have it."""
+
+    def ask(question: str, /) -> None: ...
+
+    error = raised(OptionError, lambda: Parameters(ask, "ask"))
+    assert "ask takes 'question' by its position only" == error.what
+
+
+def test_a_component_has_its_own_parameters() -> None:
+    """A component is a function: the types of its parameters are read."""
+
+    @component
+    def card(rating: int) -> Any:
+        return Timeline(User("Rating: ", rating))
+
+    assert {"rating": 4} == Parameters(card, "card").arguments({"rating": "4"}, texts=True)
+
+
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [("3", ""), ("often", "the cell 'attempts' is str 'often', not int")],
+)
+def test_a_section_of_a_library_has_typed_inputs(folder: Folder, cell: str, problem: str) -> None:
+    """A section is a target: its inputs are parameters with types."""
+    table = folder.table(f"to,attempts\nAnn,{cell}\nBo,1\n", "rows.csv")
+    done = folder.batch("starter:handover", table)
+    assert bool(problem) == done.code
+    assert [problem] * bool(problem) == [it["what"] for it in folder.entries("errors.jsonl")]
+    expected = ["tried 3 times to", "tried 1 time to"][bool(problem) :]
+    texts = [entry["messages"] for entry in folder.requests()]
+    assert expected == [word for text in texts for word in expected if word in text]
+
+
+def test_annotations_that_are_texts_are_read(folder: Folder) -> None:
+    """``from __future__ import annotations`` makes annotations texts, which are still types."""
+    folder.path.joinpath("texts.py").write_text(
+        "from __future__ import annotations\n"
+        "from promptdsl import Timeline, User\n\n\n"
+        "def rated(rating: int | None):\n"
+        "    return Timeline(User(repr(rating)))\n"
+    )
+    assert 0 == folder.batch("texts.py:rated", folder.table("rating\n4\n", "rows.csv")).code
+    assert ["4"] == folder.users()

@@ -1,0 +1,100 @@
+"""Before a batch is sent: its tokens, files and bytes, and what they cost."""
+
+import re
+from typing import Any
+
+import attrs
+import pytest
+
+from promptdsl import Rendered, System, Timeline, User, prefix_report, render
+from promptdsl.batch import services
+from tests.batch.folders import Done, Folder
+
+ROWS: list[dict[str, Any]] = [
+    {"question": text, "key": f"k{n}"}
+    for n, text in enumerate(["One?", "Or two?", "fail", "One?", "Is it three, or is it four?"])
+]
+SENT = [row["question"] for row in ROWS if row["question"] != "fail"]
+
+
+def rendered(question: str, model: str | None = "gpt-5") -> Rendered:
+    """Return the render of a row."""
+    return render(Timeline(System("Be brief."), User(question)), model=model)
+
+
+def numbers(done: Done) -> list[int]:
+    """Return the numbers of a summary."""
+    return [int(it.replace(",", "")) for it in re.findall(r"\d[\d,]*", done.out)]
+
+
+@pytest.mark.parametrize("options", [(), ("--id", "key"), ("--dedupe",)])
+def test_files_and_bytes_are_those_of_the_batch(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    """A dry run counts what the batch then has; it writes nothing."""
+    openai = attrs.evolve(services()["openai"], requests=2)
+    monkeypatch.setitem(services(), "openai", openai)
+    asked = ("failing", folder.table(ROWS), "--model", "gpt-5", *options)
+    counted = folder.batch(*asked, "--dry-run", "--output", "out")
+    assert not (folder.path / "out").exists()
+    assert 1 == counted.code
+    assert "rows.jsonl:3: " in counted.err
+    assert "1 row would fail" in counted.err
+    assert 1 == folder.batch(*asked).code
+    files = [*(folder.path / "out").glob("requests-*.jsonl")]
+    size = sum(path.stat().st_size for path in files)
+    sent = len(folder.requests())
+    assert [sent, len(ROWS), len(files), size] == numbers(counted)[:4]
+
+
+def test_ids_that_cannot_be_sent_are_counted(folder: Folder) -> None:
+    """A dry run finds the ids that the batch would refuse."""
+    rows = [{"question": "One?", "key": key} for key in ("a", "a", "b c")]
+    done = folder.batch("ask", folder.table(rows), "--id", "key", "--dry-run")
+    assert (1, True) == (done.code, "2 rows would fail" in done.err)
+    assert [1, 3, 1] == numbers(done)[:3]
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5-5", None])
+def test_tokens_are_those_of_each_row(folder: Folder, model: str | None) -> None:
+    """The tokens are the sum over the rows, with the words how exact they are."""
+    options = () if model is None else ("--model", model, "--set", "max_tokens:=9")
+    done = folder.batch("failing", folder.table(ROWS), *options, "--dry-run")
+    tokens = [rendered(question, model).tokens for question in SENT]
+    total = sum(it.total for it in tokens)
+    assert f"{total:,} tokens: {tokens[0].label}" == done.out.splitlines()[1]
+
+
+@pytest.mark.parametrize("first", [[], [{"question": "fail"}], [{}]])
+def test_the_shared_beginning(folder: Folder, first: list[dict[str, Any]]) -> None:
+    """The tokens at the beginning that all rows have in common are a share of all tokens."""
+    done = folder.batch("failing", folder.table([*first, *ROWS]), "--model", "gpt-5", "--dry-run")
+    reports = [prefix_report(rendered(SENT[0]), rendered(question)) for question in SENT]
+    shared = min(report.shared for report in reports)
+    total = sum(report.after for report in reports)
+    assert shared > 0
+    share = f"{shared * len(SENT) / total:.0%}"
+    assert (
+        f"{shared:,} tokens at the beginning are the same in all: {share} of all"
+        == done.out.splitlines()[2]
+    )
+
+
+def test_the_price(folder: Folder) -> None:
+    """A price of a million tokens gives what the tokens cost."""
+    asked = ("ask", folder.table(ROWS), "--model", "gpt-5", "--dry-run")
+    total = numbers(folder.batch(*asked))[4]
+    done = folder.batch(*asked, "--price", "2500")
+    assert (
+        f"{total * 2500 / 1e6:,.2f} for them at 2,500.00 a million tokens"
+        == (done.out.splitlines()[3])
+    )
+    assert 0 == done.code
+
+
+@pytest.mark.slow
+def test_workers_count_the_same(folder: Folder) -> None:
+    """Two processes count what one does."""
+    rows = [{"question": f"Is it {n}? " + "Why? " * (n % 5)} for n in range(200)]
+    asked = ("ask", folder.table(rows), "--model", "gpt-5", "--dry-run")
+    assert folder.batch(*asked) == folder.batch(*asked, "--workers", "2")

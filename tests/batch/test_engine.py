@@ -1,0 +1,170 @@
+"""Rows that are rendered here or by workers: their order, and how far ahead they are read."""
+
+import pickle
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from promptdsl import OptionError, Timeline, User
+from promptdsl.batch import RowRenderer, render_rows
+from tests.batch.folders import Folder, contents
+from tests.errors import lines_of, raised
+from tests.internals import batch_engine_module
+
+MOST = batch_engine_module.MOST_ROWS
+
+
+def ask(question: str) -> Timeline:
+    """Return a prompt; a question that says so fails."""
+    if "fail" in question:
+        raise KeyError(question)
+    return Timeline(User(question))
+
+
+class Rows:
+    """Rows of which it is known how many were read."""
+
+    def __init__(self, count: int, text: str = "") -> None:
+        self.count, self.text, self.read = count, text, 0
+
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        for number in range(self.count):
+            self.read += 1
+            yield {"question": f"fail {number}" if number % 10 == 7 else f"{number}{self.text}"}
+
+
+class Pool:
+    """A pool of one worker, which is this process."""
+
+    submitted = 0
+    closed = False
+
+    def __init__(self, workers: int, *, initializer: Any, initargs: Any, **options: Any) -> None:
+        initializer(*initargs)
+
+    def submit(self, work: Callable[..., object], *args: object) -> "Future[object]":
+        """Do some work, as it comes out of another process."""
+        Pool.submitted += 1
+        future = Future[object]()
+        future.set_result(pickle.loads(pickle.dumps(work(*pickle.loads(pickle.dumps(args))))))
+        return future
+
+    def shutdown(self, *, cancel_futures: bool) -> None:
+        """Note that the pool is closed."""
+        Pool.closed = cancel_futures
+
+
+@pytest.fixture(params=[1, 2, pytest.param(0, marks=pytest.mark.slow)])
+def workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return a number of workers: 1, 2 that are this process, and 2 that are processes."""
+    if request.param == 2:
+        monkeypatch.setattr(batch_engine_module, "ProcessPoolExecutor", Pool)
+        monkeypatch.setattr(signal, "signal", print)
+    return request.param or 2
+
+
+def test_the_order_of_the_rows_is_kept(workers: int) -> None:
+    """Results come in the order of the rows, each with its row, and are the same anywhere."""
+    rows = [*Rows(3 * MOST + 5)]
+    found = [*render_rows(rows, ask, workers=workers, model="gpt-5")]
+    assert rows == [result.row.cells for result in found]
+    assert [*range(1, len(rows) + 1)] == [result.row.number for result in found]
+    assert found == [*render_rows(rows, ask, model="gpt-5")]
+    assert ("KeyError", "'fail 7'", lines_of(ask, 3)) == (
+        found[7].problem and (found[7].problem.type, found[7].problem.what, found[7].problem.at)
+    )
+
+
+@pytest.mark.parametrize(("text", "most"), [("", MOST), ("x" * 500_000, 3)])
+def test_rows_are_read_as_far_as_they_are_needed(workers: int, text: str, most: int) -> None:
+    """However many rows there are, few are in memory: a part for each worker that waits."""
+    rows = Rows(40 * MOST if most == MOST else 60, text)
+    results = render_rows(rows, ask, workers=workers)
+    ahead = 1 if workers == 1 else most * (2 * workers + 1)
+    for number, _ in zip(range(1, 3 * most), results, strict=False):
+        assert number <= rows.read <= number + ahead
+    results.close()  # type: ignore[attr-defined]
+    assert rows.read < rows.count
+
+
+def test_what_workers_cannot_load() -> None:
+    """A target that another process cannot import is an option that is wrong."""
+
+    def inner(question: str) -> Timeline:
+        return ask(question)
+
+    rows = [{"question": "Why?"}]
+    assert 1 == len([*render_rows(rows, inner)])
+    error = raised(OptionError, lambda: render_rows(rows, inner, workers=2))
+    assert "workers cannot load inner" == error.what
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies(folder: Folder) -> None:
+    """A worker that ends in the middle is told, and the batch goes on."""
+    rows = [{"question": f"Is it {n}?"} for n in range(2 * MOST)]
+    rows[MOST + 9] = {"question": "fail"}
+    asked = ("dying", folder.table(rows), "--workers", "2")
+    done = folder.batch(*asked)
+    assert (2, "promptdsl batch: error: a worker process died; --resume goes on") == (
+        done.code,
+        done.err[: done.err.find(" goes on") + 8],
+    )
+    folder.path.joinpath("alive").touch()
+    assert 0 == folder.batch(*asked, "--resume").code
+    assert 0 == folder.batch(*asked[:2], "--output", "whole").code
+    assert contents(folder.path / "whole") == contents(folder.path / "out")
+
+
+@pytest.mark.slow
+def test_workers_write_what_one_process_writes(folder: Folder) -> None:
+    """The files of a batch are the same with any number of workers."""
+    rows = [{} if n % 9 == 4 else {"question": f"Is it {n}?"} for n in range(3 * MOST)]
+    asked = ("loud", folder.table(rows))
+    one = folder.batch(*asked, "--output", "one")
+    two = folder.batch(*asked, "--output", "two", "--workers", "2")
+    assert (1, 1) == (one.code, two.code)
+    assert contents(folder.path / "one") == contents(folder.path / "two")
+
+
+def test_a_renderer_can_be_pickled() -> None:
+    """Other programs may send a renderer to processes of their own."""
+    renderer = RowRenderer(ask, model="gpt-5", extra={"max_completion_tokens": 9})
+    rows = [{"question": "Why?"}, {"question": "fail"}]
+    expected = renderer(rows)
+    assert expected == pickle.loads(pickle.dumps(renderer))(rows)
+    assert [True, False] == [bool(result.body) for result in expected]
+
+
+def test_a_renderer_takes_an_arrow_table() -> None:
+    """An Arrow table comes back with the body or the problem of each row."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    renderer = RowRenderer(ask, model="gpt-5")
+    table = pyarrow.table({"question": ["Why?", None, "fail"], "other": [1, 2, 3]})
+    found = renderer(table).to_pydict()
+    body = '{"model":"gpt-5","messages":[{"role":"user","content":"Why?"}]}'
+    assert ([1, 2, 3], [body, None, None]) == (found["other"], found["body"])
+    null = "DataError: the cell 'question' is null, not str "
+    null += "(declare the parameter as one that may be None)"
+    assert [None, null, f"{lines_of(ask, 3)[0]}: KeyError: 'fail'"] == found["problem"]
+    empty = renderer(table.slice(0, 0))
+    assert (["question", "other", "body", "problem"], 0) == (empty.column_names, len(empty))
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "problem"),
+    [
+        (3, {}, "the target of rows is a function or a component"),
+        (dict, {}, "the target of rows is a function or a component"),
+        (ask, {"format": "opnai"}, "no files of requests are known for 'opnai'"),
+        (ask, {"format": "anthropic", "model": "claude-opus-5-5"}, "anthropic requires max_tokens"),
+        (ask, {"format": "openai"}, "openai requires the name of a model"),
+        (ask, {"model": "unheard-of"}, "the provider of the model 'unheard-of' is not known"),
+    ],
+)
+def test_options_that_cannot_be_right(target: Any, options: dict[str, Any], problem: str) -> None:
+    """A wrong target or option is refused before a row is read."""
+    assert raised(OptionError, lambda: render_rows([], target, **options)).what.startswith(problem)

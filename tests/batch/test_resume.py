@@ -1,0 +1,329 @@
+"""Batches that were stopped and go on: nothing lost, nothing twice, and nothing changed unseen."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from promptdsl import Output, System, Timeline, User
+from promptdsl.batch import BatchWriter, Job, RowReader, RowRenderer, services, write_batch
+from tests.batch import kills
+from tests.batch.folders import PROMPTS, Folder, contents
+from tests.internals import batch_writer_module
+
+ROWS: list[object] = [{"question": f"Is it {n}?", "key": f"k{n}"} for n in range(12)]
+ROWS[2] = {"question": "fail", "key": "k2"}
+ROWS[5] = {"question": "Lost: \ud800", "key": "k5"}
+ROWS[8] = {"question": "Is it 1?", "key": "k8"}
+ROWS[10] = {"key": "k10"}
+
+
+def ask(question: str) -> Timeline:
+    """Return a prompt; some questions fail, and some want an answer of a form."""
+    if question == "fail":
+        raise KeyError(question)
+    form = [Output({"type": "object"})] if "3" in question else []
+    return Timeline(System("Be brief."), *form, User(question))
+
+
+def work() -> RowRenderer:
+    """Return the renderer of the rows."""
+    return RowRenderer(ask, model="gpt-5")
+
+
+@pytest.fixture
+def small(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """Return a folder with a table of 12 rows; files have 3 requests, checkpoints 2 rows."""
+    monkeypatch.setattr(os, "fsync", int)  # nobody cuts the power
+    monkeypatch.setattr(batch_writer_module, "EVERY", 2)
+    openai = attrs.evolve(services()["openai"], requests=3)
+    monkeypatch.setitem(services(), "openai", openai)
+    folder.table(ROWS)
+    return folder
+
+
+def steps(out: str = "out", **options: Any) -> Generator[BatchWriter]:
+    """Begin the batch of the rows, or go on with it."""
+    reader = RowReader(["rows.jsonl"], work().parameters.columns)
+    return write_batch(Job(reader, work(), work, 1, {}), out, **options)
+
+
+def finished(out: str = "out", **options: Any) -> dict[str, bytes]:
+    """Write the batch to its end; return the bytes of all its files."""
+    writer = [*steps(out, **options)][-1]
+    assert (12, 2) == (writer.rows, writer.failed)
+    return contents(Path(out))
+
+
+MODES: list[dict[str, Any]] = [{}, {"id": "key"}, {"dedupe": True}]
+modes = pytest.mark.parametrize("mode", MODES, ids=["made", "column", "dedupe"])
+steps_of = pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
+
+
+@modes
+def test_what_a_whole_batch_has(small: Folder, mode: dict[str, Any]) -> None:
+    """A batch has its files of requests, its ids, errors and losses, and a manifest."""
+    sent = 9 if "dedupe" in mode else 10
+    names = ["errors.jsonl", "ids.jsonl", "losses.jsonl", "manifest.json"]
+    parts = [f"requests-{n:05}.jsonl" for n in range(1, 2 + (sent - 1) // 3)]
+    assert names + parts == [*finished(**mode)]
+    assert sent == len(small.requests())
+    assert [3, 11] == [entry["row"] for entry in small.entries("errors.jsonl")]
+    assert [6] == [entry["row"] for entry in small.entries("losses.jsonl")]
+
+
+@pytest.mark.usefixtures("small")
+@modes
+@steps_of
+def test_interrupted_after_any_row(mode: dict[str, Any], step: int) -> None:
+    """A batch that is interrupted after a row goes on with the next one."""
+    whole = finished("whole", **mode)
+    for count in range(1, 14, step):
+        shutil.rmtree("out", ignore_errors=True)
+        with closing(steps(**mode)) as batch:
+            for _ in range(count):
+                next(batch)
+        assert whole == finished(resume=True, **mode), count
+
+
+@pytest.mark.usefixtures("small")
+@modes
+@pytest.mark.slow
+def test_interrupted_again_and_again(mode: dict[str, Any]) -> None:
+    """A batch that is interrupted after each row comes to the same files."""
+    whole = finished("whole", **mode)
+    resume = False
+    while True:
+        with closing(steps(resume=resume, **mode)) as batch:
+            before = next(batch).rows
+            writer = next(batch, None)
+        if writer is None or before == 12:
+            break
+        resume = True
+    assert whole == finished(resume=True, **mode)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("at", range(0, 40, 3))
+def test_interrupted_in_the_middle_of_a_row(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Half a row is cut off when the batch goes on."""
+    whole = finished("whole")
+    entered: Iterator[int] = iter(range(100))
+
+    def interrupt(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            if next(entered) == at:
+                raise KeyboardInterrupt
+            result = function(*args, **options)
+            if next(entered) == at:
+                raise KeyboardInterrupt
+            return result
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("_write", "_request"):
+            patch.setattr(BatchWriter, name, interrupt(getattr(BatchWriter, name)))
+        with pytest.raises(KeyboardInterrupt):
+            finished()
+    assert whole == finished(resume=True)
+
+
+def crashes(monkeypatch: pytest.MonkeyPatch, **mode: Any) -> list[dict[str, bytes]]:
+    """Return the folder of a batch as it is before and after each step that a disk sees."""
+    seen: list[dict[str, bytes]] = []
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            for act in (lambda: None, lambda: function(*args, **options)):
+                act()
+                if Path("out").exists() and (now := contents(Path("out"))) not in seen:
+                    seen.append(now)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("fsync", "replace", "unlink"):
+            patch.setattr(os, name, watched(getattr(os, name)))
+        finished(**mode)
+    return seen
+
+
+@pytest.mark.usefixtures("small")
+@steps_of
+@modes
+def test_killed_at_any_step(
+    monkeypatch: pytest.MonkeyPatch, mode: dict[str, Any], step: int
+) -> None:
+    """From whatever a kill leaves on the disk, the batch comes to the same files."""
+    whole = finished("whole", **mode)
+    states = crashes(monkeypatch, **mode)
+    assert len(states) > 30
+    for index, state in enumerate(states[:: step * step]):
+        for interrupted in (False, True):
+            shutil.rmtree("out")
+            Path("out").mkdir()
+            for name, data in state.items():
+                Path("out", name).write_bytes(data)
+            resume = "manifest.json" in state
+            if interrupted:  # before anything new is written
+                steps(resume=resume, **mode).close()
+                with closing(steps(resume=resume, **mode)) as batch:
+                    next(batch, None)
+                resume = True
+            assert whole == finished(resume=resume, **mode), index
+
+
+@pytest.mark.usefixtures("small")
+@modes
+def test_a_finished_batch_stays_as_it_is(mode: dict[str, Any]) -> None:
+    """A finished batch that goes on has nothing to do."""
+    whole = finished(**mode)
+    assert whole == finished(resume=True, **mode) == finished(resume=True, force=True, **mode)
+
+
+def test_going_on_to_the_end_says_what_the_whole_batch_is(folder: Folder) -> None:
+    """The summary of a finished batch is that of all its rows."""
+    asked = ("ask", folder.table([{"question": "One?"}, {}]))
+    done = folder.batch(*asked)
+    assert (1, done) == (done.code, folder.batch(*asked, "--resume"))
+
+
+TEMPLATE = """\
+from pathlib import Path
+
+from promptdsl import Template
+
+
+def from_file(question, plan="Pro"):
+    return Timeline(System(Template(Path("plan.md.j2"))), User(question, plan))
+
+
+"""
+
+
+CHANGES: dict[str, tuple[Callable[[Folder], object], tuple[str, ...], str]] = {
+    "prompt": (
+        lambda it: it.path.joinpath("prompts.py").write_text(f"{TEMPLATE}{PROMPTS}# More.\n"),
+        (),
+        "prompts.py has changed",
+    ),
+    "input": (
+        lambda it: it.table([{"question": "Other?"}] * 4),
+        (),
+        "rows.jsonl has changed",
+    ),
+    "option": (repr, ("--model", "gpt-5"), "options model was None, and is 'gpt-5'"),
+    "argument": (
+        repr,
+        ("-p", "plan=Team"),
+        "options constants was {}, and is {'plan': 'Team'}",
+    ),
+    "more input": (
+        lambda it: it.table([{"question": "Other?"}], "more.jsonl"),
+        ("more.jsonl",),
+        "more.jsonl is new",
+    ),
+    "template": (
+        lambda it: it.path.joinpath("plan.md.j2").write_text("Help, please."),
+        (),
+        "plan.md.j2 has changed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_has_changed_is_said(folder: Folder, name: str) -> None:
+    """A batch goes on only with what it was begun with; the error says what differs."""
+    change, options, words = CHANGES[name]
+    folder.path.joinpath("prompts.py").write_text(TEMPLATE + PROMPTS, "utf-8")
+    folder.path.joinpath("plan.md.j2").write_text("Help.", "utf-8")
+    asked = ("from_file", folder.table([{"question": "One?"}, {}, {"question": "Two?"}]))
+    folder.batch(*asked, "--on-error", "stop")
+    before = contents(folder.path / "out")
+    change(folder)
+    done = folder.batch(*asked, *options, "--resume")
+    assert (2, before) == (done.code, contents(folder.path / "out"))
+    assert f"promptdsl batch: error: since the batch began, {words}" in done.err
+    assert "--force goes on" in done.err
+    forced = folder.batch(*asked, *options, "--resume", "--force")
+    assert (1, True) == (forced.code, (folder.path / "out" / "ids.jsonl").exists())
+    assert forced == folder.batch(*asked, *options, "--resume", "--force")
+
+
+@pytest.mark.parametrize("key", ["promptdsl", "python", "starter:handover"])
+def test_another_version_is_said(folder: Folder, key: str) -> None:
+    """A batch that was begun by another version of a package goes on only by force."""
+    asked = ("starter:handover", folder.table([{"to": "Ann"}]))
+    folder.batch(*asked)
+    path = folder.path / "out" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    versions = manifest["libraries" if ":" in key else "versions"]
+    now, versions[key] = versions[key], "0.0"
+    path.write_text(json.dumps(manifest))
+    done = folder.batch(*asked, "--resume")
+    assert (2, True) == (done.code, f"{key} was '0.0', and is {now!r}" in done.err)
+    assert 0 == folder.batch(*asked, "--resume", "--force").code
+
+
+def test_a_prompt_that_is_another_each_time_is_found(folder: Folder) -> None:
+    """The first request of each file has to come out as it did."""
+    code = "import time\n\n\ndef now():\n    return Timeline(User(str(time.time_ns())))\n"
+    folder.path.joinpath("prompts.py").write_text(PROMPTS + code)
+    asked = ("now", folder.table([{}, {}]))
+    folder.batch(*asked)
+    before = contents(folder.path / "out")
+    done = folder.batch(*asked, "--resume")
+    problem = "the request of row 1, the first in requests-00001.jsonl, is another one now"
+    assert (2, True) == (done.code, problem in done.err)
+    assert 0 == folder.batch(*asked, "--resume", "--force").code
+    assert before.keys() == contents(folder.path / "out").keys()
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "problem"),
+    [
+        ({}, ("--resume",), "out has no batch: there is no file out/manifest.json"),
+        ({"notes.txt": ""}, (), "the folder out has files: name a new folder"),
+        ({"manifest.json": "{}"}, (), "the folder out has a batch: --resume goes on with it"),
+        ({"manifest.json": "{"}, ("--resume",), "cannot read out/manifest.json: "),
+        ({"manifest.json": "{}"}, ("--resume",), "out/manifest.json is not of a batch"),
+        ({"manifest.json": "[]"}, ("--resume",), "out/manifest.json is not of a batch"),
+    ],
+)
+def test_folders_that_are_not_gone_on_with(
+    folder: Folder, files: dict[str, str], options: tuple[str, ...], problem: str
+) -> None:
+    """A folder that has no batch, or anything else in it, is left as it is."""
+    out = folder.path / "out"
+    for name, text in files.items():
+        out.mkdir(exist_ok=True)
+        out.joinpath(name).write_text(text)
+    done = folder.batch("ask", folder.table([{"question": "One?"}]), *options)
+    assert (2, True) == (done.code, done.err.startswith(f"promptdsl batch: error: {problem}"))
+    assert (
+        files == {name: data.decode() for name, data in contents(out).items()}
+        if files
+        else (not out.exists())
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_kills_of_real_processes(tmp_path: Path, workers: int) -> None:
+    """Processes are killed at random moments: nothing is lost, and no worker stays."""
+    faults, figures = kills.killed(tmp_path, kills=3, seed=workers, rows=2_000, workers=(workers,))
+    assert ([], 3) == (faults, figures["kills"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_is_clean(tmp_path: Path, workers: int) -> None:
+    """Ctrl-C ends all processes with a message, and the batch goes on."""
+    assert [] == kills.interrupted(tmp_path, workers=workers)

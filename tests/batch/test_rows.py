@@ -1,0 +1,196 @@
+"""Rows of tables: what each kind of file gives, and what is wrong with a line."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptdsl import DataError
+from promptdsl.batch import RowReader
+from tests.errors import raised
+
+LONG = "x" * 10_000_000
+
+
+def read(tmp_path: Path, content: bytes | str, name: str) -> list[object]:
+    """Return the cells of each row of a file, or what is wrong with it, with its line."""
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    rows = [*RowReader([str(path)])]
+    assert [*range(1, len(rows) + 1)] == [row.number for row in rows]
+    return [
+        f"{row.place.removeprefix(f'{path}:')}: {row.problem}" if row.problem else row.cells
+        for row in rows
+    ]
+
+
+JSON_LINES: list[tuple[bytes | str, list[object]]] = [
+    ('{"a": 1}\n{"a": null}', [{"a": 1}, {"a": None}]),
+    ('\ufeff{"a": 1}\n', [{"a": 1}]),
+    ('{"a": 1}\r\n\r\n \n{"b": {"c": [2]}}\n', [{"a": 1}, {"b": {"c": [2]}}]),
+    ('{"a": 1}\n\n{"a": \n', [{"a": 1}, "3: the line is not JSON: '{\"a\":'"]),
+    ('{"a": NaN}\n', ["1: the line is not JSON: '{\"a\": NaN}'"]),
+    ("[1]\n{}\n", ["1: the line is no JSON object, but list", {}]),
+    (b'{"a": "\xff"}\n{}\n', ["1: the line is not UTF-8: invalid start byte at byte 7", {}]),
+    ('{"a": "\\ud800"}\n', [{"a": "\ud800"}]),
+    ('{"a": "1\u20282\x85"}\n', [{"a": "1\u20282\x85"}]),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("content", "rows"), JSON_LINES)
+def test_lines_of_json(tmp_path: Path, content: bytes | str, rows: list[object]) -> None:
+    """A line is an object; blank lines are none; a line that cannot be read is a bad row."""
+    assert rows == read(tmp_path, content, "rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        ("a,b\n1,\n", [{"a": "1", "b": ""}]),
+        ("\ufeffa\r\n1\r\n", [{"a": "1"}]),
+        ('a,b\n"1\n2, ""3""",4\n5,6\n', [{"a": '1\n2, "3"', "b": "4"}, {"a": "5", "b": "6"}]),
+        ("a,b\n\n1,2\n", [{"a": "1", "b": "2"}]),
+        (
+            "a,b\n1,2,3\n4\n5,6\n",
+            [
+                "2: the row has 3 cells, the first line 2",
+                "3: the row has 1 cells, the first line 2",
+                {"a": "5", "b": "6"},
+            ],
+        ),
+        (b"a\n\xff\n1\n", ["2: the row is not UTF-8", {"a": "1"}]),
+        (
+            'a,b\n"1"2,3\n4,5\n',
+            ["2: the row is not CSV: ',' expected after '\"'", {"a": "4", "b": "5"}],
+        ),
+        (
+            'a\n1\n"2\n3\n',
+            [{"a": "1"}, "3: the row is not CSV: unexpected end of data (lines 3 to 4)"],
+        ),
+        ("a\u2028b\n1\x85\n", [{"a\u2028b": "1\x85"}]),
+        ("a,b\n", []),
+        ("", []),
+    ],
+)
+def test_lines_of_csv(tmp_path: Path, content: bytes | str, rows: list[object]) -> None:
+    """Cells of CSV are texts; a line with other cells than the first one is a bad row."""
+    assert rows == read(tmp_path, content, "rows.csv")
+
+
+def test_tabs_divide_the_cells_of_tsv(tmp_path: Path) -> None:
+    """A file of the suffix ``.tsv`` has tabs."""
+    assert [{"a": "1,2", "b": "3"}] == read(tmp_path, "a\tb\n1,2\t3\n", "rows.TSV")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("a,b,a\n1,2,3\n", "{path} has two columns 'a'"),
+        (b"a,\xff\n1,2\n", "the first line of {path} is not UTF-8"),
+        ("a,b\n".encode("utf-16"), "the first line of {path} is not UTF-8"),
+        ('a,"b\n1,2\n', "the first line of {path} is not CSV: unexpected end of data"),
+    ],
+)
+def test_a_first_line_that_names_no_columns(
+    tmp_path: Path, content: bytes | str, problem: str
+) -> None:
+    """The first line of CSV names the columns: without them no row can be read."""
+    error = raised(DataError, lambda: read(tmp_path, content, "rows.csv"))
+    assert problem.format(path=tmp_path / "rows.csv") == error.what
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "content"), [("rows.jsonl", f'{{"a": "{LONG}"}}\n'), ("rows.csv", f"a\n{LONG}\n")]
+)
+def test_ten_million_characters_are_a_cell(tmp_path: Path, name: str, content: str) -> None:
+    """No cell is too long to be read."""
+    assert [{"a": LONG}] == read(tmp_path, content, name)
+
+
+def test_a_cell_may_be_longer_than_csv_allows_by_itself(tmp_path: Path) -> None:
+    """The limit of 131,072 characters that Python has for a cell does not hold."""
+    assert [{"a": LONG[:200_000]}] == read(tmp_path, f"a\n{LONG[:200_000]}\n", "rows.csv")
+
+
+def arrow(tmp_path: Path, columns: dict[str, list[Any]]) -> str:
+    """Write columns as a Parquet file, and return its path."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
+    path = str(tmp_path / "rows.parquet")
+    parquet.write_table(pyarrow.table(columns), path)
+    return path
+
+
+def test_rows_of_parquet_have_types(tmp_path: Path) -> None:
+    """Null is ``None``, numbers and dates are what they are, the place is the row."""
+    columns: dict[str, list[Any]] = {
+        "a": [1, None],
+        "b": [date(2026, 11, 26), None],
+        "c": [["x"], []],
+    }
+    rows = [*RowReader([arrow(tmp_path, columns)])]
+    assert [
+        {"a": 1, "b": date(2026, 11, 26), "c": ["x"]},
+        {"a": None, "b": None, "c": []},
+    ] == [row.cells for row in rows]
+    assert str(tmp_path / "rows.parquet:2") == rows[1].place
+
+
+@pytest.mark.parametrize("cell", [{"x": 1}, [{"x": 1}]])
+def test_structs_of_parquet_are_refused_where_they_are_used(tmp_path: Path, cell: object) -> None:
+    """Arrow gives every struct the keys of all others, so that a column of them is refused."""
+    path = arrow(tmp_path, {"a": [1], "b": [cell]})
+    assert [1] == [row.cells["a"] for row in RowReader([path], ["a"])]
+    for columns in (["b"], None):
+        error = raised(DataError, lambda: RowReader([path], columns))  # noqa: B023
+        assert f"the column 'b' of {path} has structs, to which Arrow adds null keys" == error.what
+
+
+def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    """A file that is cut off, or something else, is an error with its name."""
+    path = Path(arrow(tmp_path, {"a": [1]}))
+    path.write_bytes(path.read_bytes()[:-9])
+    assert raised(DataError, lambda: RowReader([str(path)])).what.startswith(
+        f"{path} is no Parquet file"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("rows.xlsx", "rows.xlsx is no table that is read"),
+        ("row.csv", "no such file: row.csv"),
+        ("folder.csv", "no such file: folder.csv"),
+    ],
+)
+def test_what_is_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, problem: str
+) -> None:
+    """A path that is no table of a known kind is refused before anything is read."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").touch()
+    Path("folder.csv").mkdir()
+    assert problem == raised(DataError, lambda: RowReader([name])).what
+
+
+def test_rows_are_numbered_over_all_files(tmp_path: Path) -> None:
+    """The rows of several files are one sequence; an empty file is noted, the share grows to 1."""
+    paths = [str(tmp_path / name) for name in ("a.jsonl", "b.csv", "c.csv")]
+    for path, text in zip(paths, ('{"a": 1}\n{"a": 2}\n', "a\n", "b\n3\n"), strict=True):
+        Path(path).write_text(text)
+    reader = RowReader(paths)
+    rows: list[object] = []
+    shares: list[float] = []
+    for row in reader:
+        rows.append((row.number, row.place, row.texts))
+        shares.append(reader.share)
+    assert [
+        (1, f"{paths[0]}:1", False),
+        (2, f"{paths[0]}:2", False),
+        (3, f"{paths[2]}:2", True),
+    ] == rows
+    assert [9 / 24, 18 / 24, 1.0] == shares
+    assert ([paths[1]], {"a", "b"}, 1.0) == (reader.empty, reader.names, reader.share)
