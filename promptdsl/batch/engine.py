@@ -4,8 +4,9 @@ import os
 import pickle
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import connection, get_context, parent_process
 from threading import Thread
@@ -76,13 +77,27 @@ def results(
 
     try:
         for chunk in _chunks(rows):
-            waiting.append((chunk, pool.submit(_chunk_results, chunk)))
+            with _uninterrupted():
+                waiting.append((chunk, pool.submit(_chunk_results, chunk)))
             if len(waiting) > 2 * workers:
                 yield from first()
         while waiting:
             yield from first()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _uninterrupted() -> Generator[None]:
+    """Keep Ctrl-C for later; a worker that begins meanwhile never gets it, where that is known."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _chunks(rows: Iterable[TableRow]) -> Iterator[list[TableRow]]:

@@ -318,7 +318,7 @@ def test_folders_that_are_not_gone_on_with(
 @pytest.mark.parametrize("workers", [1, 2])
 def test_kills_of_real_processes(tmp_path: Path, workers: int) -> None:
     """Processes are killed at random moments: nothing is lost, and no worker stays."""
-    faults, figures = kills.killed(tmp_path, kills=3, seed=workers, rows=2_000, workers=(workers,))
+    faults, figures = kills.killed(tmp_path, kills=3, seed=workers, rows=1_000, workers=(workers,))
     assert ([], 3) == (faults, figures["kills"])
 
 
@@ -326,4 +326,4 @@ def test_kills_of_real_processes(tmp_path: Path, workers: int) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupt_is_clean(tmp_path: Path, workers: int) -> None:
     """Ctrl-C ends all processes with a message, and the batch goes on."""
-    assert [] == kills.interrupted(tmp_path, workers=workers)
+    assert [] == kills.interrupted(tmp_path, workers=workers, rows=2_000)
