@@ -243,6 +243,7 @@ def written(name: str, rows: Iterable[object] | str) -> str:
 def make(provider: str, rows: Iterable[object] = ROWS, *options: str) -> None:
     """Make the batch of rows in the folder ``out``."""
     options += ("--set", "max_tokens:=9") if provider == "anthropic" else ()
+    options += ("--set", "model=any") if provider not in ("bedrock", "gemini") else ()
     table = written("rows.jsonl", rows)
     Path("cities.py").write_text(PROMPT, "utf-8")
     options += ("--id", "id", "--output", "out")
