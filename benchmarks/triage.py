@@ -1,4 +1,4 @@
-"""The prompt of the benchmark over rows: values, a section, a table and a tool; about 300 tokens."""
+"""The prompt of the benchmark over rows: values, a section, a table, a tool; about 300 tokens."""
 
 from promptdsl import Section, System, Table, Text, Timeline, Tool, User
 
@@ -19,7 +19,7 @@ def assign(team: str, priority: int, reason: str) -> None:
     """
 
 
-def triage(customer: str, plan: str, subject: str, body: str, orders: int) -> Timeline:
+def triage(*, customer: str, plan: str, subject: str, body: str, orders: int) -> Timeline:
     """Return the prompt that sorts a customer's mail."""
     with Timeline() as timeline:
         with System():

@@ -80,6 +80,8 @@ class Parameters:
         types = self.types.get(name)
         if not types or type(cell) in types or (type(cell) is int and float in types):
             return cell
+        if cell == "" and texts and type(None) in types and str not in types:
+            return None
         if isinstance(cell, str) and str not in types:
             for kind in types:
                 # JSON has numbers and truth values, but no dates.
@@ -92,7 +94,7 @@ class Parameters:
         shown = "null" if cell is None else f"{type(cell).__name__} {str(cell)[:40]!r}"
         fix = "declare the parameter as one that may be None" if cell is None else ""
         if cell == "" and texts:
-            fix = "an empty cell of CSV is the text ''"
+            fix = "an empty cell is None where the parameter is declared as one that may be None"
         raise DataError(f"the cell {name!r} is {shown}, not {wanted}", fix=fix)
 
 

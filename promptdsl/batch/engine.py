@@ -22,7 +22,7 @@ MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
 
 
 def render_rows(
-    rows: Iterable[Mapping[str, object]],
+    rows: Iterable[Mapping[str, object] | TableRow],
     target: Callable[..., object] | RowRenderer,
     *,
     workers: int = 1,
@@ -40,9 +40,10 @@ def render_rows(
     1 b3ef8a4ab2f2
     2 the row has no 'question', which ask needs
 
-    ``rows`` are mappings from the names of columns to cells; any iterable, which is read as far as
-    it is needed. The options are those of :class:`RowRenderer`. With ``workers``, that many
-    processes render, and the target has to be a function of a module, so that they can import it.
+    ``rows`` are mappings from the names of columns to cells, or a :class:`RowReader` of files; any
+    iterable, which is read as far as it is needed. The options are those of :class:`RowRenderer`.
+    With ``workers``, that many processes render, and the target has to be a function of a module,
+    so that they can import it.
     Raises :class:`OptionError` for a wrong target or option; what is wrong with a row is its
     ``problem``.
     """
@@ -53,7 +54,10 @@ def render_rows(
         except (AttributeError, TypeError, pickle.PicklingError):
             fix = "the target has to be a function of a module"
             raise OptionError(f"workers cannot load {renderer.name}", fix=fix) from None
-    numbered = (TableRow(number, "", row) for number, row in enumerate(rows, start=1))
+    numbered = (
+        row if isinstance(row, TableRow) else TableRow(number, "", row)
+        for number, row in enumerate(rows, start=1)
+    )
     return results(numbered, renderer.result, partial(getattr, renderer, "result"), workers)
 
 

@@ -6,19 +6,19 @@ import sysconfig
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
 from glob import glob
-from hashlib import file_digest
 from importlib.metadata import version
 from itertools import chain, islice
 from platform import python_version
 from typing import Any, NamedTuple
 
+import promptdsl
 from promptdsl import Rendered
 from promptdsl.batch.engine import Work, results
 from promptdsl.batch.renderer import RowRenderer, RowResult
-from promptdsl.batch.rows import RowReader, TableRow
+from promptdsl.batch.rows import RowReader, TableRow, digest_of
 from promptdsl.batch.service import TakenKey
 from promptdsl.batch.writer import MANIFEST, PART, BatchWriter, read_manifest
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.errors import DataError, nearest
 
 TRIED = 20
 """How many rows are tried, to find one that does not fail."""
@@ -53,7 +53,9 @@ def write_batch(
     fails. Raises :class:`DataError` for a folder with another batch, and where what the batch is
     made of has changed since, unless ``force`` is given.
     """
-    _, rendered, rows = _first(job)
+    first, rendered, rows = _first(job)
+    if id is not None and first is not None and id not in first.cells:
+        raise DataError(f"there is no column {id!r} for the ids", fix=nearest(id, first.cells))
     about, state = _about(job, rendered), None
     if resume:
         manifest = read_manifest(folder)
@@ -144,24 +146,20 @@ def _about(job: Job, rendered: Rendered | None) -> dict[str, Mapping[str, object
     sections = () if rendered is None else rendered.libraries
     paths = [*job.reader.paths]
     return {
-        "inputs": {path: _digest(path) for path in paths},
+        "inputs": {path: digest_of(path) for path in paths},
         "options": {"service": job.renderer.format, "inputs": paths, **job.options},
         "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
-        "files": {path: _digest(path) for path in sorted(_project_files())},
+        "files": {path: digest_of(path) for path in sorted(_project_files())},
         "libraries": {it.name: [it.version, it.digest] for it in sections},
     }
 
 
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
 def _project_files() -> set[str]:
-    """Return the modules and templates below the current folder, but what is installed."""
+    """Return the modules and templates below the current folder, but not what is installed."""
     here = os.path.join(os.getcwd(), "")
     loaded = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    installed += (os.path.dirname(promptdsl.__file__),)
     templates = glob("**/*.j2", recursive=True)
     files = {os.path.abspath(path) for path in (*loaded, *templates) if path}
     return {

@@ -17,6 +17,7 @@ from promptdsl.batch.rows import TableRow, refuse_structs
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.unicode import is_whole
 
 # Line ends for some readers of lines, which JSON allows as they are.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -88,16 +89,19 @@ class RowRenderer:
         self.target, self.model = target, model
         self.extra, self.constants = dict(extra or {}), dict(constants or {})
         self.name = name or getattr(target, "__name__", "the target")
-        self.format = format or _provider_of(model)
         self.options: dict[str, Any] = {"hints": False, **options, "model": model}
-        if self.format != MESSAGES:
-            self.options["provider"] = self.format
-        missing = [key for key in self.service.required if key not in self.extra]
-        if missing:
-            raise OptionError(
-                f"{self.format} requires {missing[0]}, which no prompt writes",
-                fix=f"give its value: --set {missing[0]}:=..., or extra={{{missing[0]!r}: ...}}",
-            )
+        if format is not None and service_of(format).name != MESSAGES:
+            self.options["provider"] = format
+        provider = self.trial.facts.provider
+        if format is None and provider is None and model is not None:
+            fix = "name it: --format openai, or format='openai'"
+            raise OptionError(f"the provider of the model {model!r} is not known", fix=fix)
+        self.format = format or provider or MESSAGES
+        for key in self.service.required:
+            if key not in self.extra or isinstance(self.extra[key], str):
+                what = f"{self.format} requires {key} as a number, which no prompt writes"
+                fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
+                raise OptionError(what, fix=fix)
         if self.service.model and not (model or "model" in self.extra):
             raise OptionError(f"{self.format} requires the name of a model", fix="give --model")
         for constant, value in self.constants.items():
@@ -112,12 +116,19 @@ class RowRenderer:
         return service_of(self.format)
 
     @cached_property
+    def trial(self) -> Rendered:
+        """The render of a prompt of one word with the same options, which checks them."""
+        # Only the author's prompt has the tools to choose from.
+        options: dict[str, Any] = {**self.options, "hints": True, "tool_choice": None}
+        return promptdsl.render(promptdsl.Timeline(promptdsl.User("-")), **options)
+
+    @cached_property
     def parameters(self) -> Parameters:
         """The parameters of the target."""
         return Parameters(self.target, self.name)
 
     def __getstate__(self) -> dict[str, object]:
-        return {key: value for key, value in vars(self).items() if key != "parameters"}
+        return {key: it for key, it in vars(self).items() if key not in ("parameters", "trial")}
 
     def __call__(self, rows: Any) -> Any:  # Any: a list of rows, or an Arrow table
         """Return the result of each row; of an Arrow table, one with two columns more."""
@@ -180,6 +191,8 @@ class RowRenderer:
         if service.name == MESSAGES and (rendered.tools or output):
             losses.append("content: tools and the form of the answer are not in messages")
         text = json_line(self.body(rendered))
+        if not is_whole(text):
+            raise DataError("the row has a lone surrogate, which UTF-8 cannot write")
         data = text.encode()
         size = len(data) + len(service.line_of("0" * LONGEST_ID, ""))
         if service.is_full(1, size):
@@ -224,15 +237,3 @@ def _json_default(value: object) -> object:
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_json_default
 )
-
-
-def _provider_of(model: str | None) -> str:
-    """Return the provider of a model; :class:`OptionError` for none, and for an unknown one."""
-    if model is None:
-        return MESSAGES
-    facts = promptdsl.render(promptdsl.Timeline(promptdsl.User("")), model=model).facts
-    if facts.provider is None:
-        raise OptionError(
-            f"the provider of the model {model!r} is not known", fix="give format='openai'"
-        )
-    return facts.provider

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import IO, Any, cast
 
 from promptdsl import PromptError, read_response
+from promptdsl.batch.rows import RowReader, digest_of
 from promptdsl.batch.service import Service, service_of
 from promptdsl.batch.writer import ERRORS, IDS, read_manifest
 from promptdsl.foundation.errors import DataError
@@ -17,16 +18,19 @@ from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import ABSENT, read_json
 
 
-def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
+def read_results(
+    paths: Sequence[str], folder: str, columns: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
     """Yield an answer for each row of a batch, in the order of the rows.
 
     ``paths`` are the result files of the service, in any order; where an id is in them more than
     once, an answer counts more than an error, and a later line more than an earlier one. Each entry
     has the ``row``, its ``input``, and the ``id`` of its request, if it was sent; of an answer the
     ``text``, the ``output`` that its schema asked for, the tool ``calls``, why it ended
-    (``finish_reason``) and the ``usage``; else an ``error``. Nothing is rendered. The places of all
-    results are in memory, about 250 bytes for each. Raises :class:`DataError` for files that are no
-    results of this batch, before the first entry.
+    (``finish_reason``) and the ``usage``; else an ``error``. The cells of ``columns`` are added,
+    for which the inputs are read again. Nothing is rendered. The places of all results are in
+    memory, about 250 bytes for each. Raises :class:`DataError` before the first entry for files
+    that are no results of this batch, and for an input that has changed.
     """
     manifest = read_manifest(folder)
     if not manifest.get("state", {}).get("finished"):
@@ -38,6 +42,11 @@ def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
         name: require("jsonschema", "batch").Draft202012Validator(schema)
         for name, schema in manifest["state"]["schemas"].items()
     }
+    inputs = {path: manifest["inputs"][path] for path in manifest["options"]["inputs"]}
+    changed = [path for path in inputs if columns and digest_of(path) != inputs[path]]
+    if changed:
+        raise DataError(f"{changed[0]} has changed since the batch", fix="read it without columns")
+    rows = iter(RowReader([*inputs])) if columns else None
     places = _places(paths, service)
     _refuse_foreign(places, folder)
     sent = _entries(os.path.join(folder, IDS))
@@ -48,6 +57,9 @@ def read_results(paths: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
             row: dict[str, Any] = {
                 key: entry[key] for key in ("row", "input", "id") if key in entry
             }
+            if rows is not None:
+                cells = next(rows).cells
+                row["cells"] = {name: cells.get(name) for name in columns}
             if "id" not in entry:
                 yield {**row, "error": f"it was not sent: {entry['what']}"}
                 continue

@@ -4,6 +4,7 @@ import csv
 import os
 from collections.abc import Container, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from hashlib import file_digest
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from promptdsl.foundation.errors import DataError
@@ -93,6 +94,12 @@ class RowReader:
 
 _Read = tuple[int, Mapping[str, object], str]
 """The line of a row, its cells, and why it cannot be read."""
+
+
+def digest_of(path: str) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _json_lines(file: BinaryIO) -> Iterator[_Read]:

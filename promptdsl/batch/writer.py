@@ -62,19 +62,23 @@ class BatchWriter:
         self._schemas: dict[str, str] = {
             json.dumps(it): key for key, it in state["schemas"].items()
         }
+        self.examples: list[str] = []
+        """The first rows that failed."""
         self._files: dict[str, IO[bytes]] = {}
         self._journals: dict[str, int] = {**dict.fromkeys(JOURNALS, 0), **state["journals"]}
         self._index = _Index() if dedupe or id else None
         self._cut()
         self.checkpoint()
 
-    def add(self, result: RowResult) -> Problem | None:
-        """Write what became of a row; return what is wrong with it."""
+    def add(self, result: RowResult) -> None:
+        """Write what became of a row."""
         self._is_writing = True
         row = {"row": result.row.number, "input": result.row.place}
         problem = result.problem or self._send(result, row)
         if problem is not None:
             self.failed += 1
+            if len(self.examples) < 3:
+                self.examples.append(f"{result.row.place}: {problem}")
             told = {key: value for key, value in problem._asdict().items() if value}
             self._write(ERRORS, {**row, **told})
         elif result.losses:
@@ -85,7 +89,6 @@ class BatchWriter:
         self._is_writing = False
         if self.rows % EVERY == 0:
             self.checkpoint()
-        return problem
 
     def _send(self, result: RowResult, row: Mapping[str, object]) -> Problem | None:
         """Write the request of a row, and its id; return what is wrong with its id."""

@@ -26,14 +26,15 @@ from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import one_line
-from promptdsl.cli.options import add_request, render_options, whole_number
+from promptdsl.cli.options import add_request, model_notes, render_options, whole_number
 from promptdsl.cli.target import loaded_target
 
 DESCRIPTION = """\
 Render a prompt for each row of the INPUT tables (.jsonl, .csv, .tsv, .parquet), and write the
 requests into files that the batch service of a provider takes. The columns of a row are the
-arguments of TARGET; those that it does not take are left out."""
-CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run, or was stopped"
+arguments of TARGET; those that it does not take are left out. Write a cell as data in the prompt:
+Value(cell). The results of the service are read with promptdsl batch read."""
+CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
 
 
 class _Interrupted(UsageError):
@@ -55,28 +56,28 @@ def add_batch(add_parser: AddParser) -> None:
     add_request(parser, marks=True, texts=False, formats=tuple(services()))
     group = parser.add_argument_group("batch")
     add = group.add_argument
-    add("--output", metavar="DIR", help="a new folder for the files")
+    add("--output", metavar="DIR", help="a new folder for the files; not for --dry-run")
     add(
         "--set",
         dest="extra",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a key of every body that no prompt writes, such as max_tokens:=1024",
+        help="a key of every body that no prompt writes: max_tokens:=1024 is JSON, user=Ann a text",
     )
-    add("--id", metavar="COLUMN", help="the column with the ids; without it they are made")
+    add("--id", metavar="COLUMN", help="the column with the ids of requests; else they are made")
     add("--dedupe", action="store_true", help="send equal requests once")
-    add("--workers", type=_workers, default=1, metavar="N", help="the number of processes")
+    add("--workers", type=_workers, default=1, metavar="N", help="the number of processes (1)")
     add(
         "--on-error",
         choices=("keep", "stop"),
         default="keep",
-        help="go on after a row that fails (without it), or stop there",
+        help="keep (the default) goes on after a row that fails, stop ends there",
     )
     add("--resume", action="store_true", help="go on with a batch that was stopped")
     add("--force", action="store_true", help="go on although its prompt or input has changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
-    add("--price", type=float, metavar="P", help="the price of a million tokens, for --dry-run")
+    add("--price", type=float, metavar="P", help="what a million tokens cost, for --dry-run")
 
 
 def _workers(text: str) -> int:
@@ -165,13 +166,15 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     assert writer is not None  # it comes before the first row
     lines = [_requests(writer)]
     lines += [f"  {os.path.join(folder, part.name)}" for part in writer.parts]
-    notes = [f"{path} has no row" for path in job.reader.empty]
+    notes = model_notes(job.renderer.trial, arguments)
+    notes += [f"{path} has no row" for path in job.reader.empty]
     unused = sorted(job.reader.names - {arguments.id})
     left_out = [name for name in unused if not job.renderer.parameters.takes(name)]
     if left_out:
         notes.append(f"columns that {job.renderer.name} does not take: {', '.join(left_out)}")
     if writer.failed:
-        notes.append(f"{_rows(writer.failed)} failed: {os.path.join(folder, 'errors.jsonl')}")
+        path = os.path.join(folder, "errors.jsonl")
+        notes += [*writer.examples, f"{_rows(writer.failed)} failed: {path}"]
     if writer.lossy:
         path = os.path.join(folder, "losses.jsonl")
         notes.append(f"{_rows(writer.lossy)} lost content: {path}")
@@ -187,13 +190,10 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     """Return what a batch would be, counted row by row."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
     tokens, shared, label = 0, -1, ""
-    notes: list[str] = []
     with closing(count_rows(job)) as results, _progress(job.reader) as show:
         for result in results:
             sent = writer.sent
-            problem = writer.add(result)
-            if problem is not None and writer.failed <= 3:
-                notes.append(f"{result.row.place}: {problem}")
+            writer.add(result)
             if writer.sent > sent and result.tokens is not None:
                 tokens, label = tokens + result.tokens.total, result.tokens.label
                 shared = result.tokens.shared if shared < 0 else min(shared, result.tokens.shared)
@@ -207,9 +207,10 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         lines.append(f"{shared:,} tokens at the beginning are the same in all: {share:.0%} of all")
     if arguments.price is not None:
         price: float = arguments.price
-        lines.append(f"{tokens / 1_000_000 * price:,.2f} for them at {price:,.2f} a million tokens")
-    if writer.failed:
-        notes.append(f"{_rows(writer.failed)} would fail")
+        cost = tokens / 1_000_000 * price
+        lines.append(f"{cost:,.4g} for these tokens at {price:,g} a million; answers cost more")
+    failed = [*writer.examples, f"{_rows(writer.failed)} would fail"]
+    notes = [*model_notes(job.renderer.trial, arguments), *(failed if writer.failed else [])]
     return "\n".join(lines), notes, 1 if writer.failed else 0
 
 

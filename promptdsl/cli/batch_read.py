@@ -28,6 +28,12 @@ def add_batch_read(add_parser: AddParser) -> None:
     parser.set_defaults(failed=2, target="")
     parser.add_argument("results", metavar="RESULTS", nargs="+", help="a file of results")
     parser.add_argument("--batch", required=True, metavar="DIR", help="the folder of the requests")
+    parser.add_argument(
+        "--columns",
+        default="",
+        metavar="A,B",
+        help="columns of the tables that are added to each line, such as a label",
+    )
     parser.add_argument("--output", required=True, metavar="FILE", help="a new file")
 
 
@@ -35,11 +41,12 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the summary, the notes and the exit code of the command."""
     if os.path.lexists(arguments.output):
         raise UsageError(f"there is a file {arguments.output}: name a new one")
+    columns = [name for name in arguments.columns.split(",") if name]
     rows = answered = 0
     part = f"{arguments.output}.part"
     try:
         with open(part, "w", encoding="utf-8", errors="backslashreplace") as file:
-            for answer in read_results(arguments.results, arguments.batch):
+            for answer in read_results(arguments.results, arguments.batch, columns):
                 rows += 1
                 answered += "error" not in answer
                 file.write(f"{json_line(answer)}\n")

@@ -86,7 +86,7 @@ def test_the_price(folder: Folder) -> None:
     total = numbers(folder.batch(*asked))[4]
     done = folder.batch(*asked, "--price", "2500")
     assert (
-        f"{total * 2500 / 1e6:,.2f} for them at 2,500.00 a million tokens"
+        f"{total * 2500 / 1e6:,.4g} for these tokens at 2,500 a million; answers cost more"
         == (done.out.splitlines()[3])
     )
     assert 0 == done.code

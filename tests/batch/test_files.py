@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from promptdsl import Timeline, User, render
-from promptdsl.batch import BatchWriter, RowRenderer, service_of, services
+from promptdsl import DataError, Timeline, User, render
+from promptdsl.batch import BatchWriter, RowRenderer, read_results, service_of, services
 from tests.batch.folders import Folder, strict_lines
 
 FORMATS = [name for name in services() if name != "messages"]
@@ -227,3 +227,14 @@ def test_a_small_job_is_noted(folder: Folder) -> None:
     """A service that refuses small jobs is named before it does."""
     done = folder.batch("ask", folder.table([{"question": "?"}]), "--format", "bedrock")
     assert (0, "the service refuses a job of fewer than 100 requests\n") == done[::2]
+
+
+def test_cells_beside_the_answers(folder: Folder) -> None:
+    """Cells of the rows are added to the answers, but not of a table that has changed."""
+    table = folder.table([{"question": "One?", "label": 1}, {}])
+    folder.batch("ask", table, "--model", "gpt-5")
+    found = [it["cells"] for it in read_results([folder.table([], "r.jsonl")], "out", ["label"])]
+    assert [{"label": 1}, {"label": None}] == found
+    folder.table([])
+    with pytest.raises(DataError, match="has changed since the batch"):
+        next(read_results(["r.jsonl"], "out", ["label"]))

@@ -192,7 +192,10 @@ def test_going_on_to_the_end_says_what_the_whole_batch_is(folder: Folder) -> Non
     """The summary of a finished batch is that of all its rows."""
     asked = ("ask", folder.table([{"question": "One?"}, {}]))
     done = folder.batch(*asked)
-    assert (1, done) == (done.code, folder.batch(*asked, "--resume"))
+    assert 1 == done.code
+    assert "rows.jsonl:2: DataError: the row has no 'question'" in done.err
+    again = folder.batch(*asked, "--resume")
+    assert (done.code, done.out, True) == (again.code, again.out, done.err.endswith(again.err))
 
 
 TEMPLATE = """\

@@ -31,8 +31,10 @@ def test_it_finds_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with open("b/requests-00001.jsonl", encoding="utf-8") as requests:
         lines = [json.dumps(result) for result in stand_in.results(requests)]
     Path("results.jsonl").write_text("\n".join(lines), "utf-8")
-    assert 1 == main(["batch", "read", "results.jsonl", "--batch", "b", "--output", "a.jsonl"])
-    assert COMMAND.findall(PAGE)[-1][1].splitlines() == compare.report(mails, "a.jsonl")
+    reading = ["batch", "read", "results.jsonl", "--batch", "b", "--output"]
+    columns = ["--columns", "id,label,subject"]
+    assert 1 == main([*reading, "a.jsonl", *columns])
+    assert COMMAND.findall(PAGE)[-1][1].splitlines() == compare.report("a.jsonl")
 
 
 def exit_code(command: str, page: str) -> int:
