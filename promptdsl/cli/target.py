@@ -35,7 +35,7 @@ def loaded_target(target: str) -> Generator[object]:
     paths = list(sys.path)
     try:
         is_file = location.endswith(".py") or "/" in location or os.sep in location
-        if name and not is_file and _is_library(location):
+        if not is_file and _is_library(location):
             with loaded_section(target) as (library, section):
                 yield section_prompt(library, section)
             return

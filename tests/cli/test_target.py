@@ -281,3 +281,29 @@ def test_a_file_elsewhere_keeps_its_path(
     path = tmp_path_factory.mktemp("elsewhere") / "away.py"
     path.write_text(FAR, "utf-8")
     assert f"{path}:9: a list" == cli("render", f"{path}:failing").err.partition(" cannot")[0]
+
+
+def test_a_section_of_a_library(cli: Command, prompts: Path) -> None:
+    """It is rendered in a system turn, its inputs are read from texts, and a module comes first."""
+    asked = ("render", "starter:handover", "-p", "to=Ann", "-p", "attempts=7")
+    first = cli(*asked)
+    assert (0, True, True) == (first.code, "to Ann in" in first.out, "tried 7 times" in first.out)
+    wrong = cli(*asked, "-p", "attempts=x")
+    assert (1, True) == (wrong.code, "'attempts'" in wrong.err)
+    written(prompts / "starter.py", USER + "def handover(to, attempts): return User('Mine.')\n")
+    assert Done(0, ruled("[user]\nMine.\n"), "") == cli(*asked)
+    del sys.modules["starter"]
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("starter:nope", "starter has no section 'nope'"),
+        ("starter", "SECTION is LIBRARY:NAME, such as starter:untrusted, not 'starter'"),
+        ("startr:handover", "no module named 'startr', here or installed"),
+    ],
+)
+def test_a_section_that_is_not_there(cli: Command, target: str, problem: str) -> None:
+    """An unknown section is told by its library, an unknown library as an unknown module."""
+    done = cli("render", target)
+    assert (2, "", True) == (done.code, done.out, problem in done.err)
