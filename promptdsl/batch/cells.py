@@ -1,6 +1,7 @@
 """The cells of a row as the arguments of a function, by the types that it declares."""
 
 import inspect
+import re
 import sys
 import types
 import typing
@@ -12,9 +13,10 @@ from typing import Any
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
+_NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
 _READ: dict[type, Callable[[str], object]] = {
-    int: int,
-    float: float,
+    int: lambda text: int(_number(text)),
+    float: lambda text: float(_number(text)),
     bool: lambda text: _WORDS[text.strip().lower()],
     datetime: datetime.fromisoformat,
     date: date.fromisoformat,
@@ -99,6 +101,13 @@ class Parameters:
 
 
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def _number(text: str) -> str:
+    """Return the text of a number; ``ValueError`` for what only Python reads as one: ``1_0``."""
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueError(text)
+    return text
 
 
 def _signature(function: Callable[..., object], name: str) -> inspect.Signature:

@@ -47,6 +47,8 @@ def render_rows(
     Raises :class:`OptionError` for a wrong target or option; what is wrong with a row is its
     ``problem``.
     """
+    if isinstance(target, RowRenderer) and options:
+        raise OptionError("a RowRenderer has its options", fix="give them when you make it")
     renderer = target if isinstance(target, RowRenderer) else RowRenderer(target, **options)
     if workers > 1:
         try:
@@ -65,7 +67,7 @@ def results(
     rows: Iterable[TableRow], work: Work, load: Callable[[], Work], workers: int = 1
 ) -> Iterator[RowResult]:
     """Yield the results of rows in order; a worker process gets its work by ``load``."""
-    if workers == 1:
+    if workers <= 1:
         yield from map(work, rows)
         return
     # A new interpreter for each: a copy of this process would have its threads and locks.

@@ -4,8 +4,9 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from glob import glob
+from glob import escape, glob
 from importlib.metadata import version
 from itertools import chain, islice
 from platform import python_version
@@ -53,41 +54,67 @@ def write_batch(
     fails. Raises :class:`DataError` for a folder with another batch, and where what the batch is
     made of has changed since, unless ``force`` is given.
     """
-    first, rendered, rows = _first(job)
-    if id is not None and first is not None and id not in first.cells:
-        raise DataError(f"there is no column {id!r} for the ids", fix=nearest(id, first.cells))
+    _, rendered, rows = _first(job, id)
     about, state = _about(job, rendered), None
     if resume:
-        manifest = read_manifest(folder)
-        state, changes = manifest["state"], _changes(manifest, about)
-        if changes and not force:
-            fix = "--force goes on with what is there now; a new folder begins anew"
-            raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
-        rows = _rows_after(state, rows, job.renderer, force=force)
-    # Without a manifest nothing has begun: then all files are still parts.
-    elif os.path.isdir(folder) and not all(it.endswith(PART) for it in os.listdir(folder)):
-        begun = os.path.exists(os.path.join(folder, MANIFEST))
-        fix = "--resume goes on with it" if begun else "name a new folder"
-        raise DataError(f"the folder {folder} has {'a batch' if begun else 'files'}", fix=fix)
-    service = job.renderer.service
-    writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
-    failed, finished = writer.failed, False
-    try:
-        yield writer
-        for result in results(rows, job.renderer.result, partial(_work, job.load), job.workers):
-            writer.add(result)
+        read_manifest(folder)  # it has to be there
+    os.makedirs(folder, exist_ok=True)
+    with _alone(folder):
+        if resume:
+            manifest = read_manifest(folder)
+            state, changes = manifest["state"], _changes(manifest, about)
+            if changes and not force:
+                fix = "--force goes on with what is there now; a new folder begins anew"
+                raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
+            if manifest["options"]["service"] != about["options"]["service"]:
+                raise DataError("the batch was begun in another format", fix="name a new folder")
+            # A row may be another one now: no cell of the new tables is added to its answer.
+            about["inputs"] = {**about["inputs"], **manifest["inputs"]}
+            _skip_done(state, rows, job.renderer, force=force)
+        # Without a manifest nothing has begun: then all files are still parts.
+        elif not all(name.endswith(PART) for name in os.listdir(folder)):
+            begun = os.path.exists(os.path.join(folder, MANIFEST))
+            fix = "--resume goes on with it" if begun else "name a new folder"
+            raise DataError(f"the folder {folder} has {'a batch' if begun else 'files'}", fix=fix)
+        service = job.renderer.service
+        writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
+        failed, finished = writer.failed, False
+        try:
             yield writer
-            if stop and writer.failed > failed:
-                return
-        finished = True
+            work, load = job.renderer.result, partial(_work, job.load)
+            for result in results(rows, work, load, job.workers):
+                writer.add(result)
+                yield writer
+                if stop and writer.failed > failed:
+                    return
+            finished = True
+        finally:
+            writer.close(finished=finished)
+
+
+@contextmanager
+def _alone(folder: str) -> Generator[None]:
+    """Keep other processes from writing to a folder."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, which moves no file that is open
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(f"another process writes to {folder}") from None
+        yield
     finally:
-        writer.close(finished=finished)
+        os.close(handle)
 
 
-def count_rows(job: Job) -> Generator[RowResult]:
+def count_rows(job: Job, id: str | None = None) -> Generator[RowResult]:
     """Yield the result of each row with its tokens; nothing is written."""
-    first, rendered, rows = _first(job)
-    work = partial(job.renderer.counted, first=rendered)
+    first, rendered, rows = _first(job, id)
+    work = partial(job.renderer.result, count=True, first=rendered)
     yield from results(rows, work, partial(_count, job.load, first), job.workers)
 
 
@@ -97,18 +124,23 @@ def _work(load: Load) -> Work:
 
 def _count(load: Load, first: TableRow | None) -> Work:
     renderer = load()
-    return partial(renderer.counted, first=first and renderer.rendered(first))
+    return partial(renderer.result, count=True, first=first and renderer.rendered(first))
 
 
-def _first(job: Job) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
+def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
     """Return the first row that does not fail among the first ones, its render, and all rows.
 
-    Raises :class:`DataError` where there is no row, and :class:`TakenKey` for options that no row
-    can have.
+    Raises :class:`DataError` where there is no row, or none of the first has an id, and
+    :class:`TakenKey` for options that no row can have.
     """
-    rows, tried = iter(job.reader), list[TableRow]()
-    for row in islice(rows, TRIED):
-        tried.append(row)
+    rows = iter(job.reader)
+    tried = [*islice(rows, TRIED)]
+    names = {name for row in tried for name in row.cells}
+    if not tried:
+        raise DataError(f"there is no row in {', '.join(job.reader.paths)}")
+    if id is not None and names and id not in names:
+        raise DataError(f"there is no column {id!r} for the ids", fix=nearest(id, names))
+    for row in tried:
         try:
             rendered = job.renderer.rendered(row)
             job.renderer.body(rendered)
@@ -117,28 +149,23 @@ def _first(job: Job) -> tuple[TableRow | None, Rendered | None, Iterator[TableRo
         except (Exception, SystemExit):  # a row may fail in any way
             continue
         return row, rendered, chain(tried, rows)
-    if not tried:
-        raise DataError(f"there is no row in {', '.join(job.reader.paths)}")
     return None, None, chain(tried, rows)
 
 
-def _rows_after(
+def _skip_done(
     state: Mapping[str, Any], rows: Iterator[TableRow], renderer: RowRenderer, *, force: bool
-) -> Iterator[TableRow]:
-    """Yield the rows that are not done; the first row of each file has to give the same request."""
-    firsts = {part["row"]: part for part in state["parts"]}
-    for row in rows:
+) -> None:
+    """Pass over the rows that are done; the first of each file has to give the same request."""
+    firsts = {} if force else {part["row"]: part for part in state["parts"]}
+    for row in islice(rows, state["rows"]):
         part = firsts.get(row.number)
-        if part is not None and not force:
-            result = renderer.result(row)
-            if result.digest != part["digest"]:
-                now = "fails now" if result.problem else "is another one now"
-                raise DataError(
-                    f"the request of row {row.number:,}, the first in {part['name']}, {now}",
-                    fix="--force goes on all the same; a new folder begins anew",
-                )
-        if row.number > state["rows"]:
-            yield row
+        result = renderer.result(row) if part else None
+        if part and result and result.digest != part["digest"]:
+            now = "fails now" if result.problem else "is another one now"
+            raise DataError(
+                f"the request of row {row.number:,}, the first in {part['name']}, {now}",
+                fix="--force goes on all the same; a new folder begins anew",
+            )
 
 
 def _about(job: Job, rendered: Rendered | None) -> dict[str, Mapping[str, object]]:
@@ -149,23 +176,28 @@ def _about(job: Job, rendered: Rendered | None) -> dict[str, Mapping[str, object
         "inputs": {path: digest_of(path) for path in paths},
         "options": {"service": job.renderer.format, "inputs": paths, **job.options},
         "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
-        "files": {path: digest_of(path) for path in sorted(_project_files())},
+        "files": {path: digest_of(path) for path in sorted(_project_files(job.renderer.name))},
         "libraries": {it.name: [it.version, it.digest] for it in sections},
     }
 
 
-def _project_files() -> set[str]:
-    """Return the modules and templates below the current folder, but not what is installed."""
-    here = os.path.join(os.getcwd(), "")
-    loaded = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
+def _project_files(target: str) -> set[str]:
+    """Return the files of TARGET and of loaded modules that are not installed, and templates.
+
+    Templates are the files beside TARGET and in the current folder that end in ``.j2``, and those
+    in folders ``templates`` there.
+    """
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     installed += (os.path.dirname(promptdsl.__file__),)
-    templates = glob("**/*.j2", recursive=True)
-    files = {os.path.abspath(path) for path in (*loaded, *templates) if path}
+    loaded = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
+    for folder in {os.getcwd(), os.path.dirname(os.path.abspath(target))}:
+        loaded += glob(os.path.join(escape(folder), "*.j2"))
+        loaded += glob(os.path.join(escape(folder), "templates", "**", "*.*"), recursive=True)
+    files = {os.path.abspath(path) for path in loaded if path}
     return {
-        os.path.relpath(path)
+        path.removeprefix(os.path.join(os.getcwd(), ""))
         for path in files
-        if path.startswith(here) and not path.startswith(installed) and os.path.isfile(path)
+        if not path.startswith(installed) and os.path.isfile(path)
     }
 
 

@@ -26,9 +26,13 @@ def problem_of(error: BaseException) -> Problem:
     """Return an error as a problem, with the lines of its author."""
     name = type(error).__name__
     if isinstance(error, PromptError):
-        return Problem(name, error.what, error.fix or "", tuple(map(str, error.at)))
+        # An error in what render() was given has the line of its caller, which is none of a prompt.
+        ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+        at = tuple(line for line in map(str, error.at) if line not in ours)
+        return Problem(name, error.what, error.fix or "", at)
     frames = user_frames(error)
-    return Problem(name, str(error), at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:]))
+    what = traceback.format_exception_only(error)[-1].strip().removeprefix(f"{name}: ")
+    return Problem(name, what, at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:]))
 
 
 def user_frames(error: BaseException) -> list[traceback.FrameSummary]:

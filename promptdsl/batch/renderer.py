@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from functools import cached_property
 from hashlib import sha256
 from inspect import iscoroutine, iscoroutinefunction
@@ -16,6 +17,7 @@ from promptdsl.batch.problem import Problem, problem_of
 from promptdsl.batch.rows import TableRow, refuse_structs
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
 from promptdsl.foundation.errors import DataError, OptionError, nearest
+from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import is_whole
 
@@ -102,6 +104,8 @@ class RowRenderer:
                 what = f"{self.format} requires {key} as a number, which no prompt writes"
                 fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
                 raise OptionError(what, fix=fix)
+        if self.format == MESSAGES and self.extra:
+            raise OptionError("messages have no keys to set", fix="name a service: --format openai")
         if self.service.model and not (model or "model" in self.extra):
             raise OptionError(f"{self.format} requires the name of a model", fix="give --model")
         for constant, value in self.constants.items():
@@ -142,25 +146,32 @@ class RowRenderer:
     def _table(self, table: Any) -> Any:  # Any: pyarrow has no types
         refuse_structs(table.schema, "the table", self.parameters.columns)
         results = self(table.to_pylist())
-        bodies = [result.body or None for result in results]
-        problems = [None if it.problem is None else str(it.problem) for it in results]
-        return table.append_column("body", [bodies]).append_column("problem", [problems])
+        added = {
+            "body": [result.body or None for result in results],
+            "problem": [None if it.problem is None else str(it.problem) for it in results],
+        }
+        for name, texts in added.items():
+            table = table.append_column(name, require("pyarrow", "batch").array(texts, "string"))
+        return table
 
-    def result(self, row: TableRow) -> RowResult:
-        """Return what becomes of a row; nothing that its rendering raises goes further."""
-        try:
-            return self._result(row, self.rendered(row))
-        except (Exception, SystemExit) as error:  # a row may fail in any way
-            return RowResult(row, problem=problem_of(error))
+    def result(
+        self, row: TableRow, *, count: bool = False, first: Rendered | None = None
+    ) -> RowResult:
+        """Return what becomes of a row; nothing that its rendering raises goes further.
 
-    def counted(self, row: TableRow, first: Rendered | None) -> RowResult:
-        """Return the result of a row with its tokens, and those shared with the first row."""
+        With ``count`` it has its tokens, and those that it shares with the ``first`` row.
+        """
         try:
             rendered = self.rendered(row)
+            result = self._result(row, rendered)
+            if not count:
+                return result
             report = prefix_report(first or rendered, rendered)
-            tokens = RowTokens(report.after, report.label, report.shared if first else 0)
-            return self._result(row, rendered)._replace(tokens=tokens)
-        except (Exception, SystemExit) as error:  # a row may fail in any way
+            shared = report.shared if first else 0
+            return result._replace(tokens=RowTokens(report.after, report.label, shared))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a row may fail in any way, by sys.exit() too
             return RowResult(row, problem=problem_of(error))
 
     def rendered(self, row: TableRow) -> Rendered:
@@ -231,7 +242,11 @@ def json_line(body: object) -> str:
 def _json_default(value: object) -> object:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return {**value} if is_mapping(value) else str(value)
+    if is_mapping(value):
+        return {**value}
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"JSON has no {type(value).__name__}")
 
 
 _ENCODER = json.JSONEncoder(

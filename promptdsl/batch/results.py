@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import reduce
+from math import isfinite
 from typing import IO, Any, cast
 
 from promptdsl import PromptError, read_response
 from promptdsl.batch.rows import RowReader, digest_of
 from promptdsl.batch.service import Service, service_of
-from promptdsl.batch.writer import ERRORS, IDS, read_manifest
+from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
@@ -39,14 +40,15 @@ def read_results(
     if not service.answer:
         raise DataError(f"a batch of {service.name} is sent to no service")
     validators = {
-        name: require("jsonschema", "batch").Draft202012Validator(schema)
-        for name, schema in manifest["state"]["schemas"].items()
+        entry["name"]: require("jsonschema", "batch").Draft202012Validator(entry["schema"])
+        for entry in _entries(os.path.join(folder, SCHEMAS))
     }
-    inputs = {path: manifest["inputs"][path] for path in manifest["options"]["inputs"]}
-    changed = [path for path in inputs if columns and digest_of(path) != inputs[path]]
+    inputs, digests = manifest["options"]["inputs"], manifest["inputs"]
+    changed = [path for path in inputs if columns and digest_of(path) != digests[path]]
     if changed:
         raise DataError(f"{changed[0]} has changed since the batch", fix="read it without columns")
-    rows = iter(RowReader([*inputs])) if columns else None
+    reader = RowReader(inputs, columns) if columns else None
+    rows = iter(reader or ())
     places = _places(paths, service)
     _refuse_foreign(places, folder)
     sent = _entries(os.path.join(folder, IDS))
@@ -57,10 +59,10 @@ def read_results(
             row: dict[str, Any] = {
                 key: entry[key] for key in ("row", "input", "id") if key in entry
             }
-            if rows is not None:
+            if reader is not None:
                 cells = next(rows).cells
-                row["cells"] = {name: cells.get(name) for name in columns}
-            if "id" not in entry:
+                row["cells"] = {name: _as_json(cells.get(name)) for name in columns}
+            if "what" in entry:
                 yield {**row, "error": f"it was not sent: {entry['what']}"}
                 continue
             if entry["id"] not in places:
@@ -69,6 +71,14 @@ def read_results(
             _, index, offset = places[entry["id"]]
             result = _line_at(files[index], offset)
             yield {**row, **_answer(result, service, validators.get(entry.get("schema")))}
+    unknown = {*columns} - (reader.names if reader else set())
+    if unknown:
+        raise DataError(f"there is no column {min(unknown)!r} in {', '.join(inputs)}")
+
+
+def _as_json(cell: object) -> object:
+    """Return a cell; a number that JSON cannot have is null, as pandas writes what is missing."""
+    return None if isinstance(cell, float) and not isfinite(cell) else cell
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:

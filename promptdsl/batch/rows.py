@@ -80,7 +80,7 @@ class RowReader:
         total, done = sum(self._sizes) or 1, sum(self._sizes[:index])
         try:
             if kind == "parquet":
-                for share, read in _parquet(path, self._columns):
+                for share, read in _parquet(path, self._columns, self.names):
                     self.share = (done + share * self._sizes[index]) / total
                     yield *read, False
                 return
@@ -142,8 +142,9 @@ def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
             more = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
             yield line, {}, f"the row is not CSV: {error}{more}"
             continue
-        if not cells:
+        if not cells and len(names) != 1:
             continue
+        cells = cells or [""]  # a blank line is an empty cell of the only column
         if not names:
             names = cells
             if not all(map(is_whole, names)):
@@ -161,13 +162,17 @@ def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
             yield line, dict(zip(names, cells, strict=True)), ""
 
 
-def _parquet(path: str, columns: Container[str] | None) -> Iterator[tuple[float, _Read]]:
+def _parquet(
+    path: str, columns: Container[str] | None, seen: set[str]
+) -> Iterator[tuple[float, _Read]]:
     parquet = require("pyarrow.parquet", "batch")
     try:
         with parquet.ParquetFile(path) as file:
             refuse_structs(file.schema_arrow, path, columns)
+            seen.update(file.schema_arrow.names)
             rows, number = file.metadata.num_rows, 0
-            for batch in file.iter_batches(batch_size=1_000):
+            names = [it for it in file.schema_arrow.names if columns is None or it in columns]
+            for batch in file.iter_batches(batch_size=256, columns=names):
                 for cells in batch.to_pylist():
                     number += 1
                     yield number / rows, (number, cells, "")

@@ -10,7 +10,6 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
-from glob import escape, glob
 from hashlib import sha256
 from typing import IO, Any, NamedTuple, cast
 
@@ -21,7 +20,11 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
 
 MANIFEST, PART = "manifest.json", ".part"
-JOURNALS = IDS, ERRORS, LOSSES = ("ids.jsonl", "errors.jsonl", "losses.jsonl")
+JOURNALS = IDS, ERRORS, LOSSES, SCHEMAS = (
+    *("ids.jsonl", "errors.jsonl", "losses.jsonl", "schemas.jsonl"),
+)
+MOST_SCHEMAS = 1_000
+"""How many schemas are remembered; another one is written again."""
 EVERY = 500
 """The number of rows between two checkpoints."""
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
@@ -56,31 +59,30 @@ class BatchWriter:
     ) -> None:
         self.folder, self.service, self.about, self.finished = folder, service, about, False
         self._id_column, self._dedupe, self._is_writing = id, dedupe, False
-        state = state or {"parts": (), "schemas": {}, "journals": {}}
+        state = state or {"parts": (), "journals": {}}
         self.rows, self.sent, self.failed, self.lossy = (state.get(key, 0) for key in _COUNTS)
         self.parts = [PartFile(**part) for part in state["parts"]]
-        self._schemas: dict[str, str] = {
-            json.dumps(it): key for key, it in state["schemas"].items()
-        }
+        self._schemas = set[str]()
         self.examples: list[str] = []
         """The first rows that failed."""
         self._files: dict[str, IO[bytes]] = {}
         self._journals: dict[str, int] = {**dict.fromkeys(JOURNALS, 0), **state["journals"]}
         self._index = _Index() if dedupe or id else None
         self._cut()
-        self.checkpoint()
 
     def add(self, result: RowResult) -> None:
         """Write what became of a row."""
         self._is_writing = True
-        row = {"row": result.row.number, "input": result.row.place}
+        row: dict[str, object] = {"row": result.row.number, "input": result.row.place}
         problem = result.problem or self._send(result, row)
         if problem is not None:
             self.failed += 1
             if len(self.examples) < 3:
                 self.examples.append(f"{result.row.place}: {problem}")
             told = {key: value for key, value in problem._asdict().items() if value}
-            self._write(ERRORS, {**row, **told})
+            given = result.row.cells.get(self._id_column or "")
+            own = {} if given is None else {"id": given}
+            self._write(ERRORS, {**row, **own, **told})
         elif result.losses:
             self.lossy += 1
             self._write(LOSSES, {**row, "losses": list(result.losses)})
@@ -113,8 +115,7 @@ class BatchWriter:
             self._request(self.service.line_of(id, result.body), result)
         entry = {"id": known or id, **row}
         if result.schema:
-            name = f"schema {len(self._schemas) + 1}"
-            entry["schema"] = self._schemas.setdefault(result.schema, name)
+            entry["schema"] = self._schema(result.schema)
         self._write(IDS, entry)
         return None
 
@@ -126,13 +127,26 @@ class BatchWriter:
                 self.checkpoint()
                 self._files.pop(part.name).close()
                 self._place(part.name)
-            name = f"requests-{len(self.parts) + 1:05}.jsonl"
+            name = _part_name(len(self.parts) + 1)
             part = PartFile(name, result.row.number, result.digest)
             self.parts.append(part)
             self._files[name] = self._opened(name)
         self._files[part.name].write(line)
         self.parts[-1] = part._replace(requests=part.requests + 1, bytes=part.bytes + len(line))
         self.sent += 1
+
+    def _schema(self, schema: str) -> str:
+        """Return the name of the schema of an answer, which is written once."""
+        name = sha256(schema.encode()).hexdigest()[:12]
+        if name not in self._schemas:
+            self._write(SCHEMAS, {"name": name, "schema": json.loads(schema)})
+            self._remember(name)
+        return name
+
+    def _remember(self, schema: str) -> None:
+        if len(self._schemas) == MOST_SCHEMAS:
+            self._schemas.clear()
+        self._schemas.add(schema)
 
     def _write(self, name: str, entry: Mapping[str, object]) -> None:
         self._files[name].write(f"{json_line(entry)}\n".encode(errors="backslashreplace"))
@@ -156,11 +170,10 @@ class BatchWriter:
             **{key: getattr(self, key) for key in _COUNTS},
             "finished": self.finished,
             "parts": [part._asdict() for part in self.parts],
-            "schemas": {name: json.loads(text) for text, name in self._schemas.items()},
             "journals": self._journals,
         }
         path = os.path.join(self.folder, MANIFEST + PART)
-        with open(path, "w", encoding="utf-8") as manifest:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as manifest:
             json.dump({**self.about, "state": state}, manifest, ensure_ascii=False, indent=1)
             manifest.flush()
             os.fsync(manifest.fileno())
@@ -184,17 +197,24 @@ class BatchWriter:
     def _cut(self) -> None:
         """Open every file that is written, and cut it to what the manifest says is whole."""
         os.makedirs(self.folder, exist_ok=True)
-        whole = {part.name for part in self.parts}
-        for path in glob(os.path.join(escape(self.folder), "requests-*")):
-            if os.path.basename(path).removesuffix(PART) not in whole:
-                os.unlink(path)
-        sizes = self._journals | {part.name: part.bytes for part in self.parts[-1:]}
+        sizes = self._journals | {part.name: part.bytes for part in self.parts}
         for name, size in sizes.items():
+            path = os.path.join(self.folder, name)
+            there = [it for it in (path, path + PART) if os.path.exists(it)]
+            if size > max(map(os.path.getsize, there), default=0):
+                raise DataError(f"{path} is gone, or a part of it", fix="name a new folder")
+        self.checkpoint()  # it is not finished from here on, whatever becomes of the names
+        with suppress(FileNotFoundError):  # begun after the manifest was written
+            os.unlink(os.path.join(self.folder, _part_name(len(self.parts) + 1)) + PART)
+        for name in (*JOURNALS, *(part.name for part in self.parts[-1:])):
             path = os.path.join(self.folder, name)
             with suppress(FileNotFoundError):  # moved after the manifest was written
                 os.replace(path, path + PART)
             file = self._files[name] = self._opened(name)
-            file.seek(file.truncate(size))
+            file.seek(file.truncate(sizes[name]))
+        with open(os.path.join(self.folder, SCHEMAS + PART), encoding="utf-8") as schemas:
+            for entry in map(json.loads, schemas):
+                self._remember(entry["name"])
         if self._index is not None:
             with open(os.path.join(self.folder, IDS + PART), encoding="utf-8") as ids:
                 for entry in map(json.loads, ids):
@@ -215,6 +235,10 @@ class CountingWriter(BatchWriter):
 
     def checkpoint(self) -> None:
         """Keep nothing."""
+
+
+def _part_name(number: int) -> str:
+    return f"requests-{number:05}.jsonl"
 
 
 _COUNTS = ("rows", "sent", "failed", "lossy")

@@ -95,7 +95,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         own = {key: getattr(arguments, key) for key in ("target", "id", "dedupe")}
         load = partial(_worker_renderer, arguments.target, settings)
         try:
-            reader = RowReader(arguments.inputs, renderer.parameters.columns)
+            taken = renderer.parameters
+            columns = None if taken.takes_all else {*taken.types, arguments.id}
+            reader = RowReader(arguments.inputs, columns)
             job = Job(reader, renderer, load, arguments.workers, {**own, **settings})
             return (_counted if arguments.dry_run else _written)(job, arguments)
         except PromptError as error:
@@ -189,20 +191,21 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
 def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return what a batch would be, counted row by row."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
-    tokens, shared, label = 0, -1, ""
-    with closing(count_rows(job)) as results, _progress(job.reader) as show:
+    tokens, shared, labels = 0, -1, dict[str, None]()
+    with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
         for result in results:
             sent = writer.sent
             writer.add(result)
             if writer.sent > sent and result.tokens is not None:
-                tokens, label = tokens + result.tokens.total, result.tokens.label
+                tokens += result.tokens.total
+                labels[result.tokens.label] = None
                 shared = result.tokens.shared if shared < 0 else min(shared, result.tokens.shared)
             show(writer.rows, writer.failed)
     writer.close(finished=False)
     size = sum(part.bytes for part in writer.parts)
     lines = [f"{_requests(writer)}, {size:,} bytes"]
     if writer.sent:
-        lines.append(f"{tokens:,} tokens: {label}")
+        lines.append(f"{tokens:,} tokens: {' or '.join(labels)}")
         share = shared * writer.sent / tokens
         lines.append(f"{shared:,} tokens at the beginning are the same in all: {share:.0%} of all")
     if arguments.price is not None:

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     except PromptError as error:
         raise UsageError(one_line(error)) from None
     except OSError as error:
-        raise UsageError(f"cannot write {arguments.output}: {error.strerror}") from None
+        raise UsageError(f"{error.filename}: {error.strerror}") from None
     finally:
         with suppress(FileNotFoundError):
             os.unlink(part)

@@ -3,7 +3,7 @@
 import importlib
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.util import find_spec
@@ -57,9 +57,13 @@ def _is_library(name: str) -> bool:
     """Return whether a name is that of an installed library, and of no module here or installed."""
     if not any(library.name == name for library in Library.installed()):
         return False
-    parts = name.split(".")
-    found = PathFinder.find_spec(parts[0], [os.getcwd(), *sys.path])
-    return found is None or len(parts) > 1
+    paths: Sequence[str] | None = [os.getcwd(), *sys.path]
+    for part in name.split("."):
+        found = PathFinder.find_spec(part, paths)
+        if found is None:
+            return True
+        paths = found.submodule_search_locations or []
+    return False
 
 
 def _load_file(path: str) -> ModuleType:

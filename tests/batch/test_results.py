@@ -228,7 +228,7 @@ def entries(dialect: Dialect) -> list[Json]:
         "form_called": call,
     }
     return [
-        {"row": n, "input": f"rows.jsonl:{n}", **({"id": id} if id != "bad" else {}), **entry}
+        {"row": n, "input": f"rows.jsonl:{n}", "id": id, **entry}
         for n, (id, entry) in enumerate(found.items(), start=1)
     ]
 
@@ -243,7 +243,7 @@ def written(name: str, rows: Iterable[object] | str) -> str:
 def make(provider: str, rows: Iterable[object] = ROWS, *options: str) -> None:
     """Make the batch of rows in the folder ``out``."""
     options += ("--set", "max_tokens:=9") if provider == "anthropic" else ()
-    options += ("--set", "model=any") if provider not in ("bedrock", "gemini") else ()
+    options += ("--set", "model=any") if provider not in ("bedrock", "gemini", "messages") else ()
     table = written("rows.jsonl", rows)
     Path("cities.py").write_text(PROMPT, "utf-8")
     options += ("--id", "id", "--output", "out")

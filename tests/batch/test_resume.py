@@ -11,8 +11,16 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import Output, System, Timeline, User
-from promptdsl.batch import BatchWriter, Job, RowReader, RowRenderer, services, write_batch
+from promptdsl import DataError, Output, System, Timeline, User
+from promptdsl.batch import (
+    BatchWriter,
+    Job,
+    RowReader,
+    RowRenderer,
+    read_results,
+    services,
+    write_batch,
+)
 from tests.batch import kills
 from tests.batch.folders import PROMPTS, Folder, contents
 from tests.internals import batch_writer_module
@@ -71,7 +79,7 @@ def test_what_a_whole_batch_has(small: Folder, mode: dict[str, Any]) -> None:
     """A batch has its files of requests, its ids, errors and losses, and a manifest."""
     sent = 9 if "dedupe" in mode else 10
     names = ["errors.jsonl", "ids.jsonl", "losses.jsonl", "manifest.json"]
-    parts = [f"requests-{n:05}.jsonl" for n in range(1, 2 + (sent - 1) // 3)]
+    parts = [f"requests-{n:05}.jsonl" for n in range(1, 2 + (sent - 1) // 3)] + ["schemas.jsonl"]
     assert names + parts == [*finished(**mode)]
     assert sent == len(small.requests())
     assert [3, 11] == [entry["row"] for entry in small.entries("errors.jsonl")]
@@ -222,7 +230,7 @@ CHANGES: dict[str, tuple[Callable[[Folder], object], tuple[str, ...], str]] = {
         (),
         "rows.jsonl has changed",
     ),
-    "option": (repr, ("--model", "gpt-5"), "options model was None, and is 'gpt-5'"),
+    "option": (repr, ("--strict",), "options strict was False, and is True"),
     "argument": (
         repr,
         ("-p", "plan=Team"),
@@ -330,3 +338,48 @@ def test_kills_of_real_processes(tmp_path: Path, workers: int) -> None:
 def test_an_interrupt_is_clean(tmp_path: Path, workers: int) -> None:
     """Ctrl-C ends all processes with a message, and the batch goes on."""
     assert [] == kills.interrupted(tmp_path, workers=workers, rows=2_000)
+
+
+def test_another_service_is_refused(folder: Folder) -> None:
+    """No file gets requests for two services, not even by force."""
+    asked = ("ask", folder.table([{"question": "One?"}, {}, {"question": "Two?"}]))
+    folder.batch(*asked, "--on-error", "stop")
+    done = folder.batch(*asked, "--model", "gpt-5", "--resume", "--force")
+    assert (2, True) == (done.code, "the batch was begun in another format" in done.err)
+
+
+def test_what_is_gone_is_said(folder: Folder) -> None:
+    """A file that is not there any more is not filled; files of the user's stay."""
+    asked = ("ask", folder.table([{"question": "One?"}]))
+    folder.batch(*asked)
+    mine = folder.path / "out" / "requests-00001.results.jsonl"
+    mine.write_text("Paid.", "utf-8")
+    assert (0, "Paid.") == (folder.batch(*asked, "--resume").code, mine.read_text("utf-8"))
+    folder.path.joinpath("out", "ids.jsonl").unlink()
+    done = folder.batch(*asked, "--resume")
+    assert (2, True) == (done.code, "ids.jsonl is gone, or a part of it" in done.err)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows itself moves no file that is open")
+def test_one_process_writes(folder: Folder) -> None:
+    """A batch that another process writes is left alone."""
+    import fcntl
+
+    asked = ("ask", folder.table([{"question": "One?"}]))
+    folder.batch(*asked)
+    handle = os.open(folder.path / "out", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    done = folder.batch(*asked, "--resume")
+    os.close(handle)
+    assert (2, True) == (done.code, "another process writes to out" in done.err)
+
+
+def test_labels_after_a_change(folder: Folder) -> None:
+    """After a change by force, no cell of the new table is added to an answer."""
+    rows: list[object] = [{"question": "One?", "label": 1}, {}]
+    asked = ("ask", folder.table(rows), "--model", "gpt-5")
+    folder.batch(*asked, "--on-error", "stop")
+    folder.table([{"question": "New?", "label": 0}, *rows])
+    folder.batch(*asked, "--resume", "--force")
+    with pytest.raises(DataError, match="has changed since the batch"):
+        next(read_results([folder.table([], "r.jsonl")], "out", ["label"]))
