@@ -77,11 +77,24 @@ def add_batch(add_parser: AddParser) -> None:
     add("--resume", action="store_true", help="go on with a batch that was stopped")
     add("--force", action="store_true", help="go on although its prompt or input has changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
-    add("--price", type=float, metavar="P", help="what a million tokens cost, for --dry-run")
+    add(
+        "--price",
+        type=_prices,
+        metavar="P[,CACHED]",
+        help="what a million tokens cost, and those that a cache serves, for --dry-run",
+    )
 
 
 def _workers(text: str) -> int:
     return whole_number(text, "processes") or 1
+
+
+def _prices(text: str) -> list[float]:
+    """Return one price or two; ``ValueError`` is the error of argparse."""
+    prices = [float(price) for price in text.split(",")]
+    if len(prices) > 2 or not all(0 <= price < float("inf") for price in prices):
+        raise ValueError(text)
+    return prices
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
@@ -208,13 +221,23 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         lines.append(f"{tokens:,} tokens: {' or '.join(labels)}")
         share = shared * writer.sent / tokens
         lines.append(f"{shared:,} tokens at the beginning are the same in all: {share:.0%} of all")
-    if arguments.price is not None:
-        price: float = arguments.price
-        cost = tokens / 1_000_000 * price
-        lines.append(f"{cost:,.4g} for these tokens at {price:,g} a million; answers cost more")
+    if arguments.price and writer.sent:
+        price, *cached = arguments.price
+        line = f"{_cost(tokens, price)} for these tokens at {price:g} a million; answers cost more"
+        # The first request writes the cache.
+        served = shared * (writer.sent - 1)
+        for low in cached:
+            cost = _cost(tokens - served, price, served, low)
+            line += f"\n{cost} where a cache serves the beginning at {low:g} a million"
+        lines.append(line)
     failed = [*writer.examples, f"{_rows(writer.failed)} would fail"]
     notes = [*model_notes(job.renderer.trial, arguments), *(failed if writer.failed else [])]
     return "\n".join(lines), notes, 1 if writer.failed else 0
+
+
+def _cost(tokens: int, price: float, cached: int = 0, low: float = 0) -> str:
+    cost = (tokens * price + cached * low) / 1_000_000
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.6f}"
 
 
 def _requests(writer: BatchWriter) -> str:

@@ -84,12 +84,16 @@ def test_the_price(folder: Folder) -> None:
     """A price of a million tokens gives what the tokens cost."""
     asked = ("ask", folder.table(ROWS), "--model", "gpt-5", "--dry-run")
     total = numbers(folder.batch(*asked))[4]
-    done = folder.batch(*asked, "--price", "2500")
-    assert (
-        f"{total * 2500 / 1e6:,.4g} for these tokens at 2,500 a million; answers cost more"
-        == (done.out.splitlines()[3])
-    )
+    done = folder.batch(*asked, "--price", "2500,250")
+    shared = numbers(done)[5]
+    served = shared * (len(ROWS) - 1)
+    cached = (total - served) * 2500 / 1e6 + served * 250 / 1e6
+    assert [
+        f"{total * 2500 / 1e6:.6f} for these tokens at 2500 a million; answers cost more",
+        f"{cached:.6f} where a cache serves the beginning at 250 a million",
+    ] == done.out.splitlines()[3:]
     assert 0 == done.code
+    assert 2 == folder.batch(*asked, "--price", "1,2,3").code
 
 
 @pytest.mark.slow
