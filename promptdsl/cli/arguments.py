@@ -2,11 +2,11 @@
 
 import inspect
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from inspect import Parameter
 from typing import Never, TypeAlias, cast
 
+from promptdsl import OptionError
+from promptdsl.batch import Parameters
 from promptdsl.cli.errors import UsageError, near
 
 Arguments: TypeAlias = dict[str, object]
@@ -70,30 +70,13 @@ def call_function(
     whatever the function raises.
     """
     try:
-        if sys.version_info >= (3, 14):
-            from annotationlib import Format
-
-            # An annotation may name what exists for type checkers only.
-            signature = inspect.signature(function, annotation_format=Format.FORWARDREF)
-        else:
-            signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        raise UsageError(f"{target} does not say which parameters it takes") from None
-    parameters = signature.parameters
-    named = {
-        name: parameter
-        for name, parameter in parameters.items()
-        if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    }
-    if all(parameter.kind != Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        for name in arguments:
-            if name not in named:
-                raise UsageError(f"{target} has no parameter {name!r}{near(name, named)}")
-    missing = [
-        name
-        for name, parameter in named.items()
-        if parameter.default is Parameter.empty and name not in arguments
-    ]
+        parameters = Parameters(function, target)
+    except OptionError as error:
+        raise UsageError(error.what) from None
+    for name in arguments:
+        if not parameters.takes(name):
+            raise UsageError(f"{target} has no parameter {name!r}{near(name, parameters.types)}")
+    missing = [name for name in parameters.required if name not in arguments]
     if missing:
         options = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{target} needs {', '.join(missing)}: {options}")

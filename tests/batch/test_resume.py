@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -334,6 +335,9 @@ def test_kills_of_real_processes(tmp_path: Path, workers: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here"
+)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupt_is_clean(tmp_path: Path, workers: int) -> None:
     """Ctrl-C ends all processes with a message, and the batch goes on."""
