@@ -47,18 +47,7 @@ def add_request(
             options["help"] = _BRIEF_HELP.get(name, argparse.SUPPRESS)
         group.add_argument(name, **options)
 
-    providers = ", ".join(PROVIDERS)
-    choices, metavar = PROVIDERS, "PROVIDER"
-    usage = f"the provider ({providers}); without it that of --model, or none"
-    if texts:
-        choices, metavar = (*PROVIDERS, "messages", "text"), "FORM"
-        usage = f"a provider's request arguments ({providers}), the neutral messages, or text; "
-        usage += "without it the provider of --model, or text"
-    if formats:
-        choices, metavar = tuple(formats), "FORMAT"
-        usage = f"the service that takes the files ({', '.join(formats)}); "
-        usage += "without it the provider of --model, or messages"
-    name = "--format" if formats else "--for"
+    name, choices, metavar, usage = _form_option(formats, texts=texts)
     add(name, dest="form", choices=choices, metavar=metavar, help=usage)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     add_arguments(add, of="argument of the function")
@@ -100,6 +89,21 @@ def add_request(
         help="the Jinja chat template of an open model, for chat_template",
     )
     add("--strict", action="store_true", help="fail if the target cannot express text or media")
+
+
+def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, tuple[str, ...], str, str]:
+    """Return the name, the choices, the placeholder and the help of ``--for`` or ``--format``."""
+    providers = ", ".join(PROVIDERS)
+    if formats:
+        usage = f"the service that takes the files ({', '.join(formats)}); "
+        usage += "without it the provider of --model, or messages"
+        return "--format", tuple(formats), "FORMAT", usage
+    if texts:
+        usage = f"a provider's request arguments ({providers}), the neutral messages, or text; "
+        usage += "without it the provider of --model, or text"
+        return "--for", (*PROVIDERS, "messages", "text"), "FORM", usage
+    usage = f"the provider ({providers}); without it that of --model, or none"
+    return "--for", PROVIDERS, "PROVIDER", usage
 
 
 def whole_number(text: str, unit: str) -> int:
