@@ -3,9 +3,10 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from promptdsl.cli import main
+from tests.cli.conftest import Done, first_lines
 
 PROMPTS = '''\
 """Prompts of which each has a row."""
@@ -72,20 +73,8 @@ def dying(question):
     return ask(question)
 '''
 
-LINES = {
-    line[4:].partition("(")[0]: number
-    for number, line in enumerate(PROMPTS.split("\n"), start=1)
-    if line.startswith("def ")
-}
+LINES = first_lines(PROMPTS)
 """The line of the definition of every function."""
-
-
-class Done(NamedTuple):
-    """What a command came to: its exit code and what it wrote."""
-
-    code: int
-    out: str
-    err: str
 
 
 class Folder:

@@ -11,6 +11,16 @@ import pytest
 
 from promptdsl.cli import main
 
+
+def first_lines(code: str) -> dict[str, int]:
+    """Return the line of the definition of every function."""
+    return {
+        line[4:].partition("(")[0]: number
+        for number, line in enumerate(code.split("\n"), start=1)
+        if line.startswith("def ")
+    }
+
+
 SUPPORT = '''\
 """Prompts to render."""
 
@@ -103,11 +113,7 @@ def hostile():
 """Prompts of which much is to be counted."""
 
 
-LINES = {
-    line[4:].partition("(")[0]: number + 1
-    for number, line in enumerate(SUPPORT.split("\n"), start=1)
-    if line.startswith("def ")
-}
+LINES = {name: line + 1 for name, line in first_lines(SUPPORT).items()}
 """The first line of the body of every function."""
 
 
