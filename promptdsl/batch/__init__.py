@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from promptdsl.batch.job import count_rows as count_rows
     from promptdsl.batch.job import write_batch as write_batch
     from promptdsl.batch.problem import Problem as Problem
+    from promptdsl.batch.problem import is_installed as is_installed
     from promptdsl.batch.problem import user_frames as user_frames
     from promptdsl.batch.renderer import RowRenderer as RowRenderer
     from promptdsl.batch.renderer import RowResult as RowResult
@@ -31,7 +32,7 @@ else:
             "cells": "Parameters",
             "engine": "render_rows",
             "job": "Job count_rows write_batch",
-            "problem": "Problem user_frames",
+            "problem": "Problem is_installed user_frames",
             "renderer": "RowRenderer RowResult json_line rendered_prompt",
             "results": "read_results",
             "rows": "TableRow RowReader",

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any, TypeAlias, cast
 
 from promptdsl.batch.renderer import RowRenderer, RowResult
-from promptdsl.batch.rows import TableRow
+from promptdsl.batch.rows import TableRow, numbered
 from promptdsl.foundation.errors import OptionError
 
 Work: TypeAlias = Callable[[TableRow], RowResult]
@@ -28,7 +28,7 @@ def render_rows(
     workers: int = 1,
     **options: Any,  # Any: those of RowRenderer
 ) -> Iterator[RowResult]:
-    """Yield what becomes of each row, in the order of the rows.
+    """Yield the result of each row, in the order of the rows.
 
     >>> from promptdsl import Timeline, User
     >>> from promptdsl.batch import render_rows
@@ -43,9 +43,8 @@ def render_rows(
     ``rows`` are mappings from the names of columns to cells, or a :class:`RowReader` of files; any
     iterable, which is read as far as it is needed. The options are those of :class:`RowRenderer`.
     With ``workers``, that many processes render, and the target has to be a function of a module,
-    so that they can import it.
-    Raises :class:`OptionError` for a wrong target or option; what is wrong with a row is its
-    ``problem``.
+    so that they can import it. Raises :class:`OptionError` for a wrong target or option; what is
+    wrong with a row is the ``problem`` of its result.
     """
     if isinstance(target, RowRenderer) and options:
         raise OptionError("a RowRenderer has its options", fix="give them when you make it")
@@ -56,11 +55,7 @@ def render_rows(
         except (AttributeError, TypeError, pickle.PicklingError):
             fix = "the target has to be a function of a module"
             raise OptionError(f"workers cannot load {renderer.name}", fix=fix) from None
-    numbered = (
-        row if isinstance(row, TableRow) else TableRow(number, "", row)
-        for number, row in enumerate(rows, start=1)
-    )
-    return results(numbered, renderer.result, partial(getattr, renderer, "result"), workers)
+    return results(numbered(rows), renderer.result, partial(getattr, renderer, "result"), workers)
 
 
 def results(

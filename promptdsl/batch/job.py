@@ -2,7 +2,6 @@
 
 import os
 import sys
-import sysconfig
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -12,9 +11,9 @@ from itertools import chain, islice
 from platform import python_version
 from typing import Any, NamedTuple
 
-import promptdsl
 from promptdsl import Rendered
 from promptdsl.batch.engine import Work, results
+from promptdsl.batch.problem import PACKAGE, is_installed
 from promptdsl.batch.renderer import RowRenderer, RowResult
 from promptdsl.batch.rows import RowReader, TableRow, digest_of
 from promptdsl.batch.service import TakenKey
@@ -24,7 +23,7 @@ from promptdsl.foundation.errors import DataError, nearest
 TRIED = 20
 """How many rows are tried, to find one that does not fail."""
 Load = Callable[[], RowRenderer]
-"""What makes the renderer in a worker process."""
+"""A function that makes the renderer in a worker process."""
 
 
 class Job(NamedTuple):
@@ -159,8 +158,10 @@ def _skip_done(
     firsts = {} if force else {part["row"]: part for part in state["parts"]}
     for row in islice(rows, state["rows"]):
         part = firsts.get(row.number)
-        result = renderer.result(row) if part else None
-        if part and result and result.digest != part["digest"]:
+        if part is None:
+            continue
+        result = renderer.result(row)
+        if result.digest != part["digest"]:
             now = "fails now" if result.problem else "is another one now"
             raise DataError(
                 f"the request of row {row.number:,}, the first in {part['name']}, {now}",
@@ -169,7 +170,7 @@ def _skip_done(
 
 
 def _about(job: Job, rendered: Rendered | None) -> dict[str, Mapping[str, object]]:
-    """Return what a batch is made of: its inputs, options, versions and code."""
+    """Return the description of a batch: its inputs, options, versions and code."""
     sections = () if rendered is None else rendered.libraries
     paths = [*job.reader.paths]
     return {
@@ -187,8 +188,6 @@ def _project_files(target: str) -> set[str]:
     Templates are the files beside TARGET and in the current folder that end in ``.j2``, and those
     in folders ``templates`` there.
     """
-    installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-    installed += (os.path.dirname(promptdsl.__file__),)
     loaded = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     for folder in {os.getcwd(), os.path.dirname(os.path.abspath(target))}:
         loaded += glob(os.path.join(escape(folder), "*.j2"))
@@ -197,12 +196,12 @@ def _project_files(target: str) -> set[str]:
     return {
         path.removeprefix(os.path.join(os.getcwd(), ""))
         for path in files
-        if not path.startswith(installed) and os.path.isfile(path)
+        if not (is_installed(path) or path.startswith(PACKAGE)) and os.path.isfile(path)
     }
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return what differs between two manifests, in words."""
+    """Return the differences of two manifests, in words."""
     changes: list[str] = []
     for key, now in after.items():
         then = before.get(key, {})

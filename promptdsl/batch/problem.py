@@ -1,8 +1,9 @@
-"""What is wrong with a row, and the lines of an error's author."""
+"""Problems of rows, and the author's lines of an error."""
 
 import os
 import sysconfig
 import traceback
+from functools import cache
 from typing import NamedTuple
 
 import promptdsl
@@ -26,7 +27,7 @@ def problem_of(error: BaseException) -> Problem:
     """Return an error as a problem, with the lines of its author."""
     name = type(error).__name__
     if isinstance(error, PromptError):
-        # An error in what render() was given has the line of its caller, which is none of a prompt.
+        # An error about an argument of render() names the line that calls it: that is ours.
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
         at = tuple(line for line in map(str, error.at) if line not in ours)
         return Problem(name, error.what, error.fix or "", at)
@@ -35,10 +36,24 @@ def problem_of(error: BaseException) -> Problem:
     return Problem(name, what, at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:]))
 
 
+PACKAGE = os.path.join(os.path.dirname(promptdsl.__file__), "")
+"""The folder of this package, with the separator behind it."""
+
+
 def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
     """Return the frames outside of this package; those of installed code only without others."""
-    package = os.path.dirname(promptdsl.__file__) + os.sep
-    installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     trace = traceback.extract_tb(error.__traceback__)
-    stack = [it for it in trace if not it.filename.startswith((package, "<frozen "))]
-    return [frame for frame in stack if not frame.filename.startswith(installed)] or stack
+    stack = [it for it in trace if not it.filename.startswith((PACKAGE, "<frozen "))]
+    return [frame for frame in stack if not is_installed(frame.filename)] or stack
+
+
+def is_installed(path: str) -> bool:
+    """Return whether a path is in the library of Python or of its installed packages."""
+    return os.path.join(path, "").startswith(_installed())
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = [sysconfig.get_path(name) for name in names]
+    return tuple(os.path.join(it, "") for it in {*folders, *map(os.path.realpath, folders)})

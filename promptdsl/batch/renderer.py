@@ -1,4 +1,4 @@
-"""Rendering rows: the body of a request for each, or why there is none."""
+"""The rendering of rows: each gives the body of a request, or a problem."""
 
 import base64
 import json
@@ -14,12 +14,11 @@ import promptdsl
 from promptdsl import Node, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
 from promptdsl.batch.problem import Problem, problem_of
-from promptdsl.batch.rows import TableRow, refuse_structs
+from promptdsl.batch.rows import TableRow, numbered, refuse_structs
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.unicode import is_whole
 
 # Line ends for some readers of lines, which JSON allows as they are.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -34,7 +33,7 @@ class RowTokens(NamedTuple):
 
 
 class RowResult(NamedTuple):
-    """What became of a row: the ``body`` of its request as JSON text, or a ``problem``.
+    """The result of a row: the ``body`` of its request as JSON text, or a ``problem``.
 
     ``digest`` are 12 hexadecimal digits of the body. ``losses`` is content that the target cannot
     express. ``schema`` is the JSON text of the schema of the answer, if the prompt has one.
@@ -96,7 +95,7 @@ class RowRenderer:
             self.options["provider"] = format
         provider = self.trial.facts.provider
         if format is None and provider is None and model is not None:
-            fix = "name it: --format openai, or format='openai'"
+            fix = "name the service: --format, or format= in code"
             raise OptionError(f"the provider of the model {model!r} is not known", fix=fix)
         self.format = format or provider or MESSAGES
         for key in self.service.required:
@@ -105,7 +104,9 @@ class RowRenderer:
                 fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
                 raise OptionError(what, fix=fix)
         if self.format == MESSAGES and self.extra:
-            raise OptionError("messages have no keys to set", fix="name a service: --format openai")
+            raise OptionError(
+                "messages have no keys to set", fix="name a service: --format, or format= in code"
+            )
         if self.service.model and not (model or "model" in self.extra):
             raise OptionError(f"{self.format} requires the name of a model", fix="give --model")
         for constant, value in self.constants.items():
@@ -138,10 +139,7 @@ class RowRenderer:
         """Return the result of each row; of an Arrow table, one with two columns more."""
         if hasattr(rows, "to_pylist"):
             return self._table(rows)
-        return [
-            self.result(row if isinstance(row, TableRow) else TableRow(number, "", row))
-            for number, row in enumerate(rows, start=1)
-        ]
+        return [*map(self.result, numbered(rows))]
 
     def _table(self, table: Any) -> Any:  # Any: pyarrow has no types
         refuse_structs(table.schema, "the table", self.parameters.columns)
@@ -157,7 +155,7 @@ class RowRenderer:
     def result(
         self, row: TableRow, *, count: bool = False, first: Rendered | None = None
     ) -> RowResult:
-        """Return what becomes of a row; nothing that its rendering raises goes further.
+        """Return the result of a row; no error of its rendering is raised.
 
         With ``count`` it has its tokens, and those that it shares with the ``first`` row.
         """
@@ -202,9 +200,11 @@ class RowRenderer:
         if service.name == MESSAGES and (rendered.tools or output):
             losses.append("content: tools and the form of the answer are not in messages")
         text = json_line(self.body(rendered))
-        if not is_whole(text):
-            raise DataError("the row has a lone surrogate, which UTF-8 cannot write")
-        data = text.encode()
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            problem = "the row has a lone surrogate, which UTF-8 cannot write"
+            raise DataError(problem) from None
         size = len(data) + len(service.line_of("0" * LONGEST_ID, ""))
         if service.is_full(1, size):
             raise DataError(

@@ -154,7 +154,7 @@ def _wrong(result: object, service: Service) -> str:
 
 
 def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:  # Any: jsonschema
-    """Return what a line of results says: an answer, or an error."""
+    """Return the answer, or the error, in a line of results."""
     if wrong := _wrong(result, service):
         return {"error": wrong}
     try:

@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Container, Generator, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import file_digest
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -31,6 +31,12 @@ class TableRow(NamedTuple):
     cells: Mapping[str, object]
     problem: str = ""
     texts: bool = False
+
+
+def numbered(rows: Iterable[Mapping[str, object] | TableRow]) -> Iterator[TableRow]:
+    """Yield rows with their numbers; those of a table have them."""
+    for number, row in enumerate(rows, start=1):
+        yield row if isinstance(row, TableRow) else TableRow(number, "", row)
 
 
 class RowReader:

@@ -22,7 +22,7 @@ LONGEST_ID = 64
 
 @attrs.frozen
 class Service:
-    """What the batch service of a provider takes and gives back; ``services.toml`` has the words.
+    """The batch service of a provider, in the fields that ``services.toml`` explains.
 
     >>> from promptdsl.batch import service_of
     >>> openai = service_of("openai")
@@ -90,7 +90,10 @@ def services() -> Mapping[str, Service]:
 
 
 def service_of(format: str) -> Service:
-    """Return the batch service of a provider; :class:`OptionError` where there is none."""
+    """Return the batch service of a provider.
+
+    Raises :class:`OptionError` for a provider without one.
+    """
     if format not in services():
         problem = f"no files of requests are known for {format!r}"
         raise OptionError(problem, fix=nearest(format, services()))

@@ -71,7 +71,7 @@ class BatchWriter:
         self._cut()
 
     def add(self, result: RowResult) -> None:
-        """Write what became of a row."""
+        """Write the result of a row."""
         self._is_writing = True
         row: dict[str, object] = {"row": result.row.number, "input": result.row.place}
         problem = result.problem or self._send(result, row)
@@ -270,7 +270,7 @@ class _Index:
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """Return what the manifest of a batch says; :class:`DataError` for a folder without one."""
+    """Return the manifest of a batch; :class:`DataError` for a folder without one."""
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, encoding="utf-8") as file:

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import sysconfig
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from promptdsl.batch import is_installed
 from promptdsl.cli.arguments import Arguments
 from promptdsl.cli.errors import UsageError, error_text
 from promptdsl.cli.git import Repository
@@ -93,7 +93,7 @@ def child() -> None:
     tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
     for number, path in enumerate(sys.path):
         full = Path(path).resolve()
-        if full.is_relative_to(tree) and not _is_installed(full):
+        if full.is_relative_to(tree) and not is_installed(str(full)):
             sys.path[number] = str(checkout / full.relative_to(tree))
     arguments = argparse.Namespace(**task["arguments"])
     try:
@@ -116,14 +116,8 @@ def _refuse_modules_of(tree: Path) -> None:
         if not file or name.partition(".")[0] == "promptdsl":
             continue
         full = Path(file).resolve()
-        if full.is_relative_to(tree) and not _is_installed(full):
+        if full.is_relative_to(tree) and not is_installed(str(full)):
             raise UsageError(
                 f"module {name!r} was imported from the working tree, not from the revision: "
                 "install the project so that its folder is in sys.path, as PYTHONPATH does"
             )
-
-
-def _is_installed(path: Path) -> bool:
-    """Return whether a path is in the library of Python or of its installed packages."""
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    return any(path.is_relative_to(Path(sysconfig.get_path(name)).resolve()) for name in names)

@@ -148,7 +148,7 @@ def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
 
 
 _KEPT = ExitStack()
-"""What a worker process has open until it ends."""
+"""The loaded target and the redirected output of a worker, which keeps them until it ends."""
 
 
 def _worker_renderer(target: str, settings: dict[str, Any]) -> RowRenderer:
@@ -202,7 +202,7 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
 
 
 def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return what a batch would be, counted row by row."""
+    """Return the size of a batch and its cost, counted row by row; nothing is written."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
     tokens, shared, labels = 0, -1, dict[str, None]()
     with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
