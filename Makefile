@@ -10,14 +10,16 @@ SEED ?= 0
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-random test-314 check bench mutants clean
+.PHONY: help demo demo-ray test test-all test-random test-314 test-engines check bench mutants clean
 
 help:
 	@echo 'make demo         run examples/support_agent.py'
+	@echo 'make demo-ray     render 100,000 rows on Ray'
 	@echo 'make test         run the tests, in two minutes   ARGS="-k encoding"'
 	@echo 'make test-all     run the slow tests too, and those that need an SDK or a browser'
 	@echo 'make test-random  run them all, searching with other examples each time'
 	@echo 'make test-314     run some of them in Python 3.14, as WebAssembly in node'
+	@echo 'make test-engines run batches and pipelines on Ray, Daft, Spark and datasets'
 	@echo 'make check        lint, formatting, types, architecture'
 	@echo 'make bench        measure against others          ARGS="--quick"'
 	@echo 'make mutants      make mistakes in a room, and see whether a test notices   ROOM=passes'
@@ -25,6 +27,9 @@ help:
 
 demo: .venv/.demo
 	$(BIN)/python examples/support_agent.py
+
+demo-ray: .venv/.ray
+	$(BIN)/python examples/many_rows.py
 
 # Idle workers take tests from busy ones: no test leans on another. Compiled tests are kept, whatever
 # the environment says: to compile them in every worker takes as long again as to collect them.
@@ -45,6 +50,11 @@ test-314: .venv-314/.test
 		tests/components/test_arguments.py tests/components/test_tables.py \
 		tests/test_rendering.py tests/test_tables.py tests/python314 $(ARGS)
 
+# Each file in one process: a cluster of Ray is its own. Ray leaves files open at its end.
+test-engines: .venv-engines/.test
+	.venv-engines/bin/python -m pytest -q -n 2 --dist loadfile -p no:unraisableexception \
+		tests/engines $(ARGS)
+
 check: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -61,7 +71,7 @@ mutants: .venv/.test
 		$(if $(FULL),--full) --report build/mutants/$(ROOM).json
 
 clean:
-	rm -rf .venv .venv-314 .venv-bench build dist htmlcov .coverage .coverage.*
+	rm -rf .venv .venv-314 .venv-bench .venv-engines build dist htmlcov .coverage .coverage.*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -69,6 +79,16 @@ clean:
 .venv/.demo: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) -e .
+	@touch $@
+
+.venv/.ray: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP_INSTALL) -e '.[ray]'
+	@touch $@
+
+.venv-engines/.test: pyproject.toml
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python $(PIP_INSTALL) -e '.[engines]'
 	@touch $@
 
 .venv/.test: pyproject.toml

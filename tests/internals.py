@@ -8,6 +8,7 @@ module, only the imports here change. A claim about behaviour enters by the fron
 from promptdsl import cli as cli_module
 from promptdsl.batch import RowRenderer, services
 from promptdsl.batch import engine as batch_engine_module
+from promptdsl.batch import ray_pool as ray_pool_module
 from promptdsl.batch import writer as batch_writer_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
@@ -463,6 +464,7 @@ __all__ = [
     "plain_data",
     "probed",
     "prompt_file",
+    "ray_pool_module",
     "read_anthropic",
     "read_arguments",
     "read_bedrock",

@@ -3,6 +3,8 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from promptdsl.batch.cells import Parameters as Parameters
+    from promptdsl.batch.engine import Pools as Pools
+    from promptdsl.batch.engine import ProcessPool as ProcessPool
     from promptdsl.batch.engine import render_rows as render_rows
     from promptdsl.batch.job import Job as Job
     from promptdsl.batch.job import count_rows as count_rows
@@ -10,6 +12,7 @@ if TYPE_CHECKING:
     from promptdsl.batch.problem import Problem as Problem
     from promptdsl.batch.problem import is_installed as is_installed
     from promptdsl.batch.problem import user_frames as user_frames
+    from promptdsl.batch.ray_pool import RayPool as RayPool
     from promptdsl.batch.renderer import RowRenderer as RowRenderer
     from promptdsl.batch.renderer import RowResult as RowResult
     from promptdsl.batch.renderer import json_line as json_line
@@ -30,9 +33,10 @@ else:
         globals(),
         {
             "cells": "Parameters",
-            "engine": "render_rows",
+            "engine": "Pools ProcessPool render_rows",
             "job": "Job count_rows write_batch",
             "problem": "Problem is_installed user_frames",
+            "ray_pool": "RayPool",
             "renderer": "RowRenderer RowResult json_line rendered_prompt",
             "results": "read_results",
             "rows": "TableRow RowReader",

@@ -5,18 +5,20 @@ import pickle
 import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import connection, get_context, parent_process
 from threading import Thread
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from promptdsl.batch.renderer import RowRenderer, RowResult
 from promptdsl.batch.rows import TableRow, numbered
 from promptdsl.foundation.errors import OptionError
 
 Work: TypeAlias = Callable[[TableRow], RowResult]
+LoadWork: TypeAlias = Callable[[], Work]
+"""A function that a worker process calls once, for its work."""
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
 """The most rows that a worker gets at once, and about the most characters of them."""
 
@@ -55,37 +57,77 @@ def render_rows(
         except (AttributeError, TypeError, pickle.PicklingError):
             fix = "the target has to be a function of a module"
             raise OptionError(f"workers cannot load {renderer.name}", fix=fix) from None
-    return results(numbered(rows), renderer.result, partial(getattr, renderer, "result"), workers)
+    load = partial(getattr, renderer, "result")
+    pools = partial(ProcessPool, workers=workers) if workers > 1 else None
+    return results(numbered(rows), renderer.result, load, pools)
+
+
+class Pool(Protocol):
+    """Processes that render; ``ahead`` is how many chunks are begun before one is waited for."""
+
+    ahead: int
+
+    def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
+        """Begin with rows, and return a function that waits for their results, without rows."""
+        ...
+
+    def close(self) -> None:
+        """End the processes, or leave them to others."""
+        ...
+
+
+Pools: TypeAlias = Callable[[LoadWork], Pool]
+"""A function that makes a pool; each of its processes gets its work from what it is given."""
 
 
 def results(
-    rows: Iterable[TableRow], work: Work, load: Callable[[], Work], workers: int = 1
+    rows: Iterable[TableRow], work: Work, load: LoadWork, pools: Pools | None = None
 ) -> Iterator[RowResult]:
-    """Yield the results of rows in order; a worker process gets its work by ``load``."""
-    if workers <= 1:
+    """Yield the results of rows in order, worked out here, or in a pool of processes."""
+    if pools is None:
         yield from map(work, rows)
         return
-    # A new interpreter for each: a copy of this process would have its threads and locks.
-    pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(load,)
-    )
-    waiting: deque[tuple[list[TableRow], Future[list[RowResult]]]] = deque()
+    pool = pools(load)
+    waiting: deque[tuple[list[TableRow], Callable[[], list[RowResult]]]] = deque()
 
     def first() -> Iterator[RowResult]:
-        chunk, future = waiting.popleft()
-        for row, result in zip(chunk, future.result(), strict=True):
+        chunk, results_of_chunk = waiting.popleft()
+        for row, result in zip(chunk, results_of_chunk(), strict=True):
             yield result._replace(row=row)
 
     try:
         for chunk in _chunks(rows):
-            with _uninterrupted():
-                waiting.append((chunk, pool.submit(_chunk_results, chunk)))
-            if len(waiting) > 2 * workers:
+            waiting.append((chunk, pool.submit(chunk)))
+            if len(waiting) > pool.ahead:
                 yield from first()
         while waiting:
             yield from first()
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.close()
+
+
+def without_rows(work: Work, chunk: list[TableRow]) -> list[RowResult]:
+    """Return the results of rows for a process that has the rows."""
+    return [work(row)._replace(row=cast("TableRow", None)) for row in chunk]
+
+
+class ProcessPool:
+    """Processes of this machine, each a new interpreter: a copy would have threads and locks."""
+
+    def __init__(self, load: LoadWork, workers: int) -> None:
+        self.ahead = 2 * workers
+        self._executor = ProcessPoolExecutor(
+            workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(load,)
+        )
+
+    def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
+        """Begin with rows, and return a function that waits for their results."""
+        with _uninterrupted():
+            return self._executor.submit(_chunk_results, chunk).result
+
+    def close(self) -> None:
+        """Wait for what is begun, and end the processes."""
+        self._executor.shutdown(cancel_futures=True)
 
 
 @contextmanager
@@ -118,7 +160,7 @@ _WORK: list[Work] = []
 """The work of this process, if it is a worker."""
 
 
-def _begin(load: Callable[[], Work]) -> None:
+def _begin(load: LoadWork) -> None:
     """Prepare a worker: Ctrl-C is the matter of its parent, and it ends when its parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
@@ -134,5 +176,4 @@ def _end_with(sentinel: int) -> None:
 
 def _chunk_results(chunk: list[TableRow]) -> list[RowResult]:
     [work] = _WORK
-    # The parent has the rows.
-    return [work(row)._replace(row=cast("TableRow", None)) for row in chunk]
+    return without_rows(work, chunk)

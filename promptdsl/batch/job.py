@@ -12,7 +12,7 @@ from platform import python_version
 from typing import Any, NamedTuple
 
 from promptdsl import Rendered
-from promptdsl.batch.engine import Work, results
+from promptdsl.batch.engine import Pools, Work, results
 from promptdsl.batch.problem import PACKAGE, is_installed
 from promptdsl.batch.renderer import RowRenderer, RowResult
 from promptdsl.batch.rows import RowReader, TableRow, digest_of
@@ -32,8 +32,8 @@ class Job(NamedTuple):
     reader: RowReader
     renderer: RowRenderer
     load: Load
-    workers: int
     options: Mapping[str, object]
+    pools: Pools | None = None
 
 
 def write_batch(
@@ -81,7 +81,7 @@ def write_batch(
         try:
             yield writer
             work, load = job.renderer.result, partial(_work, job.load)
-            for result in results(rows, work, load, job.workers):
+            for result in results(rows, work, load, job.pools):
                 writer.add(result)
                 yield writer
                 if stop and writer.failed > failed:
@@ -114,7 +114,7 @@ def count_rows(job: Job, id: str | None = None) -> Generator[RowResult]:
     """Yield the result of each row with its tokens; nothing is written."""
     first, rendered, rows = _first(job, id)
     work = partial(job.renderer.result, count=True, first=rendered)
-    yield from results(rows, work, partial(_count, job.load, first), job.workers)
+    yield from results(rows, work, partial(_count, job.load, first), job.pools)
 
 
 def _work(load: Load) -> Work:

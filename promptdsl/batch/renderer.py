@@ -143,7 +143,12 @@ class RowRenderer:
 
     def _table(self, table: Any) -> Any:  # Any: pyarrow has no types
         refuse_structs(table.schema, "the table", self.parameters.columns)
-        results = self(table.to_pylist())
+        taken = {"body", "problem"}.intersection(table.column_names)
+        if taken:
+            what = f"the table has a column {min(taken)!r}, and the requests get one of this name"
+            raise DataError(what, fix="rename it, and the parameter of the target")
+        # Not self(...): in Ray Data all calls run in one thread, which would wait for itself.
+        results = [*map(self.result, numbered(table.to_pylist()))]
         added = {
             "body": [result.body or None for result in results],
             "problem": [None if it.problem is None else str(it.problem) for it in results],

@@ -5,6 +5,7 @@ import os
 from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import file_digest
+from io import BufferedReader
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from promptdsl.foundation.errors import DataError
@@ -57,12 +58,10 @@ class RowReader:
         self.empty: list[str] = []
         """The files that are read to their end and have no row."""
         for path in paths:
-            if os.path.splitext(path)[1].lower() not in SUFFIXES:
+            if _suffix(path) not in SUFFIXES:
                 known = ", ".join(SUFFIXES)
                 raise DataError(f"{path} is no table that is read", fix=f"name a file of {known}")
-            if not os.path.isfile(path):
-                raise DataError(f"no such file: {path}")
-        self._sizes = [os.path.getsize(path) for path in paths]
+        self._sizes = [*map(_size, paths)]
         for index in range(len(paths)):
             with closing(self._read(index)) as rows:
                 next(rows, None)
@@ -82,7 +81,7 @@ class RowReader:
     def _read(self, index: int) -> "Generator[tuple[int, Mapping[str, object], str, bool]]":
         """Yield the rows of a file, and whether it is CSV; the share grows as they are read."""
         path = self.paths[index]
-        kind = SUFFIXES[os.path.splitext(path)[1].lower()]
+        kind = SUFFIXES[_suffix(path)]
         total, done = sum(self._sizes) or 1, sum(self._sizes[:index])
         try:
             if kind == "parquet":
@@ -90,7 +89,7 @@ class RowReader:
                     self.share = (done + share * self._sizes[index]) / total
                     yield *read, False
                 return
-            with open(path, "rb") as file:
+            with _opened(path) as file:
                 for read in _json_lines(file) if kind == "json" else _csv(file, kind):
                     self.share = (done + file.tell()) / total
                     yield *read, kind != "json"
@@ -104,8 +103,41 @@ _Read = tuple[int, Mapping[str, object], str]
 
 def digest_of(path: str) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
-    with open(path, "rb") as file:
+    with _opened(path) as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def _suffix(path: str) -> str:
+    """Return the end of the name of a file; behind it, an address may have options."""
+    name = path.partition("?")[0] if "://" in path else path
+    return os.path.splitext(name)[1].lower()
+
+
+def _opened(path: str) -> BufferedReader:
+    """Open a file, also one that a file system of pyarrow has: ``s3://``, ``gs://``, ``hdfs://``.
+
+    Raises :class:`OSError`.
+    """
+    if "://" not in path:
+        return open(path, "rb")
+    try:
+        system, name = require("pyarrow.fs", "batch").FileSystem.from_uri(path)
+    except ValueError as error:
+        raise OSError(str(error)) from None
+    return BufferedReader(system.open_input_file(name))
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a file; :class:`DataError` where there is none."""
+    try:
+        if "://" not in path and not os.path.isfile(path):
+            raise FileNotFoundError
+        with _opened(path) as file:
+            return file.seek(0, os.SEEK_END)
+    except FileNotFoundError:
+        raise DataError(f"no such file: {path}") from None
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _json_lines(file: BinaryIO) -> Iterator[_Read]:
@@ -173,7 +205,7 @@ def _parquet(
 ) -> Iterator[tuple[float, _Read]]:
     parquet = require("pyarrow.parquet", "batch")
     try:
-        with parquet.ParquetFile(path) as file:
+        with _opened(path) as opened, parquet.ParquetFile(opened) as file:
             refuse_structs(file.schema_arrow, path, columns)
             seen.update(file.schema_arrow.names)
             rows, number = file.metadata.num_rows, 0

@@ -16,6 +16,9 @@ from promptdsl.batch import (
     BatchWriter,
     CountingWriter,
     Job,
+    Pools,
+    ProcessPool,
+    RayPool,
     RowReader,
     RowRenderer,
     count_rows,
@@ -67,7 +70,9 @@ def add_batch(add_parser: AddParser) -> None:
     )
     add("--id", metavar="COLUMN", help="the column with the ids of requests; else they are made")
     add("--dedupe", action="store_true", help="send equal requests once")
-    add("--workers", type=_workers, default=1, metavar="N", help="the number of processes (1)")
+    add("--workers", type=_workers, metavar="N", help="processes that render (1; of Ray all CPUs)")
+    add("--engine", choices=("ray",), help="render on a Ray cluster, or a new one of this machine")
+    add("--address", help="the Ray cluster: HOST:PORT, or auto for the one of this machine")
     add(
         "--on-error",
         choices=("keep", "stop"),
@@ -101,6 +106,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the summary, the notes and the exit code of the command."""
     if arguments.output is None and not arguments.dry_run:
         raise UsageError("name the folder for the files: --output DIR")
+    if arguments.address is not None and arguments.engine is None:
+        raise UsageError("--address is that of a Ray cluster: add --engine ray")
     if arguments.id is not None and arguments.dedupe:
         raise UsageError("--id and --dedupe do not go together: equal rows have one id then")
     settings = _settings(arguments)
@@ -111,17 +118,27 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             taken = renderer.parameters
             columns = None if taken.takes_all else {*taken.types, arguments.id}
             reader = RowReader(arguments.inputs, columns)
-            job = Job(reader, renderer, load, arguments.workers, {**own, **settings})
+            job = Job(reader, renderer, load, {**own, **settings}, _pools(arguments))
             return (_counted if arguments.dry_run else _written)(job, arguments)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         except KeyboardInterrupt:
             raise _Interrupted("stopped") from None
         except BrokenExecutor:
-            problem = "a worker process died; --resume goes on, without --workers shows the row"
+            option = "--engine" if arguments.engine else "--workers"
+            problem = f"a worker process died; --resume goes on, without {option} shows the row"
             raise UsageError(problem) from None
         except OSError as error:
             raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
+
+
+def _pools(arguments: argparse.Namespace) -> Pools | None:
+    """Return where rows are rendered: ``None`` for this process."""
+    workers: int | None = arguments.workers
+    if arguments.engine is None:
+        return partial(ProcessPool, workers=workers) if workers and workers > 1 else None
+    left_out = [*arguments.inputs, *([arguments.output] if arguments.output else [])]
+    return partial(RayPool, workers=workers, address=arguments.address, left_out=left_out)
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of RowRenderer
@@ -263,13 +280,14 @@ def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
         except ImportError:
             pass
     task = None if bar is None else bar.add_task("", total=1.0)
-    start = last = time.monotonic()
-    first: int | None = None
+    calls = first = 0
+    start = last = 0.0
 
     def show(rows: int, failed: int) -> None:
-        nonlocal last, first
-        first = rows if first is None else first
-        now = time.monotonic()
+        nonlocal calls, first, start, last
+        calls, now = calls + 1, time.monotonic()
+        if calls <= 2:  # the time until the first row says nothing of the others
+            first, start, last = rows, now, now
         if now - last < (10 if bar is None else 0.2):
             return
         last = now

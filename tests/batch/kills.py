@@ -6,6 +6,7 @@ Run it:  python -m tests.batch.kills --kills 100 --seed 1
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MARK = "PROMPTDSL_KILLS"
 """The variable of the environment that all processes of a run have."""
 MODES: Sequence[Sequence[str]] = ((), ("--dedupe",), ("--id", "key"))
+ENGINES = ONE, TWO, RAY = ("--workers", "1"), ("--workers", "2"), ("--engine", "ray")
 
 
 def table(path: Path, rows: int) -> None:
@@ -38,12 +40,14 @@ def table(path: Path, rows: int) -> None:
             file.write("{\n" if number % 211 == 3 else f"{json.dumps(row)}\n")
 
 
-def begun(folder: Path, out: Path, workers: int, options: Sequence[str]) -> subprocess.Popen[bytes]:
+def begun(
+    folder: Path, out: Path, engine: Sequence[str], options: Sequence[str]
+) -> subprocess.Popen[bytes]:
     """Begin a batch, or go on with it, in processes of their own group."""
     if (out / "manifest.json").exists():
         options = (*options, "--resume")
     command = [sys.executable, "-W", "error", "-m", "promptdsl", "batch", "prompts.py:failing"]
-    command += ["rows.jsonl", "--model", "gpt-5", "--workers", str(workers)]
+    command += ["rows.jsonl", "--model", "gpt-5", *engine]
     return subprocess.Popen(
         [*command, "--output", str(out), *options],
         cwd=folder,
@@ -63,7 +67,7 @@ def running(folder: Path) -> Iterator[int]:
                 yield int(path.name)
 
 
-def left(folder: Path, seconds: float = 10) -> list[int]:
+def left(folder: Path, seconds: float = 30) -> list[int]:
     """Return the processes that are still there after a while."""
     end = time.monotonic() + seconds
     while (found := [*running(folder)]) and time.monotonic() < end:
@@ -77,13 +81,18 @@ def whole(folder: Path, rows: int, options: Sequence[str]) -> tuple[dict[str, by
     (folder / "prompts.py").write_text(PROMPTS, "utf-8")
     shutil.rmtree(folder / "whole", ignore_errors=True)
     start = time.monotonic()
-    out, err = begun(folder, folder / "whole", 1, options).communicate()
+    out, err = begun(folder, folder / "whole", ONE, options).communicate()
     assert b"requests of" in out, err.decode()
     return contents(folder / "whole"), time.monotonic() - start
 
 
 def killed(
-    folder: Path, *, kills: int, seed: int, rows: int = 5_000, workers: Sequence[int] = (1, 2)
+    folder: Path,
+    *,
+    kills: int,
+    seed: int,
+    rows: int = 5_000,
+    engines: Sequence[Sequence[str]] = (ONE, TWO),
 ) -> tuple[list[str], Counter[str]]:
     """Kill batches so often, each until it is done; return what is wrong, and figures."""
     random, figures, faults = Random(seed), Counter[str](), list[str]()
@@ -95,7 +104,7 @@ def killed(
         out = folder / "out"
         shutil.rmtree(out, ignore_errors=True)
         for _ in range(min(random.randrange(1, 8), kills - figures["kills"])):
-            process = begun(folder, out, random.choice(workers), options)
+            process = begun(folder, out, random.choice(engines), options)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(random.random() * seconds)
             if process.poll() is None:
@@ -107,7 +116,7 @@ def killed(
                 faults.append(f"{batch}: {process.returncode}: {err.decode()}")
             if stays := left(folder):
                 faults.append(f"{batch}: {len(stays)} processes stay")
-        process = begun(folder, out, random.choice(workers), options)
+        process = begun(folder, out, random.choice(engines), options)
         _, err = process.communicate()
         figures["batches"] += 1
         if process.returncode != 1:
@@ -120,24 +129,24 @@ def killed(
     return faults, figures
 
 
-def interrupted(folder: Path, *, workers: int, rows: int = 5_000) -> list[str]:
+def interrupted(folder: Path, *, engine: Sequence[str], rows: int = 5_000) -> list[str]:
     """Interrupt a batch as Ctrl-C does, in the middle of it; return what is wrong."""
     expected, _ = whole(folder, rows, ())
     out = folder / "out"
-    process = begun(folder, out, workers, ())
+    process = begun(folder, out, engine, ())
     while not (out / "ids.jsonl.part").exists() or not (out / "ids.jsonl.part").stat().st_size:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     faults: list[str] = []
     if process.returncode != 130:
         faults.append(f"exit code {process.returncode}")
     message = err.decode()
-    if not message.startswith("promptdsl batch: error: stopped after ") or message.count("\n") != 1:
+    if not re.fullmatch(r"promptdsl batch: error: stopped after .*\n", message):
         faults.append(f"it says {message!r}")
     if stays := left(folder):
         faults.append(f"{len(stays)} processes stay")
-    begun(folder, out, workers, ()).communicate()
+    begun(folder, out, engine, ()).communicate()
     if expected != contents(out):
         faults.append("the files differ")
     return faults
@@ -149,9 +158,11 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=5_000)
-    options = parser.parse_args()
+    parser.add_argument("--ray", action="store_true", help="kill batches of --engine ray alone")
+    options = vars(parser.parse_args())
+    options["engines"] = (RAY,) if options.pop("ray") else (ONE, TWO)
     with TemporaryDirectory() as folder:
-        faults, figures = killed(Path(folder), **vars(options))
+        faults, figures = killed(Path(folder), **options)
     for name, count in sorted(figures.items()):
         print(f"{count:7,} {name}")
     print("\n".join(faults) or "nothing is wrong")

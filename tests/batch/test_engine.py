@@ -3,12 +3,12 @@
 import pickle
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from promptdsl import OptionError, Timeline, User
+from promptdsl import DataError, OptionError, Timeline, User
 from promptdsl.batch import RowRenderer, render_rows
 from tests.batch.folders import Folder, contents
 from tests.errors import lines_of, raised
@@ -152,6 +152,26 @@ def test_a_renderer_takes_an_arrow_table() -> None:
     assert [None, null, f"{lines_of(ask, 3)[0]}: KeyError: 'fail'"] == found["problem"]
     empty = renderer(table.slice(0, 0))
     assert (["question", "other", "body", "problem"], 0) == (empty.column_names, len(empty))
+    twice = raised(DataError, lambda: renderer(table.rename_columns(["question", "body"])))
+    assert "the table has a column 'body', and the requests get one of this name" == twice.what
+
+
+class OneThread(RowRenderer):
+    """A renderer whose calls all run in one thread, as Ray Data makes it."""
+
+    def __call__(self, rows: Any) -> Any:
+        """Render in the thread; a call out of the thread would wait for ever."""
+        with ThreadPoolExecutor(1) as pool:
+            self.calls = getattr(self, "calls", 0) + 1
+            assert self.calls == 1, "a renderer calls itself"
+            return pool.submit(super().__call__, rows).result()
+
+
+def test_a_renderer_does_not_call_itself() -> None:
+    """An Arrow table is rendered in one call, which an engine may put anywhere."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    table = OneThread(ask, model="gpt-5")(pyarrow.table({"question": ["Why?"]}))
+    assert [None] == table["problem"].to_pylist()
 
 
 @pytest.mark.parametrize(

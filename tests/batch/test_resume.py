@@ -60,7 +60,7 @@ def small(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
 def steps(out: str = "out", **options: Any) -> Generator[BatchWriter]:
     """Begin the batch of the rows, or go on with it."""
     reader = RowReader(["rows.jsonl"], work().parameters.columns)
-    return write_batch(Job(reader, work(), work, 1, {}), out, **options)
+    return write_batch(Job(reader, work(), work, {}), out, **options)
 
 
 def finished(out: str = "out", **options: Any) -> dict[str, bytes]:
@@ -327,10 +327,10 @@ def test_folders_that_are_not_gone_on_with(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_kills_of_real_processes(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize("engine", [kills.ONE, kills.TWO])
+def test_kills_of_real_processes(tmp_path: Path, engine: tuple[str, str]) -> None:
     """Processes are killed at random moments: nothing is lost, and no worker stays."""
-    faults, figures = kills.killed(tmp_path, kills=3, seed=workers, rows=1_000, workers=(workers,))
+    faults, figures = kills.killed(tmp_path, kills=3, seed=1, rows=1_000, engines=(engine,))
     assert ([], 3) == (faults, figures["kills"])
 
 
@@ -338,10 +338,10 @@ def test_kills_of_real_processes(tmp_path: Path, workers: int) -> None:
 @pytest.mark.skipif(
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here"
 )
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_is_clean(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize("engine", [kills.ONE, kills.TWO])
+def test_an_interrupt_is_clean(tmp_path: Path, engine: tuple[str, str]) -> None:
     """Ctrl-C ends all processes with a message, and the batch goes on."""
-    assert [] == kills.interrupted(tmp_path, workers=workers, rows=2_000)
+    assert [] == kills.interrupted(tmp_path, engine=engine, rows=2_000)
 
 
 def test_another_service_is_refused(folder: Folder) -> None:

@@ -194,3 +194,28 @@ def test_rows_are_numbered_over_all_files(tmp_path: Path) -> None:
     ] == rows
     assert [9 / 24, 18 / 24, 1.0] == shares
     assert ([paths[1]], {"a", "b"}, 1.0) == (reader.empty, reader.names, reader.share)
+
+
+def test_a_table_of_another_file_system(tmp_path: Path) -> None:
+    """The address of a file that pyarrow reads is that of a table, of every kind."""
+    path = arrow(tmp_path, {"a": ["1", "2"]})
+    (tmp_path / "rows.jsonl").write_text('{"a": "1"}\n\n{"a": "2"}', "utf-8")
+    (tmp_path / "rows.csv").write_text("a\n1\n2\n", "utf-8")
+    for name in ("rows.jsonl", "rows.csv", path.rpartition("/")[2]):
+        address = (tmp_path / name).as_uri()
+        here, there = [*RowReader([str(tmp_path / name)])], [*RowReader([address])]
+        assert [row.cells for row in here] == [row.cells for row in there]
+        assert f"{address}:{here[1].place.rpartition(':')[2]}" == there[1].place
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("file:///nowhere/rows.csv", "no such file: file:///nowhere/rows.csv"),
+        ("ftp://here/rows.csv", "cannot read ftp://here/rows.csv: Unrecognized filesystem type"),
+    ],
+)
+def test_an_address_of_no_table(address: str, problem: str) -> None:
+    """An address that leads nowhere is named."""
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    assert raised(DataError, lambda: RowReader([address])).what.startswith(problem)
