@@ -9,6 +9,7 @@ COMMANDS = {
     "render": ("render", "render a prompt"),
     "tokens": ("tokens", "count the tokens of a prompt, part by part"),
     "diff": ("diff", "show what changed between two prompts"),
+    "check": ("check", "look for mistakes in files and prompts"),
     "batch": ("batch", "render a prompt for each row of a table, into files of requests"),
     "batch read": ("batch_read", "join the results of a batch to its rows"),
     "list": ("list", "list the section libraries, or the sections of one"),

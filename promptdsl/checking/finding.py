@@ -1,0 +1,87 @@
+"""A rule, and what it finds in a file or a prompt."""
+
+import ast
+from collections.abc import Callable, Iterator
+from textwrap import fill, indent
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from promptdsl import Source
+from promptdsl.foundation.unicode import on_one_line
+
+if TYPE_CHECKING:
+    from promptdsl.checking.checked_prompt import CheckedPrompt
+    from promptdsl.checking.python_file import PythonFile
+    from promptdsl.checking.template_file import CheckedTemplate
+
+Place: TypeAlias = "ast.expr | ast.stmt | Source | int | None"
+"""Where something was found: code, a line of the author, the number of a line, or nowhere."""
+Found: TypeAlias = Iterator[tuple[Place, str, str]]
+"""What a rule yields: the place, what is wrong there, and what to do."""
+
+
+@attrs.frozen(order=True)
+class Finding:
+    """Something that a rule found: where it is, what is wrong, and what to do.
+
+    ``rule`` is the id of the rule. ``line`` and ``column`` count from 1; 0 is unknown.
+
+    >>> from promptdsl.checking import Finding
+    >>> print(Finding("prompts.py", 12, 5, "PD101", "`name` is built into text", "use Value(name)"))
+    prompts.py:12:5: PD101 `name` is built into text; use Value(name)
+    """
+
+    file: str
+    line: int
+    column: int
+    rule: str
+    message: str
+    fix: str
+
+    def __str__(self) -> str:
+        place = ":".join(str(it) for it in (self.file, self.line, self.column) if it)
+        return on_one_line(f"{place}: {self.rule} {self.message}; {self.fix}")
+
+
+def finding(rule: str, file: str, place: Place, message: str, fix: str) -> Finding:
+    """Return a finding of a rule at a place, which has a file of its own or is in ``file``."""
+    line = column = 0
+    if isinstance(place, Source):
+        file, line = place.file, place.line
+    elif isinstance(place, int):
+        line = place
+    elif place is not None:
+        line, column = place.lineno, place.col_offset + 1
+    return Finding(file, line, column, rule, message, fix)
+
+
+@attrs.frozen(kw_only=True)
+class CheckRule:
+    """A rule of ``promptdsl check``: data, and the functions that look.
+
+    ``source`` says where the rule comes from, with its date. ``wrong`` and ``right`` are examples
+    in Python, which has all public names; a rule about prompts looks at their name ``prompt``,
+    rendered for ``model``. ``hints`` are the hints of a render that are findings of this rule.
+
+    >>> from promptdsl.checking import rule_list
+    >>> [rule.name for rule in rule_list() if rule.id == "PD101"]
+    ['value built into an instruction']
+    """
+
+    id: str
+    name: str
+    why: str
+    source: str
+    wrong: str
+    right: str
+    model: str | None = None
+    in_source: "Callable[[PythonFile], Found] | None" = None
+    in_template: "Callable[[CheckedTemplate], Found] | None" = None
+    in_prompt: "Callable[[CheckedPrompt], Found] | None" = None
+    hints: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the rule as it is explained on a terminal."""
+        examples = f"Wrong:\n{indent(self.wrong, '    ')}Right:\n{indent(self.right, '    ')}"
+        return f"{self.id}: {self.name}\n\n{fill(self.why, 79)}\n\n{examples}\n{self.source}"

@@ -1,0 +1,77 @@
+"""Text that differs in each request, in instructions."""
+
+import ast
+
+from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.python_file import INSTRUCTIONS, AuthorCall, PythonFile
+
+_CHANGING = {
+    *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today"),
+    *("datetime.date.today", "time.time", "time.time_ns", "time.ctime", "time.monotonic"),
+    *("time.localtime", "time.gmtime", "time.perf_counter", "uuid.uuid1", "uuid.uuid4"),
+    *("os.urandom", "secrets.token_hex", "secrets.token_urlsafe", "secrets.token_bytes"),
+    *("secrets.choice", "secrets.randbelow", "random.random", "random.randint", "random.choice"),
+    *("random.choices", "random.sample", "random.uniform", "random.randrange"),
+}
+_IN_ORDER = ("sorted", "len", "min", "max", "sum", "any", "all", "set", "frozenset")
+
+
+def find(file: PythonFile) -> Found:
+    """Yield each call in an instruction that returns something else each time."""
+    for call in file.calls:
+        if call.turn in INSTRUCTIONS and (call.name[:1].isupper() or call.name == "trusted"):
+            yield from _changing(file, call)
+
+
+def _changing(file: PythonFile, call: AuthorCall) -> Found:
+    waiting: list[ast.AST] = [*call.node.args, *(it.value for it in call.node.keywords)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Lambda) or file.public(node):
+            continue  # what is called later, and what is looked at by itself
+        if isinstance(node, ast.Call) and file.dotted(node.func) in _CHANGING:
+            code = ast.unparse(node)
+            message = f"{code} gives an instruction another text in each request"
+            fix = f'write Ephemeral(...) at the end, or Volatile({code}, label="...")'
+            yield node, f"{message}, so no cache serves it", fix
+        elif unordered := _set_in(node):
+            message = "the order of a set differs from one process to the next"
+            yield unordered, f"{message}, and the text with it", "write sorted(...) around it"
+        elif not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in _IN_ORDER):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _set_in(node: ast.AST) -> ast.expr | None:
+    """Return the set that a call of ``join``, a star or a loop goes through."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="join"), args=[each]):
+            pass
+        case ast.Starred(value=each) | ast.comprehension(iter=each):
+            pass
+        case _:
+            return None
+    match each:
+        case ast.Set(elts=[_, _, *_]) | ast.SetComp():
+            return each
+        case ast.Call(func=ast.Name(id="set" | "frozenset"), args=[_]):
+            return each
+        case _:
+            return None
+
+
+RULE = CheckRule(
+    id="PD102",
+    name="clock or chance in an instruction",
+    why=(
+        "A clock, a random number, a uuid or the order of a set changes an instruction from one "
+        "request to the next. Providers cache the beginning of a prompt, so all that follows is "
+        "paid for again, and no snapshot of it stays the same."
+    ),
+    source="OpenAI, Prompt caching: static content first (2026).",
+    wrong=('from datetime import date\n\nSystem("You help. Today is ", str(date.today()), ".")\n'),
+    right=(
+        "from datetime import date\n\n"
+        'Timeline(System("You help."), Ephemeral("Today is ", str(date.today())))\n'
+    ),
+    in_source=find,
+)

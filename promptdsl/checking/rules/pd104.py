@@ -1,0 +1,76 @@
+"""Sections with one id, and blocks without content."""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.python_file import PythonFile
+
+_HOLD_SECTIONS = ("System", "Developer", "Section", "Event", "User", "Assistant", "Fragment")
+_EMPTY = ("Section", "System", "Developer", "User", "Assistant", "Event", "Ephemeral", "Grounding")
+
+
+def find(file: PythonFile) -> Found:
+    """Yield sections whose id a sibling has that is always there, too, and empty blocks."""
+    for call in file.calls:
+        if call.name in _HOLD_SECTIONS:
+            yield from _twice(file, call.node.args)
+    for block in file.blocks:
+        opened = block.items[-1].context_expr
+        name = file.public(opened)
+        if name in _HOLD_SECTIONS:
+            yield from _twice(file, _always(block))
+        texts = (
+            opened.args[name in ("Section", "Grounding") :] if isinstance(opened, ast.Call) else []
+        )
+        if name in _EMPTY and not texts and all(map(_does_nothing, block.body)):
+            message = f"nothing is written in the block of {name}"
+            yield block, message, "write Text(...) in it: a string alone is not sent"
+
+
+def _does_nothing(node: ast.stmt) -> bool:
+    """Return whether a statement is ``pass`` or a text alone."""
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.Pass) or is_text
+
+
+def _always(block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
+    """Yield the expressions that are always reached in a block, and write into it."""
+    for it in block.body:
+        if isinstance(it, ast.Return | ast.Raise):
+            return
+        if isinstance(it, ast.Expr):
+            yield it.value
+        elif isinstance(it, ast.With | ast.AsyncWith) and len(it.items) == 1:
+            yield it.items[0].context_expr
+
+
+def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Found:
+    lines: dict[str, int] = {}
+    for node in nodes:
+        match node:
+            case ast.Call(args=[ast.Constant(value=str(id)), *_], keywords=keywords):
+                if file.public(node) != "Section" or "audience" in [it.arg for it in keywords]:
+                    continue
+                if id in lines:
+                    message = f"two sections {id!r} are side by side, the other in line {lines[id]}"
+                    yield node, message, "give one of them another id"
+                lines.setdefault(id, node.lineno)
+            case _:
+                pass
+
+
+RULE = CheckRule(
+    id="PD104",
+    name="section twice, or empty block",
+    why=(
+        "The id of a section is its address, for overrides, tests and reports, so siblings have "
+        "different ids. A block in which nothing is written is not sent: a string on a line of "
+        "its own does nothing in Python. Sections in a branch or loop are not judged."
+    ),
+    source="The errors and hints of promptdsl (2026).",
+    wrong='with Section("rules", title="Rules"):\n    "Never promise refunds."\n',
+    right='with Section("rules", title="Rules"):\n    Text("Never promise refunds.")\n',
+    in_source=find,
+    hints=("empty_block", "title_only", "empty_grounding"),
+)

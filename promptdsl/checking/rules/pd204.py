@@ -1,0 +1,44 @@
+"""Headings that leave out a level."""
+
+import re
+from itertools import groupby
+
+from promptdsl.checking.checked_prompt import CheckedPrompt
+from promptdsl.checking.finding import CheckRule, Found
+
+_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+
+
+def find(prompt: CheckedPrompt) -> Found:
+    """Yield headings of instructions that are more than one level below the heading before."""
+    spans = [it for it in prompt.spans if it.role in ("system", "developer") and it.text]
+    for _, group in groupby(spans, lambda it: (it.message, it.block)):
+        pieces = [*group]
+        start, level, fence = pieces[0].start, 0, ""
+        for line in "".join(it.text for it in pieces).split("\n"):
+            span = next(it for it in reversed(pieces) if it.start <= start)
+            start += len(line) + 1
+            if mark := _FENCE.match(line):
+                fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+            if fence or not (heading := _HEADING.match(line)):
+                continue
+            depth = len(heading[1])
+            if level and depth > level + 1 and span.kind in ("author", "section"):
+                message = f"the heading {heading[2][:40]!r} has level {depth}, after level {level}"
+                yield span.source, message, f"write {'#' * (level + 1)}, or the level between"
+            level = depth
+
+
+RULE = CheckRule(
+    id="PD204",
+    name="heading that leaves out a level",
+    why=(
+        "Headings tell a model which rule belongs to which part. One that is two levels below the "
+        "heading before it belongs to a part that is not there, often because a section moved."
+    ),
+    source="WCAG 2.2, technique G141: headings nested by level (2023).",
+    wrong='prompt = System(Heading("Rules"), Heading("Tone", level=3), "Be brief.")\n',
+    right='prompt = System(Heading("Rules"), Heading("Tone", level=2), "Be brief.")\n',
+    in_prompt=find,
+)

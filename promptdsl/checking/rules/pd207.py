@@ -1,0 +1,29 @@
+"""System text that is written after the conversation has begun."""
+
+from promptdsl.checking.checked_prompt import CheckedPrompt
+from promptdsl.checking.finding import CheckRule, Found
+
+
+def find(prompt: CheckedPrompt) -> Found:
+    """Yield each system turn that stands behind a turn of the conversation."""
+    has_begun = False
+    for node in prompt.rendered.stages()[0].tree.content:
+        role = getattr(node, "role", None)
+        has_begun = has_begun or role in ("user", "assistant", "tool") or hasattr(node, "form")
+        if has_begun and role == "system":
+            message = "a System after the conversation has begun is sent at the beginning"
+            yield node.source, message, "write it first, or write Developer(...) to keep its place"
+
+
+RULE = CheckRule(
+    id="PD207",
+    name="System after turns",
+    why=(
+        "All system text is sent as one text at the beginning. What is written behind turns reads "
+        "as if the model got it there, and it breaks the cached beginning of the request."
+    ),
+    source="Anthropic, Messages API: system is a parameter beside messages (2026).",
+    wrong='prompt = Timeline(User("Hi."), System("Be brief."))\n',
+    right='prompt = Timeline(User("Hi."), Developer("Be brief."))\n',
+    in_prompt=find,
+)

@@ -1,0 +1,40 @@
+"""Cache marks that never hit."""
+
+from promptdsl.checking.checked_prompt import CheckedPrompt
+from promptdsl.checking.finding import CheckRule, Found
+
+_SURE = 0.8
+"""The share of the least tokens that an estimate may reach, and be certainly below."""
+
+
+def find(prompt: CheckedPrompt) -> Found:
+    """Yield marks beyond the most of a request, and one on a system text that is too short."""
+    rendered = prompt.rendered
+    for loss in rendered.losses:
+        if loss.name == "cache_mark" and "a request carries" in loss.why:
+            yield loss.source, f"a cache mark is left out: {loss.why} of them", "take one away"
+    least = rendered.facts.cache_minimum
+    marked = [it for it in prompt.spans if it.cache]
+    if not least or not marked or any(it.role != "system" for it in marked):
+        return  # a conversation grows
+    tokens = rendered.tokens
+    sent = tokens.tools + sum(tokens.messages[: 1 + marked[-1].message])
+    if sent < least * _SURE:
+        message = f"the {sent:,} tokens before this mark are never cached: {least:,} are the least"
+        yield marked[-1].source, message, "take the mark away"
+
+
+RULE = CheckRule(
+    id="PD209",
+    name="cache mark that never hits",
+    why=(
+        "A request carries four marks, and a beginning below the least size of the model is not "
+        "cached, without an error. Judged are marks of system text, which does not grow, and "
+        "counts that are a fifth below."
+    ),
+    source="Anthropic, Prompt caching: cache limitations (2026).",
+    model="claude-sonnet-4-5",
+    wrong='prompt = Timeline(System("Be brief.", cache=True), User("Hi."))\n',
+    right='prompt = Timeline(System("Be brief. " * 2_000, cache=True), User("Hi."))\n',
+    in_prompt=find,
+)

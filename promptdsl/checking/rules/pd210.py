@@ -1,0 +1,36 @@
+"""Content that the target does not get, and prompts that do not fit into its window."""
+
+from promptdsl.checking.checked_prompt import CheckedPrompt
+from promptdsl.checking.finding import CheckRule, Found
+
+_SURE = 1.2
+
+
+def find(prompt: CheckedPrompt) -> Found:
+    """Yield losses of content and role, and a prompt that is over the window by a fifth."""
+    rendered = prompt.rendered
+    target = rendered.facts.model or rendered.facts.provider or "the target"
+    for loss in rendered.losses:
+        if loss.kind != "hint":
+            way = "is not sent" if loss.kind == "content" else "is sent in another role"
+            message = f"{loss.what} {way} to {target}: {loss.why}"
+            yield loss.source, message, "take another target, or leave it out for this one"
+    window, total = rendered.facts.window, rendered.tokens.total
+    if window and total > window * _SURE:
+        message = f"{total:,} tokens do not fit into the {window:,} of {target}"
+        yield rendered.stages()[0].tree.source, message, 'give a budget, such as budget="window"'
+
+
+RULE = CheckRule(
+    id="PD210",
+    name="content that the target does not get",
+    why=(
+        "A video for a model that takes none is left out, and a prompt over the window is refused "
+        "by the provider: in production, and not in a test."
+    ),
+    source="The losses of promptdsl, of kind content and role (2026).",
+    model="claude-sonnet-4-5",
+    wrong='prompt = User("What is this?", Video.from_url("https://example.com/a.mp4"))\n',
+    right='prompt = User("What is this?", Image.from_url("https://example.com/a.png"))\n',
+    in_prompt=find,
+)

@@ -1,0 +1,131 @@
+"""``promptdsl check``: what is wrong in files and prompts, by rules."""
+
+import argparse
+import os
+import re
+from collections.abc import Callable, Mapping
+
+from promptdsl import PromptError
+from promptdsl.checking import Checker, CheckReport, CheckSettings, Finding, rule_list
+from promptdsl.cli.arguments import read_arguments
+from promptdsl.cli.commands import AddParser, add_arguments, add_command
+from promptdsl.cli.errors import UsageError, near
+from promptdsl.cli.options import rendered_target
+from promptdsl.cli.show import as_json, as_row, visible
+
+DESCRIPTION = """\
+Look for mistakes in Python files and templates, which are not run, and in the prompts that TARGETs
+name, which are rendered. Every finding says where it is and what to do."""
+CODES = "0 nothing found; 1 findings; 2 called wrongly, or nothing was looked at"
+NO_TARGET = "only the rules about files: name a prompt, as in prompts.py:support, for the others"
+
+
+def add_check(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    takes = "[PATH|TARGET ...]"
+    parser = add_command(
+        add_parser, "check", run=run, takes=takes, description=DESCRIPTION, codes=CODES
+    )
+    add = parser.add_argument
+    usage = "files and folders (.), and prompts: file.py:name, module:name"
+    add("targets", metavar="PATH|TARGET", nargs="*", help=usage)
+    add("--select", metavar="RULES", help="ids or their beginnings: PD101,PD2; hints for all hints")
+    add("--ignore", metavar="RULES", help="ids or their beginnings to leave out")
+    add("--format", choices=FORMATS, default="text", help="text, json, or notes of GitHub")
+    add("--explain", metavar="ID", help="explain a rule, and leave; all: list the rules")
+    add("--model", dest="models", metavar="NAME", action="append", help="may be repeated")
+    add_arguments(add, of="argument of the functions")
+    add("--budget", type=int, metavar="TOKENS", help="the tokens for each prompt")
+    add("--cache", choices=("auto",), help="place cache marks, as render does")
+    parser.set_defaults(form=None, reserve=0, media_roots=[], tool_choice=None, strict=False)
+    parser.set_defaults(chat_template=None, target="check")
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return the findings, the notes and the exit code of the command."""
+    if arguments.explain is not None:
+        return _explained(arguments.explain), [], 0
+    try:
+        settings = CheckSettings.near().changed(
+            select=_ids(arguments.select), ignore=_ids(arguments.ignore)
+        )
+    except PromptError as error:
+        raise UsageError(f"{error.what}: {error.fix}") from None
+    given = arguments.targets or [*settings.targets] or ["."]
+    paths = [it for it in given if os.path.exists(it)]
+    targets = [it for it in given if it not in paths]
+    for it in targets:
+        if ":" not in it:
+            raise UsageError(f"no such file or folder: {it}{near(it, os.listdir())}")
+    checker = Checker(settings)
+    files = [it.rpartition(":")[0] for it in targets]
+    if not arguments.targets and settings.targets:
+        paths.append(".")
+    try:
+        checker.paths(dict.fromkeys([*paths, *filter(os.path.isfile, files)]))
+    except OSError as error:
+        raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
+    props = read_arguments(arguments.pairs, arguments.props)
+    for target in targets:
+        arguments.target = target  # for errors
+        for model in arguments.models or settings.models or [None]:
+            request = argparse.Namespace(**{**vars(arguments), "model": model})
+            try:
+                with rendered_target(target, props, request) as rendered:
+                    checker.prompt(rendered)
+            except PromptError as error:
+                checker.failed(target, error)
+    report = checker.report()
+    if not report.files and not report.prompts:
+        raise UsageError(f"nothing was looked at: {', '.join(given)} has no Python and no template")
+    return (
+        FORMATS[arguments.format](report),
+        [] if targets else [NO_TARGET],
+        int(bool(report.findings)),
+    )
+
+
+def _explained(id: str) -> str:
+    rules = {rule.id: rule for rule in rule_list()}
+    if id == "all":
+        return "\n".join(f"{rule.id}  {rule.name}" for rule in rules.values())
+    if id not in rules:
+        raise UsageError(f"there is no rule {id!r}{near(id, rules)}")
+    return str(rules[id])
+
+
+def _ids(text: str | None) -> list[str]:
+    return [it.strip() for it in (text or "").split(",") if it.strip()]
+
+
+def _text(report: CheckReport) -> str:
+    return visible("\n".join([*map(str, report.findings), report.summary]))
+
+
+def _json(report: CheckReport) -> str:
+    findings = [as_row(it) for it in report.findings]
+    return as_json({"findings": findings, "files": report.files, "prompts": report.prompts})
+
+
+def _github(report: CheckReport) -> str:
+    """Return the workflow commands that GitHub shows as annotations."""
+    return "\n".join([*map(_annotation, report.findings), report.summary])
+
+
+def _annotation(it: Finding) -> str:
+    place = f"file={_escaped(it.file)}" + (f",line={it.line}" if it.line else "")
+    place += f",col={it.column}" if it.column else ""
+    return f"::error {place},title={it.rule}::{_escaped(f'{it.message}; {it.fix}', data=True)}"
+
+
+def _escaped(text: str, *, data: bool = False) -> str:
+    marks = "%\r\n" if data else "%\r\n:,"
+    return re.sub(f"[{marks}]", lambda mark: f"%{ord(mark[0]):02X}", text)
+
+
+FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
+    "text": _text,
+    "json": _json,
+    "github": _github,
+}
+"""How a report is printed."""

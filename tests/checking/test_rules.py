@@ -1,0 +1,37 @@
+"""Every rule: its examples, its explanation and its place on the page of rules."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from promptdsl.checking import CheckRule, CheckSettings, rule_list
+from tests.checking.looking import looked_at
+
+RULES = [pytest.param(rule, id=rule.id) for rule in rule_list()]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_examples(rule: CheckRule, tmp_path: Path) -> None:
+    """The wrong example has one finding, of this rule; the right one has none of any."""
+    file = tmp_path / "prompts.py"
+    everything = CheckSettings(select=("PD", "hints") if rule.model else ("PD",))
+    wrong = looked_at(file, rule.wrong, model=rule.model, settings=everything)
+    right = looked_at(file, rule.right, model=rule.model, settings=everything)
+    assert ([rule.id], []) == ([it.rule for it in wrong.findings], [*right.findings])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_finding_is_a_line_with_advice(rule: CheckRule, tmp_path: Path) -> None:
+    """A finding names its line, and says in words what is wrong and what to do."""
+    [it] = looked_at(tmp_path / "prompts.py", rule.wrong, model=rule.model).findings
+    assert it.file.endswith("prompts.py") and it.line > 1
+    assert re.fullmatch(r"[^\n;]+", it.message) and re.fullmatch(r"[a-z]+ [^\n]+", it.fix)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_explanation_fits_a_screen(rule: CheckRule) -> None:
+    """An explanation has at most 23 lines of at most 79 characters, and a source with its year."""
+    lines = str(rule).split("\n")
+    assert len(lines) <= 23 and max(map(len, lines)) <= 79
+    assert re.search(r"\((?:19|20)\d\d\)\.$", rule.source)
