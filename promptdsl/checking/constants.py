@@ -1,6 +1,7 @@
 """Which text is known when the code is written, and which is only known when it runs."""
 
 import ast
+import re
 from typing import Any
 
 from promptdsl.checking.python_file import PythonFile
@@ -133,11 +134,13 @@ def _may_be_text(annotation: ast.expr | None, default: ast.expr | None, *, is_wh
         return not isinstance(default, ast.Constant) or default.value in (None, str(default.value))
     nodes = [*ast.walk(annotation)]
     names = {last(it) for it in nodes if isinstance(it, ast.Name | ast.Attribute)}
-    names |= {str(it.value) for it in nodes if isinstance(it, ast.Constant)}
-    if "Literal" in names or names <= _NUMBERS:
+    quoted = [str(it.value) for it in nodes if isinstance(it, ast.Constant)]
+    names |= {name for text in quoted for name in re.findall(r"\w+", text)}
+    kinds = names - _CONTAINERS
+    if "Literal" in names or (kinds and kinds <= _NUMBERS):
         return False
     # An object of another class may be an enum, and its attributes may be texts.
-    return not is_whole or bool(names & _TEXTS) or names <= _CONTAINERS
+    return not is_whole or bool(names & _TEXTS) or not kinds
 
 
 def last(node: ast.AST) -> str:

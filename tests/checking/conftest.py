@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.checking.looking import found_in
+from tests.checking.looking import ids, looked_at
 
 
 @pytest.fixture
 def found(tmp_path: Path) -> Callable[..., list[str]]:
-    """Return a function from code to the rules and lines that are found in it."""
-    return found_in(tmp_path)
+    """Return a function from code to the rules and the lines of what is found in it."""
+
+    def found(code: str, **options: Any) -> list[str]:  # Any: those of looked_at()
+        return ids(looked_at(tmp_path / "prompts.py", code, **options))
+
+    return found

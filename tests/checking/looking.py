@@ -11,14 +11,20 @@ IMPORT = "from promptdsl import *\n"
 
 
 def looked_at(
-    path: Path, code: str, *, model: str | None = None, settings: CheckSettings | None = None
+    path: Path,
+    code: str,
+    *,
+    model: str | None = None,
+    settings: CheckSettings | None = None,
+    run: bool = True,
 ) -> CheckReport:
     """Return what is found in the code, written to a file, and in its ``prompt``, if it has one."""
     path.write_text(IMPORT + code, "utf-8")
     checker = Checker(settings)
     checker.paths([str(path)])
     names: dict[str, Any] = {}
-    exec(compile(IMPORT + code, str(path), "exec"), names)
+    if run:
+        exec(compile(IMPORT + code, str(path), "exec"), names)
     prompt = names.get("prompt")
     if prompt is not None:
         try:
@@ -32,13 +38,3 @@ def looked_at(
 def ids(report: CheckReport) -> list[str]:
     """Return the rules of the findings, each with its line in the code; 0 is unknown."""
     return [f"{it.rule}:{max(it.line - 1, 0)}" for it in report.findings]
-
-
-def found_in(tmp_path: Path) -> Callable[..., list[str]]:
-    """Return a function from code to the rules and lines that are found in it."""
-
-    def found(code: str, *, model: str | None = None, select: Sequence[str] = ("PD",)) -> list[str]:
-        settings = CheckSettings(select=tuple(select))
-        return ids(looked_at(tmp_path / "prompts.py", code, model=model, settings=settings))
-
-    return found

@@ -19,8 +19,8 @@ def find(file: PythonFile) -> Found:
         if call.name != "Template.from_string" or {None, "format"} & keywords.keys():
             continue
         try:
-            text, variables = literal(next(iter(call.node.args), None)), keywords.get("vars")
-            mapped = literal(variables) or {}
+            text, variables, *_ = *call.node.args, keywords.get("vars"), None
+            text, mapped = literal(text), literal(variables) or {}
         except ValueError:
             continue
         if not isinstance(text, str) or not isinstance(mapped, dict):

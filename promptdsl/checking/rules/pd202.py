@@ -7,26 +7,28 @@ from typing import Any
 from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
 
-_IN_BACKTICKS = re.compile(r"(?<!`)`(\w+)(\([^`\n]*\))?`(?!`)")
+_IN_BACKTICKS = re.compile(
+    r"(?<!`)(?P<before>\btool )?`(?P<name>\w+)(?P<call>\([^`\n]*\))?`(?P<after> tool\b)?(?!`)"
+)
 _SHORTEST = 5
 
 
 def find(prompt: CheckedPrompt) -> Found:
-    """Yield names in backticks that are called like a tool, or almost have the name of one."""
+    """Yield names in backticks that are called a tool, or almost have the name of one."""
     tools = sorted(it.name for it in prompt.rendered.tools)
     output = prompt.rendered.output
     known = {*tools, *(_names(output.schema) if output else ())}
     known |= {name for it in prompt.rendered.tools for name in _names(it.input_schema)}
     for span in prompt.texts if tools else ():
         for match in _IN_BACKTICKS.finditer(span.text):
-            name, is_called = match[1], match[2] is not None
+            name, is_named = match["name"], match["before"] or match["after"]
             if name in known:
                 continue
             if near := next((it for it in tools if _is_near(name, it)), None):
                 message = f"there is no tool `{name}`, but `{near}`"
                 yield span.source, message, f"write `{near}`, or add the tool"
-            elif is_called and "_" in name:
-                message = f"`{name}()` is no tool of this prompt"
+            elif is_named and (match["call"] or "_" in name):  # not a program, such as `git`
+                message = f"`{name}` is no tool of this prompt"
                 yield span.source, message, f"write one of {', '.join(tools)}, or add it"
 
 
@@ -65,16 +67,18 @@ RULE = CheckRule(
     name="name of a tool that is not there",
     why=(
         "A model that is told to call a tool which the request does not have makes one up, or "
-        "gives up. Names in backticks count, where the prompt has tools: those written like a "
-        "call, `name_of_tool(...)`, and those that differ from a tool in a letter or two."
+        "gives up. Where a prompt has tools, names in backticks count: those that differ from a "
+        "tool in a letter or two, and those beside the word tool: the `look_up` tool."
     ),
     source="OpenAI, GPT-4.1 prompting guide: name tools clearly (2025).",
     wrong=(
-        'order = Tool(name="lookup_order", description="Find.", input_schema={})\n'
+        'form = {"type": "object"}\n'
+        'order = Tool(name="lookup_order", description="Find.", input_schema=form)\n'
         'prompt = Timeline(order, System("Call `lookup_oder` first."), User("Hi."))\n'
     ),
     right=(
-        'order = Tool(name="lookup_order", description="Find.", input_schema={})\n'
+        'form = {"type": "object"}\n'
+        'order = Tool(name="lookup_order", description="Find.", input_schema=form)\n'
         'prompt = Timeline(order, System("Call `lookup_order` first."), User("Hi."))\n'
     ),
     in_prompt=find,

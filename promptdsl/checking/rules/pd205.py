@@ -15,7 +15,7 @@ def find(prompt: CheckedPrompt) -> Found:
         has_mark = "{{" in span.text or "{%" in span.text
         if not has_mark or span.library or any(prompt.calls_at(span.source, *_SHOW)):
             continue
-        for match in _LEFT.finditer(prose(span.text)):
+        if match := _LEFT.search(prose(span.text)):
             message = f"{match[0]!r} is sent as it is: a string is no template"
             yield span.source, message, "write Template.from_string(...), or Value(...) there"
 

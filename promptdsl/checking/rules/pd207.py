@@ -7,7 +7,8 @@ from promptdsl.checking.finding import CheckRule, Found
 def find(prompt: CheckedPrompt) -> Found:
     """Yield each system turn that stands behind a turn of the conversation."""
     has_begun = False
-    for node in prompt.rendered.stages()[0].tree.content:
+    trees = {stage.name: stage.tree for stage in prompt.rendered.stages()}
+    for node in trees["expand"].content:  # in written order, the parts of groups too
         role = getattr(node, "role", None)
         has_begun = has_begun or role in ("user", "assistant", "tool") or hasattr(node, "form")
         if has_begun and role == "system":

@@ -1,0 +1,168 @@
+"""The rules about files of Python: what is certain is found, and nothing else."""
+
+from collections.abc import Callable
+
+import pytest
+
+Find = Callable[..., list[str]]
+
+BUILT = [
+    'def f(x): System(f"a {x}")',
+    'def f(x): System("a %s" % x)',
+    'def f(x): System("a " + x + ".")',
+    'def f(x): System("a {}".format(x))',
+    'def f(x): System(trusted(x))',
+    'def f(x): Developer(f"{x}")',
+    'def f(x): Section("s", f"{x}")',
+    'def f(x): Section("s", "a", title=f"{x}")',
+    'def f(x): Event(f"{x}")',
+    'def f(x: str): System(Section("s", Item(f"{x}")))',
+    'def f(x: "str | None" = None): System(Text(f"{x}"))',
+    'def f(x): System(f"{x.name}", "b")',
+    'def f(x: dict[str, str]): System(f"{x[0]}")',
+    'def f(x: Order): System(f"{x.id}")',
+    'def f(x): System(dedent(f"""\n{x}\n""").strip())',
+    'def f(x): System(f"{x.strip().lower()!r:>10}")',
+    'def f(x): System("a" if x else f"{x}")',
+    'def f(x):\n    text = f"a {x}"\n    System(text)',
+    'def f(x):\n    name = x.title()\n    System(f"a {name}")',
+    'def f(xs):\n    for x in xs: System(Item(f"a {x}"))',
+    'def f(xs): System(*[Item(f"{x}") for x in xs])',
+    'def f(xs): System("a " + ", ".join(xs))',
+    'def f(x):\n    with Timeline(), System():\n        Heading(f"{x}")',
+    'def f(x):\n    def g(): Section("s", f"{x}")',
+    'x = input()\nSystem(f"a {x}")',
+    'import os\nSystem(f"a {os.environ[0]}")',
+    'class A:\n    def f(self, x): System(f"{x}")',
+    'import promptdsl as p\ndef f(x): p.System(f"{x}")',
+    'from promptdsl import System as S\ndef f(x): S(f"{x}")',
+]
+NOT_BUILT = [
+    'System("a", "b" "c")',
+    'A = "a"\nSystem(f"{A}", "x %s" % A, A + "b", "{}".format(A))',
+    'from typing import Final\nA: Final = "a"\ndef f(): System(f"{A}")',
+    'from .texts import A\nSystem(f"{A}")',
+    'A = {"x": "y"}\ndef f(x): System(f"{A[x]}")',
+    'def f(x: int, y: float = 1.0, z: "int | None" = None): System(f"{x} {y} {z}")',
+    'def f(x=3): System(f"{x}")',
+    'def f(x: list[int]): System(f"{x[0]}")',
+    'from typing import Literal\ndef f(x: Literal["a"]): System(f"{x}")',
+    'def f(x: Tone): System(f"{x} {x.value}")',
+    'def f(x): System(f"{len(x)} {x:,d}")',
+    'def f(x): System("a " + load(x))',
+    'def f(x): System("a", x)',
+    'def f(x): System(Value(f"{x}"))',
+    'def f(x): User(f"{x}"); Assistant(f"{x}"); Grounding("g", f"{x}"); Ephemeral(f"{x}")',
+    'def f(x): User(Section("s", Text(f"{x}")))',
+    'def f(x):\n    with User():\n        Text(f"{x}")',
+    'def f(x): Text(f"{x}")',
+    'def f(x): Untrusted(f"{x}"); Note(f"{x}"); render(f"{x}")',
+    'def f(x): "a" if x else System(f"{1 if x else 2}")',
+    'def System(x): ...\ndef f(x): System(f"{x}")',
+    'for A in ("a", "b"): System(f"{A}")',
+    'System(f"a {1 + 2}")',
+]
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_built_instructions_are_found(code: str, found: Find) -> None:
+    """What builds an instruction of a variable is one finding, at the line of its text."""
+    assert ["PD101"] == [it[:5] for it in found(f"{code}\n", run=False)]
+
+
+@pytest.mark.parametrize("code", NOT_BUILT)
+def test_other_texts_are_not_found(code: str, found: Find) -> None:
+    """Constants, numbers, values and conversation may be built in any way."""
+    assert [] == found(f"{code}\n", run=False)
+
+
+CLOCK = "import datetime, random, time, uuid\nfrom datetime import datetime as dt\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "System(str(datetime.date.today()))",
+        'System(f"{dt.now():%d %B}")',
+        "System(Section('s', Value(time.time())))",
+        "System(Template.from_string('{{ x }}', x=str(uuid.uuid4())))",
+        "with System():\n    Item(random.choice(A))",
+        "System(', '.join({'a', 'b'}))",
+        "System(*{'a', 'b'})",
+        "System(', '.join(set(A)))",
+        "System(*[Item(x) for x in set(A)])",
+    ],
+)
+def test_changing_instructions_are_found(code: str, found: Find) -> None:
+    """A clock, chance and the order of a set are findings in instructions."""
+    assert ["PD102"] == [it[:5] for it in found(f"{CLOCK}{code}\n", run=False)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "System(Volatile(dt.now(), label='now'))",
+        "Ephemeral(str(dt.now())); Event(str(dt.now())); Grounding('g', str(dt.now()))",
+        "User(str(dt.now()))",
+        "System(Lazy(lambda context: str(dt.now())))",
+        "System(', '.join(sorted({'a', 'b'})), str(len({'a', 'b'})))",
+        "System(str(uuid.uuid5(uuid.NAMESPACE_DNS, 'a')), str(dt(2026, 1, 1)))",
+        "System(random.Random(7).choice(A))",
+        "render(System('a'), budget=random.randint(1, 2))",
+    ],
+)
+def test_what_stays_is_not_found(code: str, found: Find) -> None:
+    """What says that it changes, and what does not change, is no finding."""
+    assert [] == found(f"{CLOCK}{code}\n", run=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("Template.from_string('{{ a }}')", ["PD103:1"]),
+        ("Template.from_string('{{ a }}', b=1)", ["PD103:1", "PD103:1"]),
+        ("Template.from_string('{{ a ')", ["PD103:1"]),
+        ("Template.from_string('{{ a | uper }}', a=1)", ["PD103:1"]),
+        ("Template.from_string('{{ a }}', vars={'a': 1})", []),
+        ("Template.from_string('{{ a }}', {'a': 1}, )", []),
+        ("Template.from_string('{{ a }}', variables)", []),
+        ("Template.from_string('{{ a }}', **variables)", []),
+        ("Template.from_string('{{ a or b }}{% if c is defined %}{% endif %}', a=1, b=2)", []),
+        ("Template.from_string('{{ a | default(1) }}{% set d = 1 %}{{ d }}{{ range(3) }}')", []),
+        ("Template.from_string('{% include name %}', a=1, name='x')", []),
+        ("Template.from_string('{% for x in xs %}{{ x }}{{ loop.index }}{% endfor %}', xs=[])", []),
+        ("Template.from_string('{a}', a=1, format='str.format')", []),
+        ("Template.from_string('---\\ninputs:\\n  a: int = 1\\n---\\n{{ a }}')", []),
+        ("Template('any.md.j2', a=1)", []),
+    ],
+)
+def test_templates(code: str, expected: list[str], found: Find) -> None:
+    """A template in the code gets all names that it needs, and no others."""
+    assert expected == found(f"{code}\n", run=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('System(Section("a", "x"), Section("a", "y"))', ["PD104:1"]),
+        ('with System():\n    Section("a", "x")\n    with Section("a"):\n        Text()', ["PD104:3"]),
+        ('with Section("a"):\n    pass', ["PD104:1"]),
+        ('with Section("a"):\n    "text"', ["PD104:1"]),
+        ('with Timeline(), System():\n    ...', ["PD104:1"]),
+        ('with Section("a", "text"):\n    pass', []),
+        ('with System():\n    if x: Section("a")\n    else: Section("a")', []),
+        ('with System():\n    Section("a")\n    return\n    Section("a")', []),
+        ('FirstFit(Section("a", "long"), Section("a", "s"))', []),
+        ('System(Section("a", audience="model"), Section("a", audience="people"))', []),
+        ('with detached():\n    Section("a", "x")\n    Section("a", "y")', []),
+        ('System(Section(x), Section(x))', []),
+        ('with System():\n    note()', []),
+        ('with Timeline():\n    pass', []),
+    ],
+)
+def test_structure(code: str, expected: list[str], found: Find) -> None:
+    """Siblings that are always there have different ids, and a block has content."""
+    body = code.replace("\n", "\n    ")
+    assert expected == [
+        f"{it[:6]}{int(it[6:]) - 1}" for it in found(f"def f(x):\n    {body}\n", run=False)
+    ]
