@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 import promptdsl
-from promptdsl import batch, comparing, testing
+from promptdsl import batch, checking, comparing, testing
 from tests import internals
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,7 @@ FILES = {
 }
 """Every file of the tests but this one, and those that only Python 3.14 can read."""
 
-DOORS = ("batch", "tokens", "cli", "comparing", "integrations", "testing")
+DOORS = ("batch", "checking", "tokens", "cli", "comparing", "integrations", "testing")
 """The modules that are public beside the front door itself."""
 INTEGRATIONS = ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")
 PUBLIC = (
@@ -40,6 +40,7 @@ PUBLIC = (
     *(f"promptdsl.tokens.{name}" for name in ("Count", "counter", "download")),
     *(f"promptdsl.testing.{name}" for name in testing.__all__),
     *(f"promptdsl.batch.{name}" for name in dir(batch)),
+    *(f"promptdsl.checking.{name}" for name in checking.__all__),
     *(f"promptdsl.comparing.{name}" for name in comparing.__all__),
 )
 """What tests may take through the doors beside the front door."""

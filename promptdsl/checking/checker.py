@@ -9,7 +9,7 @@ from promptdsl import PromptError, Rendered, Source
 from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Finding, finding
 from promptdsl.checking.ignores import Ignores
-from promptdsl.checking.python_file import PythonFile
+from promptdsl.checking.python_file import PythonFile, parsed
 from promptdsl.checking.rules import BROKEN, RULES, UNUSED
 from promptdsl.checking.settings import HINTS, CheckSettings
 from promptdsl.checking.template_file import ENDINGS, CheckedTemplate, is_ours
@@ -143,7 +143,7 @@ class Checker:
             if path.endswith(".py") and os.path.isfile(path):
                 with open(path, encoding="utf-8-sig", errors="replace") as source:
                     text = source.read()
-                file = PythonFile.parsed(path, text)
+                file = parsed(path, text)
             self._parsed[path] = file, Ignores(text, file)
         return self._parsed[path][0]
 

@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from functools import lru_cache
+from typing import NamedTuple
 
 import promptdsl
 
@@ -51,14 +52,6 @@ class PythonFile:
         calls = [*self._walk()]
         # A name that the file binds again may be anything.
         self.calls = [it for it in calls if self.public(it.node)]
-
-    @classmethod
-    def parsed(cls, path: str, text: str) -> Self | None:
-        """Return a file; ``None`` for one that does not name promptdsl or is no Python."""
-        try:
-            return cls(path, text, ast.parse(text)) if "promptdsl" in text else None
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
     def dotted(self, node: ast.AST) -> str:
         """Return the imported name that an expression reads, such as ``uuid.uuid4``, or ``""``."""
@@ -131,3 +124,15 @@ class PythonFile:
             else:
                 top = name.partition(".")[0]
                 self._names[top] = top
+
+
+@lru_cache(maxsize=64)
+def parsed(path: str, text: str) -> PythonFile | None:
+    """Return a file; ``None`` for one that does not name promptdsl or is no Python.
+
+    A run of tests asks for the same files again, for each of its prompts.
+    """
+    try:
+        return PythonFile(path, text, ast.parse(text)) if "promptdsl" in text else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -5,19 +5,23 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+import attrs
+
 from promptdsl import PromptError
 from promptdsl.checking import Checker, CheckReport, CheckSettings, Finding, rule_list
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
 from promptdsl.cli.errors import UsageError, near
 from promptdsl.cli.options import rendered_target
-from promptdsl.cli.show import as_json, as_row, visible
+from promptdsl.cli.show import as_json, visible
 
 DESCRIPTION = """\
-Look for mistakes in Python files and templates, which are not run, and in the prompts that TARGETs
-name, which are rendered. Every finding says where it is and what to do."""
-CODES = "0 nothing found; 1 findings; 2 called wrongly, or nothing was looked at"
-NO_TARGET = "only the rules about files: name a prompt, as in prompts.py:support, for the others"
+Look for mistakes in files, which are not run, and in the prompts that TARGETs name, which are
+rendered. Rules: promptdsl check --explain all"""
+CODES = "0 nothing found; 1 findings; 2 a wrong call, or nothing to look at"
+NO_TARGET = (
+    "only files were looked at: for the rules about prompts, name one, as prompts.py:support"
+)
 
 
 def add_check(add_parser: AddParser) -> None:
@@ -27,14 +31,16 @@ def add_check(add_parser: AddParser) -> None:
         add_parser, "check", run=run, takes=takes, description=DESCRIPTION, codes=CODES
     )
     add = parser.add_argument
-    usage = "files and folders (.), and prompts: file.py:name, module:name"
+    usage = "files and folders (.); file.py:name, module:name"
     add("targets", metavar="PATH|TARGET", nargs="*", help=usage)
-    add("--select", metavar="RULES", help="ids or their beginnings: PD101,PD2; hints for all hints")
-    add("--ignore", metavar="RULES", help="ids or their beginnings to leave out")
-    add("--format", choices=FORMATS, default="text", help="text, json, or notes of GitHub")
-    add("--explain", metavar="ID", help="explain a rule, and leave; all: list the rules")
-    add("--model", dest="models", metavar="NAME", action="append", help="may be repeated")
-    add_arguments(add, of="argument of the functions")
+    add("--select", metavar="RULES", help="these rules alone: PD101,PD2; PD,hints adds hints")
+    add("--ignore", metavar="RULES", help="leave out these rules, too: PD209,PD1")
+    choices = ", ".join(FORMATS)
+    add("--format", choices=FORMATS, default="text", metavar="FORMAT", help=choices)
+    add("--explain", metavar="ID", help="explain a rule, or list them: all")
+    usage = "the model of the prompts; may be repeated"
+    add("--model", dest="models", metavar="NAME", action="append", help=usage)
+    add_arguments(add, of="argument of the function")
     add("--budget", type=int, metavar="TOKENS", help="the tokens for each prompt")
     add("--cache", choices=("auto",), help="place cache marks, as render does")
     parser.set_defaults(form=None, reserve=0, media_roots=[], tool_choice=None, strict=False)
@@ -103,7 +109,7 @@ def _text(report: CheckReport) -> str:
 
 
 def _json(report: CheckReport) -> str:
-    findings = [as_row(it) for it in report.findings]
+    findings = [attrs.asdict(it) for it in report.findings]
     return as_json({"findings": findings, "files": report.files, "prompts": report.prompts})
 
 

@@ -3,6 +3,7 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from promptdsl.comparing.snapshot_file import SnapshotFormatError as SnapshotFormatError
+    from promptdsl.testing.checked import assert_checked as assert_checked
     from promptdsl.testing.assertions import assert_fits as assert_fits
     from promptdsl.testing.assertions import assert_no_losses as assert_no_losses
     from promptdsl.testing.assertions import assert_no_section as assert_no_section
@@ -25,6 +26,7 @@ else:
                 "assert_fits assert_no_losses assert_no_section assert_prefix_stable "
                 "assert_same_prompt assert_section"
             ),
+            "checked": "assert_checked",
             "hostile": "HOSTILE HostileText",
             "injection": "assert_injection_safe",
             "snapshot": "ComparedPrompt PromptSnapshot SnapshotFormatError",

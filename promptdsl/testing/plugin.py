@@ -22,9 +22,12 @@ NO_SYRUPY = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for the report of a run."""
+    """Add the options for the report of a run and for the rules of ``promptdsl check``."""
+    add = parser.getgroup("promptdsl").addoption
     what = "write a page on the prompts whose snapshots differ, and on what changed in them"
-    parser.getgroup("promptdsl").addoption("--prompt-report", metavar="FILE", help=what)
+    add("--prompt-report", metavar="FILE", help=what)
+    what = "fail for what promptdsl check finds in the prompts of prompt_snapshot"
+    add("--prompt-check", action="store_true", help=what)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -35,6 +35,7 @@ from promptdsl.comparing.snapshot_file import (
     serialise,
 )
 from promptdsl.comparing.text import failure_text
+from promptdsl.testing.checked import assert_checked
 from promptdsl.testing.extension import (
     CONFLICT,
     PayloadExtension,
@@ -242,6 +243,8 @@ class PromptSnapshot:
             for it in models
         ]
         self._files.note((base, *for_models))
+        if self._files.test.config.option.prompt_check:
+            assert_checked(*(it.rendered for it in (base, *for_models)))
         found = [*filter(None, (it.mismatch() for it in (base, *for_models)))]
         if found:
             raise AssertionError(self._files.message(found))

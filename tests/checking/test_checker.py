@@ -43,7 +43,10 @@ Find = Callable[..., list[str]]
         ('def f(x): System(f"{x}", "# promptdsl: ignore[PD101]")', ["PD101:1"]),
         ('def f(x):\n    System(f"""\n{x}""")  # promptdsl: ignore[PD101]', []),
         ('def f(x):\n    with System():  # promptdsl: ignore[PD101]\n        Text(f"{x}")', []),
-        ('def f(x):\n    with System():  # promptdsl: ignore[PD101]\n        Text("a")', ["PD001:2"]),
+        (
+            'def f(x):\n    with System():  # promptdsl: ignore[PD101]\n        Text("a")',
+            ["PD001:2"],
+        ),
         ('System("a")  # promptdsl: ignore[PD999]', ["PD001:1"]),
         ('System("a")  # promptdsl: ignore[PD205]', []),
         ('prompt = System("a")  # promptdsl: ignore[PD205]', ["PD001:1"]),
@@ -172,7 +175,7 @@ def test_any_value_is_never_judged(text: str) -> None:
     assert [] == judged(text)
 
 
-FILE = '''
+FILE = """
 from promptdsl import Section, System, Text, Timeline, User, Value, render
 
 RULES = "Be brief."
@@ -186,7 +189,9 @@ def support(question: str, plan: str) -> Timeline:
                 Text("Plan: ", Value(plan))
         User(question)
     return prompt
-''' + "".join(f"\n\ndef helper_{n}(x):\n    return [it + {n} for it in x if it]\n" for n in range(20))
+""" + "".join(
+    f"\n\ndef helper_{n}(x):\n    return [it + {n} for it in x if it]\n" for n in range(20)
+)
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(1_000, marks=pytest.mark.slow)])

@@ -8,13 +8,13 @@ from promptdsl.checking import CheckSettings
 
 Find = Callable[..., list[str]]
 
-TOOLS = '''
+TOOLS = """
 LOOKUP = Tool(name="lookup_order", description="d", input_schema={
     "type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"],
     "additionalProperties": False,
 })
 SEARCH = Tool(name="search", description="d", input_schema={"type": "object"})
-'''
+"""
 
 
 def with_tools(*content: str) -> str:
@@ -65,7 +65,9 @@ def test_written_calls(call: str, is_found: bool, found: Find) -> None:
 
 def test_recorded_calls(found: Find) -> None:
     """A recorded call is not judged, whatever it has."""
-    call = '{"id": "c1", "type": "function", "function": {"name": "lookup_order", "arguments": "7"}}'
+    call = (
+        '{"id": "c1", "type": "function", "function": {"name": "lookup_order", "arguments": "7"}}'
+    )
     answer = f'{{"role": "assistant", "tool_calls": [{call}]}}'
     result = '{"role": "tool", "tool_call_id": "c1", "content": "`lookup_oder` {{ x }}"}'
     assert [] == found(with_tools(f"History.from_openai([{answer}, {result}])"))
@@ -74,9 +76,9 @@ def test_recorded_calls(found: Find) -> None:
 @pytest.mark.parametrize(
     ("answer", "is_found"),
     [
-        ("'{\"town\": \"Oslo\"}'", True),
-        ("'{\"city\": \"Oslo\"'", True),
-        ("'{\"city\": \"Oslo\"}'", False),
+        ('\'{"town": "Oslo"}\'', True),
+        ('\'{"city": "Oslo"\'', True),
+        ('\'{"city": "Oslo"}\'', False),
         ("'Oslo'", False),
         ("Value('{')", False),
     ],
@@ -84,7 +86,9 @@ def test_recorded_calls(found: Find) -> None:
 def test_answers_of_examples(answer: str, is_found: bool, found: Find) -> None:
     """The answer of an example has the form that the prompt asks for."""
     schema = '{"type": "object", "required": ["city"]}'
-    code = f"prompt = Timeline(Output({schema}), System(Example('In Oslo.', {answer})), User('a'))\n"
+    code = (
+        f"prompt = Timeline(Output({schema}), System(Example('In Oslo.', {answer})), User('a'))\n"
+    )
     assert ["PD203:1"] * is_found == found(code)
 
 

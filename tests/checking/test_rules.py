@@ -7,6 +7,7 @@ import pytest
 
 from promptdsl.checking import CheckRule, CheckSettings, rule_list
 from tests.checking.looking import looked_at
+from tests.checking.pages import PAGE, page
 
 RULES = [pytest.param(rule, id=rule.id) for rule in rule_list()]
 
@@ -35,3 +36,8 @@ def test_explanation_fits_a_screen(rule: CheckRule) -> None:
     lines = str(rule).split("\n")
     assert len(lines) <= 23 and max(map(len, lines)) <= 79
     assert re.search(r"\((?:19|20)\d\d\)\.$", rule.source)
+
+
+def test_the_page_is_that_of_the_files() -> None:
+    """The page of the rules is what ``python -m tests.checking`` writes."""
+    assert page() == PAGE.read_text("utf-8")

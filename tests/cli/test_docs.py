@@ -54,6 +54,7 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl render --help",
         "promptdsl tokens --help",
         "promptdsl diff --help",
+        "promptdsl check --help",
         "promptdsl batch --help",
         "promptdsl batch read --help",
         "promptdsl list --help",

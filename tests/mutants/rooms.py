@@ -78,6 +78,9 @@ ROOMS: Mapping[str, Room] = {
     "reports": Room("rendering/reports/*.py", "tests/reports tests/views tests/test_caching.py"),
     "tokens": Room("tokens/*.py", "tests/tokens tests/reports tests/budget"),
     "libraries": Room("libraries/*.py", "tests/libraries tests/cli/test_libraries.py"),
+    "checking": Room(
+        "checking/*.py checking/rules/*.py", "tests/checking tests/testing/test_checked.py"
+    ),
     "comparing": Room("comparing/*.py", "tests/comparing tests/testing tests/cli/test_diff.py"),
     "batch": Room("batch/*.py cli/batch*.py", "tests/batch"),
     "cli": Room("cli/*.py", "tests/cli"),

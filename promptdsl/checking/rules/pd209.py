@@ -15,7 +15,8 @@ def find(prompt: CheckedPrompt) -> Found:
             yield loss.source, f"a cache mark is left out: {loss.why} of them", "take one away"
     least = rendered.facts.cache_minimum
     marked = [it for it in prompt.spans if it.cache]
-    if not least or not marked or any(it.role != "system" for it in marked):
+    are_of_system = all(it.role == "system" for it in marked)
+    if not (least and marked and are_of_system and rendered.facts.cache_marks):
         return  # a conversation grows
     tokens = rendered.tokens
     sent = tokens.tools + sum(tokens.messages[: 1 + marked[-1].message])

@@ -1,0 +1,110 @@
+"""The command ``promptdsl check``: what it prints, in which form, and its exit codes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from promptdsl.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "checking.md").read_text("utf-8")
+SHOP = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
+[(CALL, SHOWN)] = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with the file of the page."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("", "utf-8")
+    (tmp_path / "shop.py").write_text(SHOP, "utf-8")
+    return tmp_path
+
+
+def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands on the page is what the command prints."""
+    assert 1 == main(CALL.split()[1:])
+    assert SHOWN == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "out", "err"),
+    [
+        ("shop.py:support --select PD1", 1, "1 file and 1 prompt checked, 1 finding", ""),
+        ("shop.py:support --ignore PD1,PD202", 0, "1 file and 1 prompt checked, 0 findings", ""),
+        ("shop.py:support --ignore PD --select hints", 0, "1 prompt checked, 0 findings", ""),
+        ("shop.py:support --model gpt-5 --model o3", 1, "1 file and 2 prompts checked", ""),
+        ("shop.py:support -p plan=pro", 1, "2 findings", ""),
+        ("shop.py:support --budget 5", 1, "PD002 the prompt cannot be rendered: ", ""),
+        ("", 1, "1 file and 0 prompts checked, 1 finding", "only files were looked at"),
+        ("shop.py --ignore PD1", 0, "0 findings", "name one, as prompts.py:support"),
+        ("absent.py", 2, "", "no such file or folder: absent.py"),
+        ("absent.py:x", 2, "", "no such file: absent.py"),
+        ("shop.py:suport", 2, "", "did you mean 'support'?"),
+        ("pyproject.toml --select PD9", 2, "", "there is no rule 'PD9'"),
+        ("empty", 2, "", "nothing was looked at: empty"),
+        ("--explain PD101", 0, "PD101: value built into an instruction", ""),
+        ("--explain all", 0, "PD210  content that the target does not get", ""),
+        ("--explain PD9", 2, "", "there is no rule 'PD9'"),
+        ("--help", 0, "--explain ID", ""),
+    ],
+)
+def test_calls(
+    arguments: str, code: int, out: str, err: str, shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A call has its exit code, and says what was looked at or what is wrong with it."""
+    (shop / "empty").mkdir()
+    assert code == main(["check", *arguments.split()])
+    printed = capsys.readouterr()
+    assert out in printed.out and err in printed.err
+
+
+def test_help_fits_a_screen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The help has at most 24 lines of 80 characters."""
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["check", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has every finding with its fields."""
+    main(["check", "shop.py", "--format", "json"])
+    assert json.loads(capsys.readouterr().out) == {
+        "findings": [
+            {
+                "file": "shop.py",
+                "line": 7,
+                "column": 28,
+                "rule": "PD101",
+                "message": "an f-string makes an instruction of `plan`, whatever text that is",
+                "fix": "write Value(plan) beside the text",
+            }
+        ],
+        "files": 1,
+        "prompts": 0,
+    }
+
+
+def test_annotations(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GitHub gets a command for each finding, with escapes in it."""
+    (shop / "a,b%.py").write_text(
+        "from promptdsl import System\ndef f(x): System(f'{x}')\n", "utf-8"
+    )
+    main(["check", "a,b%.py", "--format", "github"])
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "::error file=a%2Cb%25.py,line=2,col=18,title=PD101::an f-string makes an instruction of "
+        "`x`, whatever text that is; write Value(x) beside the text"
+    )
+
+
+def test_settings_name_the_prompts(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without arguments the settings say which prompts are rendered, and for which models."""
+    toml = '[tool.promptdsl.check]\ntargets = ["shop.py:support"]\nmodels = ["gpt-5", "o3"]\n'
+    (shop / "pyproject.toml").write_text(toml, "utf-8")
+    assert 1 == main(["check"])
+    assert capsys.readouterr().out.endswith("1 file and 2 prompts checked, 2 findings\n")
