@@ -4,9 +4,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from promptdsl.checking.checker import Checker as Checker
     from promptdsl.checking.checker import CheckReport as CheckReport
-    from promptdsl.checking.checker import rule_list as rule_list
     from promptdsl.checking.finding import CheckRule as CheckRule
     from promptdsl.checking.finding import Finding as Finding
+    from promptdsl.checking.rules import RULES as RULES
     from promptdsl.checking.settings import CheckSettings as CheckSettings
 else:
     from promptdsl.foundation.lazy_names import lazy_names
@@ -14,8 +14,9 @@ else:
     __all__, __getattr__, __dir__ = lazy_names(
         globals(),
         {
-            "checker": "CheckReport Checker rule_list",
+            "checker": "CheckReport Checker",
             "finding": "CheckRule Finding",
+            "rules": "RULES",
             "settings": "CheckSettings",
         },
     )

@@ -3,9 +3,8 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
 
-from promptdsl import Rendered, Source, Span
+from promptdsl import Rendered, Source
 from promptdsl.checking.python_file import AuthorCall, PythonFile
 
 _CODE = re.compile(
@@ -17,30 +16,26 @@ _CODE = re.compile(
 
 
 class CheckedPrompt:
-    """A prompt that was rendered; ``file_of`` returns the file of a line that wrote a part of it."""
+    """A prompt with its ``spans``; ``texts`` are those of its author outside of the conversation.
+
+    ``file_of`` returns the file of a line that wrote a part of it.
+    """
 
     def __init__(self, rendered: Rendered, file_of: Callable[[str], PythonFile | None]) -> None:
         self.rendered, self._file_of = rendered, file_of
-
-    @cached_property
-    def spans(self) -> tuple[Span, ...]:
-        """The spans of the prompt."""
-        return self.rendered.spans()
-
-    @cached_property
-    def texts(self) -> tuple[Span, ...]:
-        """The texts of the author outside of the conversation."""
-        return tuple(it for it in self.spans if it.kind == "author")
+        self.spans = rendered.spans()
+        self.texts = [it for it in self.spans if it.kind == "author"]
 
     def calls(self, *names: str) -> Iterator[tuple[Source, AuthorCall]]:
         """Yield the calls of components that wrote a part of the prompt, with their lines."""
         for source in {it.source: None for it in self.spans if it.source}:
             yield from ((source, call) for call in self.calls_at(source, *names))
 
-    def calls_at(self, source: Source | None, *names: str) -> Iterator[AuthorCall]:
-        """Yield the calls of components at a line of the author."""
+    def calls_at(self, source: Source | None, *names: str) -> list[AuthorCall]:
+        """Return the calls of components at a line of the author."""
         file = self._file_of(source.file) if source else None
-        return file.calls_at(source.line, *names) if file and source else iter(())
+        calls = file.calls if file and source else []
+        return [it for it in calls if source and it.node.lineno == source.line and it.name in names]
 
 
 def prose(text: str) -> str:

@@ -13,6 +13,12 @@ _TEXT_OF = {"str", "repr", "dedent", "indent", "sorted", "list", "tuple", "rever
 """The functions whose text is that of their argument."""
 _GIVEN = ("os.environ", "os.getenv", "os.environ.get", "sys.argv")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_PIECES = ("values", "left", "right", "body", "orelse", "elts", "elt")
+_MADE = (
+    *(ast.JoinedStr, ast.BoolOp, ast.BinOp, ast.IfExp, ast.Tuple, ast.List),
+    *(ast.GeneratorExp, ast.ListComp),
+)
+"""The expressions that are made of others, and the names of these."""
 Scope = tuple[ast.AST, ...]
 
 
@@ -30,38 +36,31 @@ class Constants:
 
     def variable(self, node: ast.AST, scope: Scope) -> str:
         """Return a variable that the text of an expression is made of, or ``""``."""
-        pieces: list[ast.expr] = []
+        pieces: list[Any] = []  # Any: expressions
         match node:
             case ast.Name(id=name):
                 return self._named(name, scope)
-            case ast.Attribute(attr="value"):  # of an enum
-                return ""
             case ast.Attribute(value=value) | ast.Subscript(value=value):
-                if self._file.dotted(value) in _GIVEN:
-                    return ast.unparse(node)
-                if isinstance(value, ast.Name):
-                    return self._named(value.id, scope, is_whole=False) and ast.unparse(node)
-                return self.variable(value, scope) and ast.unparse(node)
+                found = self._file.dotted(value) in _GIVEN
+                if isinstance(value, ast.Name) and not found:
+                    found = bool(self._named(value.id, scope, is_whole=False))
+                found = found or bool(self.variable(value, scope))
+                is_enum = isinstance(node, ast.Attribute) and node.attr == "value"
+                return ast.unparse(node) if found and not is_enum else ""
             case ast.FormattedValue(value=value, format_spec=spec):
                 # A format for numbers refuses text.
                 is_number = spec is not None and ast.unparse(spec).strip("f'\"")[-1:] in ",dfeg%xb"
-                return "" if is_number else self.variable(value, scope)
-            case ast.JoinedStr(values=pieces) | ast.BoolOp(values=pieces):
-                pass
-            case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
-                pieces = [left, right]
-            case ast.Tuple(elts=pieces) | ast.List(elts=pieces):
-                pass
-            case ast.GeneratorExp(elt=text) | ast.ListComp(elt=text):
-                pieces = [text]
-            case ast.Call(func=func, args=pieces, keywords=keywords):
+                pieces = [] if is_number else [value]
+            case ast.Call(func=func, args=arguments, keywords=keywords):
                 if last(func) == "input" or self._file.dotted(func) in _GIVEN:
                     return ast.unparse(node)
-                pieces = [*pieces, *(it.value for it in keywords)]
-                if isinstance(func, ast.Attribute) and not self._file.dotted(func):
-                    pieces.append(func.value)  # a method of a text
-                elif last(func) not in _TEXT_OF:
-                    return ""
+                is_method = isinstance(func, ast.Attribute) and not self._file.dotted(func)
+                if is_method or last(func) in _TEXT_OF:
+                    pieces = [*arguments, *(it.value for it in keywords)]
+                    pieces += [func.value] if isinstance(func, ast.Attribute) and is_method else []
+            case _ if isinstance(node, _MADE):
+                pieces = [getattr(node, name) for name in _PIECES if hasattr(node, name)]
+                pieces = pieces[0] if isinstance(pieces[0], list) else pieces
             case _:
                 pass
         return next(filter(None, (self.variable(it, scope) for it in pieces)), "")
@@ -75,12 +74,11 @@ class Constants:
             if isinstance(function, _FUNCTIONS) and name in (given := _parameters(function)):
                 return name if _may_be_text(*given[name], is_whole=is_whole) else ""
             values = self._names_of(function).get(name)
-            if values is None or (function, name) in self._looking:
-                continue
-            self._looking.add((function, name))
-            is_variable = any(self.variable(it, scope[number:]) for it in values)
-            self._looking.discard((function, name))
-            return name if is_variable else ""
+            if values is not None and (function, name) not in self._looking:
+                self._looking.add((function, name))
+                is_variable = any(self.variable(it, scope[number:]) for it in values)
+                self._looking.discard((function, name))
+                return name if is_variable else ""
         return ""
 
     def _names_of(self, function: ast.AST) -> dict[str, list[ast.expr]]:
@@ -93,15 +91,13 @@ class Constants:
         while waiting:
             node = waiting.pop()
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    found.setdefault(name, []).append(value)
-                case ast.AugAssign(target=ast.Name(id=name), value=value):
-                    found.setdefault(name, []).append(value)
-                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                    found.setdefault(name, []).append(value)
-                case ast.For(target=ast.Name(id=name), iter=value):
-                    found.setdefault(name, []).append(value)
-                case ast.comprehension(target=ast.Name(id=name), iter=value):
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                    | ast.AugAssign(target=ast.Name(id=name), value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                    | ast.For(target=ast.Name(id=name), iter=value)
+                    | ast.comprehension(target=ast.Name(id=name), iter=value)
+                ):
                     found.setdefault(name, []).append(value)
                 case ast.Name(id=name, ctx=ast.Store()):
                     found.setdefault(name, [])
@@ -109,8 +105,7 @@ class Constants:
                     pass
             if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
                 waiting += ast.iter_child_nodes(node)
-        self._assigned[function] = found
-        return found
+        return self._assigned.setdefault(function, found)
 
 
 def _parameters(function: Any) -> dict[str, tuple[ast.expr | None, ast.expr | None]]:  # Any: a def
@@ -133,14 +128,12 @@ def _may_be_text(annotation: ast.expr | None, default: ast.expr | None, *, is_wh
     if annotation is None:
         return not isinstance(default, ast.Constant) or default.value in (None, str(default.value))
     nodes = [*ast.walk(annotation)]
-    names = {last(it) for it in nodes if isinstance(it, ast.Name | ast.Attribute)}
-    quoted = [str(it.value) for it in nodes if isinstance(it, ast.Constant)]
-    names |= {name for text in quoted for name in re.findall(r"\w+", text)}
-    kinds = names - _CONTAINERS
-    if "Literal" in names or (kinds and kinds <= _NUMBERS):
+    quoted = " ".join(str(it.value) for it in nodes if isinstance(it, ast.Constant))
+    kinds = {*map(last, nodes), *re.findall(r"\w+", quoted)} - {""} - _CONTAINERS
+    if "Literal" in kinds or (kinds and kinds <= _NUMBERS):
         return False
     # An object of another class may be an enum, and its attributes may be texts.
-    return not is_whole or bool(names & _TEXTS) or not kinds
+    return not is_whole or bool(kinds & _TEXTS) or not kinds
 
 
 def last(node: ast.AST) -> str:

@@ -1,7 +1,7 @@
 """A rule, and what it finds in a file or a prompt."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from textwrap import fill, indent
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,7 +13,6 @@ from promptdsl.foundation.unicode import on_one_line
 if TYPE_CHECKING:
     from promptdsl.checking.checked_prompt import CheckedPrompt
     from promptdsl.checking.python_file import PythonFile
-    from promptdsl.checking.template_file import CheckedTemplate
 
 Place: TypeAlias = "ast.expr | ast.stmt | Source | int | None"
 """Where something was found: code, a line of the author, the number of a line, or nowhere."""
@@ -44,8 +43,9 @@ class Finding:
         return on_one_line(f"{place}: {self.rule} {self.message}; {self.fix}")
 
 
-def finding(rule: str, file: str, place: Place, message: str, fix: str) -> Finding:
-    """Return a finding of a rule at a place, which has a file of its own or is in ``file``."""
+def finding(rule: str, file: str, found: tuple[Place, str, str]) -> Finding:
+    """Return what a rule found; the place has a file of its own, or is in ``file``."""
+    place, message, fix = found
     line = column = 0
     if isinstance(place, Source):
         file, line = place.file, place.line
@@ -60,24 +60,25 @@ def finding(rule: str, file: str, place: Place, message: str, fix: str) -> Findi
 class CheckRule:
     """A rule of ``promptdsl check``: data, and the functions that look.
 
-    ``source`` says where the rule comes from, with its date. ``wrong`` and ``right`` are examples
-    in Python, which has all public names; a rule about prompts looks at their name ``prompt``,
-    rendered for ``model``. ``hints`` are the hints of a render that are findings of this rule.
+    ``why`` is the docstring of its file, ``source`` says where it comes from, with its date.
+    ``wrong`` and ``right`` are examples in Python, which has all public names; a rule about prompts
+    looks at their name ``prompt``, rendered for ``model``. ``hints`` are those of a render that are
+    findings of this rule.
 
-    >>> from promptdsl.checking import rule_list
-    >>> [rule.name for rule in rule_list() if rule.id == "PD101"]
-    ['value built into an instruction']
+    >>> from promptdsl.checking import RULES
+    >>> RULES["PD101"].name
+    'value built into an instruction'
     """
 
     id: str
     name: str
-    why: str
+    why: str = attrs.field(converter=lambda text: " ".join(text.split()))
     source: str
     wrong: str
     right: str
     model: str | None = None
     in_source: "Callable[[PythonFile], Found] | None" = None
-    in_template: "Callable[[CheckedTemplate], Found] | None" = None
+    in_template: "Callable[[str, str, Collection[str]], Found] | None" = None
     in_prompt: "Callable[[CheckedPrompt], Found] | None" = None
     hints: tuple[str, ...] = ()
 

@@ -13,10 +13,11 @@ TURNS = (
     *("History", "ToolResult", "Note", "Lazy", "Volatile", "Untrusted"),
 )
 """The components that decide what the text in them is."""
+_LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.cmpop)
 
 
 class AuthorCall(NamedTuple):
-    """A call of a public name: what it is in, as an argument or in a ``with`` block, and where.
+    """A call of a public name, and the call that it is in: as an argument, or in its block.
 
     ``scope`` are the functions around it, the innermost first, and the module.
     """
@@ -36,22 +37,17 @@ class AuthorCall(NamedTuple):
         is_loose = outermost.name in ("Section", "Timeline") and self.name != "Timeline"
         return "System" if is_loose else outermost.name if outermost.name in TURNS else None
 
-    def keyword(self, name: str) -> ast.expr | None:
-        """Return the argument of a keyword, ``None`` without it."""
-        return next((it.value for it in self.node.keywords if it.arg == name), None)
-
 
 class PythonFile:
     """A file of Python: its ``calls`` of promptdsl in written order, and its ``with`` blocks."""
 
-    def __init__(self, path: str, text: str, tree: ast.Module) -> None:
-        self.path, self.text, self.tree = path, text, tree
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
         self._names: dict[str, str] = {}
         self._bound: set[str] = set()
         self.blocks: list[ast.With | ast.AsyncWith] = []
-        calls = [*self._walk()]
         # A name that the file binds again may be anything.
-        self.calls = [it for it in calls if self.public(it.node)]
+        self.calls = [it for it in [*self._walk()] if self.public(it.node)]
 
     def dotted(self, node: ast.AST) -> str:
         """Return the imported name that an expression reads, such as ``uuid.uuid4``, or ``""``."""
@@ -68,71 +64,59 @@ class PythonFile:
         name = self.dotted(node.func) if isinstance(node, ast.Call) else ""
         return name.removeprefix("promptdsl.") if name.startswith("promptdsl.") else ""
 
-    def calls_at(self, line: int, *names: str) -> Iterator[AuthorCall]:
-        """Yield the calls of public names at a line."""
-        return (it for it in self.calls if it.node.lineno == line and it.name in names)
-
     def _walk(self) -> Iterator[AuthorCall]:
         """Yield the calls, and note imports, other bindings and ``with`` blocks on the way."""
         waiting: list[tuple[ast.AST, AuthorCall | None, tuple[ast.AST, ...]]]
         waiting = [(self.tree, None, (self.tree,))]
         while waiting:
             node, around, scope = waiting.pop()
-            block = around
+            inside = around
             match node:
                 case ast.Name():
-                    if isinstance(node.ctx, ast.Store):
-                        self._bound.add(node.id)
+                    self._bound |= {node.id} if isinstance(node.ctx, ast.Store) else set()
                     continue
-                case ast.Constant() | ast.expr_context() | ast.operator() | ast.cmpop():
-                    continue
-                case ast.Call():
-                    if name := self.public(node):
-                        around = AuthorCall(node, name, around, scope)
-                        yield around
                 case ast.Import() | ast.ImportFrom():
                     self._import(node)
                     continue
-                case ast.arg():
-                    self._bound.add(node.arg)
+                case ast.arg(arg=name) | ast.ClassDef(name=name):
+                    self._bound.add(name)
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                    around, scope = None, (node, *scope)
+                    self._bound.add(getattr(node, "name", ""))
+                    inside = around = None
+                    scope = (node, *scope)
+                case ast.Call() if name := self.public(node):
+                    inside = around = AuthorCall(node, name, around, scope)
+                    yield inside
                 case ast.With() | ast.AsyncWith():
                     self.blocks.append(node)
                     for item in node.items:
                         if isinstance(it := item.context_expr, ast.Call) and self.public(it):
-                            block = AuthorCall(it, self.public(it), block, scope)
-                    waiting += ((it, block, scope) for it in reversed(node.body))
-                    waiting += ((it, around, scope) for it in reversed(node.items))
-                    continue
+                            inside = AuthorCall(it, self.public(it), inside, scope)
                 case _:
                     pass
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                self._bound.add(node.name)
-            waiting += [(it, around, scope) for it in [*ast.iter_child_nodes(node)][::-1]]
+            for it in [*ast.iter_child_nodes(node)][::-1]:
+                if not isinstance(it, _LEAVES):
+                    waiting.append((it, around if isinstance(it, ast.withitem) else inside, scope))
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             name = alias.asname or alias.name
-            if isinstance(node, ast.ImportFrom):
-                if name == "*" and node.module == "promptdsl":
-                    self._names |= {it: f"promptdsl.{it}" for it in promptdsl.__all__}
-                elif not node.level:
-                    self._names[name] = f"{node.module}.{alias.name}"
-            elif alias.asname:
-                self._names[name] = alias.name
-            else:
+            if isinstance(node, ast.Import):
                 top = name.partition(".")[0]
-                self._names[top] = top
+                self._names |= {name: alias.name} if alias.asname else {top: top}
+            elif name == "*" and node.module == "promptdsl":
+                self._names |= {it: f"promptdsl.{it}" for it in vars(promptdsl)["__all__"]}
+            elif not node.level:
+                self._names[name] = f"{node.module}.{alias.name}"
 
 
 @lru_cache(maxsize=64)
-def parsed(path: str, text: str) -> PythonFile | None:
+def parsed(text: str) -> PythonFile | None:
     """Return a file; ``None`` for one that does not name promptdsl or is no Python.
 
     A run of tests asks for the same files again, for each of its prompts.
     """
     try:
-        return PythonFile(path, text, ast.parse(text)) if "promptdsl" in text else None
+        return PythonFile(ast.parse(text)) if "promptdsl" in text else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -1,8 +1,8 @@
 """The settings of ``[tool.promptdsl.check]``: which rules look, and at what."""
 
-import os
 import tomllib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Self
 
 import attrs
@@ -13,7 +13,6 @@ from promptdsl.foundation.errors import nearest
 
 HINTS = "hints"
 """The name by which all hints of a render are selected; none is a finding without it."""
-_KEYS = ("select", "ignore", "exclude", "targets", "models")
 
 
 @attrs.frozen
@@ -56,22 +55,22 @@ class CheckSettings:
 
         Raises :class:`ConfigError` for a file that cannot be read and a setting that is wrong.
         """
-        folder = os.path.abspath(folder)
-        while not os.path.isfile(path := os.path.join(folder, "pyproject.toml")):
-            if folder == os.path.dirname(folder):
-                return cls()
-            folder = os.path.dirname(folder)
+        above = [Path(folder).resolve(), *Path(folder).resolve().parents]
+        path = next((it for each in above if (it := each / "pyproject.toml").is_file()), None)
         try:
-            with open(path, "rb") as file:
-                tool: Any = tomllib.load(file).get("tool", {})  # Any: TOML
+            # Any: TOML
+            tool: Any = tomllib.loads(path.read_text("utf-8")).get("tool", {}) if path else {}
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path} cannot be read: {error}", fix="correct it") from None
         table = tool.get("promptdsl", {}).get("check", {})
+        known = [it.name for it in attrs.fields(cls)]
         for key, value in table.items():
-            if key not in _KEYS:
+            if key not in known:
                 problem = f"{path}: [tool.promptdsl.check] has no {key!r}"
-                raise ConfigError(problem, fix=nearest(key, _KEYS))
-            if not isinstance(value, list) or not all(isinstance(it, str) for it in value):
+                raise ConfigError(problem, fix=nearest(key, known))
+            if not isinstance(value, list) or not all(
+                isinstance(it, str) for it in list[Any](value)
+            ):
                 problem = f"{path}: {key} in [tool.promptdsl.check] is no list of texts"
                 raise ConfigError(problem, fix=f'write {key} = ["..."]')
         return cls(**{key: tuple(value) for key, value in table.items()})

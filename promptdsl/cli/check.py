@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from promptdsl import PromptError
-from promptdsl.checking import Checker, CheckReport, CheckSettings, Finding, rule_list
+from promptdsl.checking import RULES, Checker, CheckReport, CheckSettings, Finding
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
 from promptdsl.cli.errors import UsageError, near
@@ -92,12 +92,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def _explained(id: str) -> str:
-    rules = {rule.id: rule for rule in rule_list()}
     if id == "all":
-        return "\n".join(f"{rule.id}  {rule.name}" for rule in rules.values())
-    if id not in rules:
-        raise UsageError(f"there is no rule {id!r}{near(id, rules)}")
-    return str(rules[id])
+        return "\n".join(f"{rule.id}  {rule.name}" for rule in RULES.values())
+    if id not in RULES:
+        raise UsageError(f"there is no rule {id!r}{near(id, RULES)}")
+    return str(RULES[id])
 
 
 def _ids(text: str | None) -> list[str]:

@@ -50,9 +50,7 @@ def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongT
     optional = {
         node.node.name
         for node in tree.find_all((nodes.Test, nodes.Filter))
-        if isinstance(node, nodes.Test | nodes.Filter)
-        and node.name in tested
-        and isinstance(node.node, nodes.Name)
+        if node.name in tested and isinstance(node.node, nodes.Name)
     }
     undeclared = find_undeclared_variables(tree) - optional - {*sandbox().globals}
     required: dict[str, int] = {}
@@ -63,7 +61,6 @@ def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongT
         (node.template.value, node.lineno)
         for node in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))
         if not getattr(node, "ignore_missing", False)
-        and isinstance(node, nodes.Include | nodes.Extends | nodes.Import | nodes.FromImport)
         and isinstance(node.template, nodes.Const)
         and isinstance(node.template.value, str)
     )

@@ -3,13 +3,13 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from promptdsl.comparing.snapshot_file import SnapshotFormatError as SnapshotFormatError
-    from promptdsl.testing.checked import assert_checked as assert_checked
     from promptdsl.testing.assertions import assert_fits as assert_fits
     from promptdsl.testing.assertions import assert_no_losses as assert_no_losses
     from promptdsl.testing.assertions import assert_no_section as assert_no_section
     from promptdsl.testing.assertions import assert_prefix_stable as assert_prefix_stable
     from promptdsl.testing.assertions import assert_same_prompt as assert_same_prompt
     from promptdsl.testing.assertions import assert_section as assert_section
+    from promptdsl.testing.checked import assert_checked as assert_checked
     from promptdsl.testing.hostile import HOSTILE as HOSTILE
     from promptdsl.testing.hostile import HostileText as HostileText
     from promptdsl.testing.injection import assert_injection_safe as assert_injection_safe

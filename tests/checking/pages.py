@@ -5,7 +5,7 @@ from pathlib import Path
 from textwrap import fill
 
 import promptdsl
-from promptdsl.checking import CheckRule, rule_list
+from promptdsl.checking import CheckRule, RULES
 
 PAGE = Path(__file__).parents[2] / "docs" / "checking-rules.md"
 HEAD = """\
@@ -50,4 +50,4 @@ Right:
 
 def page() -> str:
     """Return the page of all rules."""
-    return HEAD + "".join(map(section, rule_list()))
+    return HEAD + "".join(map(section, RULES.values()))

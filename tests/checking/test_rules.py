@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl.checking import CheckRule, CheckSettings, rule_list
+from promptdsl.checking import CheckRule, CheckSettings, RULES
 from tests.checking.looking import looked_at
 from tests.checking.pages import PAGE, page
 
-RULES = [pytest.param(rule, id=rule.id) for rule in rule_list()]
+EACH = [pytest.param(rule, id=rule.id) for rule in RULES.values()]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", EACH)
 def test_examples(rule: CheckRule, tmp_path: Path) -> None:
     """The wrong example has one finding, of this rule; the right one has none of any."""
     file = tmp_path / "prompts.py"
@@ -22,7 +22,7 @@ def test_examples(rule: CheckRule, tmp_path: Path) -> None:
     assert ([rule.id], []) == ([it.rule for it in wrong.findings], [*right.findings])
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", EACH)
 def test_finding_is_a_line_with_advice(rule: CheckRule, tmp_path: Path) -> None:
     """A finding names its line, and says in words what is wrong and what to do."""
     [it] = looked_at(tmp_path / "prompts.py", rule.wrong, model=rule.model).findings
@@ -30,7 +30,7 @@ def test_finding_is_a_line_with_advice(rule: CheckRule, tmp_path: Path) -> None:
     assert re.fullmatch(r"[^\n;]+", it.message) and re.fullmatch(r"[a-z]+ [^\n]+", it.fix)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", EACH)
 def test_explanation_fits_a_screen(rule: CheckRule) -> None:
     """An explanation has at most 23 lines of at most 79 characters, and a source with its year."""
     lines = str(rule).split("\n")

@@ -1,14 +1,11 @@
-"""A prompt that cannot be rendered."""
+"""An error of render() is a finding, so that one prompt does not hide what is found in others."""
 
 from promptdsl.checking.finding import CheckRule
 
 RULE = CheckRule(
     id="PD002",
     name="prompt that cannot be rendered",
-    why=(
-        "An error of render() is a finding, so that one prompt with an error, or over its budget, "
-        "does not hide what is found in the others."
-    ),
+    why=__doc__,
     source="The errors of promptdsl (2026).",
     wrong='prompt = Timeline(System(Section("a", "One.")), Section("a", "Two."))\n',
     right='prompt = Timeline(System(Section("a", "One.")), Section("b", "Two."))\n',

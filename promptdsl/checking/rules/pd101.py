@@ -1,63 +1,61 @@
-"""Text from elsewhere that is built into instructions."""
+"""What an f-string, %, + or .format() puts into the text of an author becomes an instruction, with
+tags and headings of its own. Constants, numbers and texts of a Literal may be there. What a
+function returns is not known, so it is no finding.
+"""
 
 import ast
 
-from promptdsl.checking.constants import Constants, last
+from promptdsl.checking.constants import Constants
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.checking.python_file import INSTRUCTIONS, AuthorCall, PythonFile
 
-TEXTS = (
-    *(*INSTRUCTIONS, "Section", "Text", "Item", "Heading", "Paragraph", "List", "Checklist"),
-    "Event",
-)
+_PARTS = ("Section", "Text", "Item", "Heading", "Paragraph", "List", "Checklist")
+_TURNS = (*INSTRUCTIONS, "Event")
 
 
 def find(file: PythonFile) -> Found:
     """Yield each argument of an author's text that is built of a variable."""
     constants = Constants(file)
     for call in file.calls:
-        if call.name not in TEXTS or call.turn not in (*INSTRUCTIONS, "Event"):
-            continue
-        title = call.keyword("title")
-        for text in (*call.node.args[call.name == "Section" :], title):
-            if text and (way := _way(file, constants, call, text)):
-                part = title is text
-                name = constants.variable(way[1], call.scope)
-                message = f"{way[0]} makes an instruction of `{name}`, whatever text that is"
-                fix = (
-                    f"write title=Value({name})" if part else f"write Value({name}) beside the text"
-                )
-                yield text, message, fix
+        if call.name in (*_TURNS, *_PARTS) and call.turn in _TURNS:
+            title = next((it.value for it in call.node.keywords if it.arg == "title"), None)
+            for text in (*call.node.args[call.name == "Section" :], title):
+                way, built = _way(file, constants, call, text)
+                if name := way and constants.variable(built, call.scope):
+                    message = f"{way} makes an instruction of `{name}`, whatever text that is"
+                    fix = f"Value({name}) beside the text"
+                    yield text, message, f"write {f'title=Value({name})' if text is title else fix}"
 
 
 def _way(
-    file: PythonFile, constants: Constants, call: AuthorCall, text: ast.expr
-) -> tuple[str, ast.expr] | None:
-    """Return how an argument is built of a variable, and where; ``None`` for any other."""
+    file: PythonFile, constants: Constants, call: AuthorCall, text: ast.AST | None
+) -> tuple[str, ast.AST]:
+    """Return how an argument is built, and where; ``""`` for one that is not."""
     if isinstance(text, ast.Name):  # it may be built on a line of its own
         values = constants.values(text.id, call.scope)
         text = values[0] if len(values) == 1 else text
-    way = ""
     match text:
-        case ast.Call(func=func, args=[inner, *_]) if last(func) in ("dedent", "cleandoc"):
-            return _way(file, constants, call, inner)
-        case ast.Call(func=ast.Attribute(attr="strip" | "lstrip" | "rstrip", value=inner)):
+        case (
+            ast.Call(func=ast.Name(id="dedent"), args=[inner])
+            | ast.Call(func=ast.Attribute(attr="dedent" | "cleandoc"), args=[inner])
+            | ast.Call(func=ast.Attribute(attr="strip" | "lstrip" | "rstrip", value=inner))
+        ):
             return _way(file, constants, call, inner)
         case ast.IfExp(body=one, orelse=other):
-            return _way(file, constants, call, one) or _way(file, constants, call, other)
+            way, built = _way(file, constants, call, one)
+            return (way, built) if way else _way(file, constants, call, other)
         case ast.JoinedStr():
-            way = "an f-string"
+            return "an f-string", text
         case ast.BinOp(op=ast.Mod(), left=left) if _is_text(left):
-            way = "%"
+            return "%", text
         case ast.BinOp(op=ast.Add()) if any(map(_is_text, ast.walk(text))):
-            way = "+"
+            return "+", text
         case ast.Call(func=ast.Attribute(attr="format" | "format_map")):
-            way = ".format()"
+            return ".format()", text
         case ast.Call() if file.public(text) == "trusted":
-            way = "trusted()"
+            return "trusted()", text
         case _:
-            pass
-    return (way, text) if way and constants.variable(text, call.scope) else None
+            return "", file.tree
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -68,16 +66,14 @@ def _is_text(node: ast.AST) -> bool:
 RULE = CheckRule(
     id="PD101",
     name="value built into an instruction",
-    why=(
-        "What an f-string, %, + or .format() puts into the text of an author becomes an "
-        "instruction, with tags and headings of its own. Constants, numbers and texts of a Literal "
-        "may be there. What a function returns is not known, so it is no finding."
-    ),
+    why=__doc__,
     source="OWASP Top 10 for LLM Applications, LLM01 (2025).",
     wrong='def role(customer):\n    return System(f"You help {customer}.")\n',
-    right=(
-        'SHOP = "Oslo Books"\n\ndef role(customer):\n'
-        '    return System(f"You work for {SHOP}. You help ", Value(customer), ".")\n'
-    ),
+    right="""\
+SHOP = "Oslo Books"
+
+def role(customer):
+    return System(f"You work for {SHOP}. You help ", Value(customer), ".")
+""",
     in_source=find,
 )

@@ -1,9 +1,12 @@
-"""Text that differs in each request, in instructions."""
+"""A clock, a random number, a uuid or the order of a set changes an instruction from one request to
+the next. Providers cache the beginning of a prompt, so all that follows is paid for again, and no
+snapshot of it stays the same.
+"""
 
 import ast
 
 from promptdsl.checking.finding import CheckRule, Found
-from promptdsl.checking.python_file import INSTRUCTIONS, AuthorCall, PythonFile
+from promptdsl.checking.python_file import INSTRUCTIONS, PythonFile
 
 _CHANGING = {
     *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today"),
@@ -20,11 +23,11 @@ def find(file: PythonFile) -> Found:
     """Yield each call in an instruction that returns something else each time."""
     for call in file.calls:
         if call.turn in INSTRUCTIONS and (call.name[:1].isupper() or call.name == "trusted"):
-            yield from _changing(file, call)
+            arguments = [*call.node.args, *(it.value for it in call.node.keywords)]
+            yield from _changing(file, arguments)
 
 
-def _changing(file: PythonFile, call: AuthorCall) -> Found:
-    waiting: list[ast.AST] = [*call.node.args, *(it.value for it in call.node.keywords)]
+def _changing(file: PythonFile, waiting: list[ast.AST]) -> Found:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Lambda) or file.public(node):
@@ -44,17 +47,14 @@ def _changing(file: PythonFile, call: AuthorCall) -> Found:
 def _set_in(node: ast.AST) -> ast.expr | None:
     """Return the set that a call of ``join``, a star or a loop goes through."""
     match node:
-        case ast.Call(func=ast.Attribute(attr="join"), args=[each]):
-            pass
-        case ast.Starred(value=each) | ast.comprehension(iter=each):
-            pass
-        case _:
-            return None
-    match each:
-        case ast.Set(elts=[_, _, *_]) | ast.SetComp():
-            return each
-        case ast.Call(func=ast.Name(id="set" | "frozenset"), args=[_]):
-            return each
+        case (
+            ast.Call(func=ast.Attribute(attr="join"), args=[ast.expr() as each])
+            | ast.Starred(value=each)
+            | ast.comprehension(iter=each)
+        ):
+            is_made = isinstance(each, ast.Call) and getattr(each.func, "id", "") == "set"
+            is_shown = isinstance(each, ast.Set) and len(each.elts) > 1
+            return each if is_made or is_shown or isinstance(each, ast.SetComp) else None
         case _:
             return None
 
@@ -62,16 +62,13 @@ def _set_in(node: ast.AST) -> ast.expr | None:
 RULE = CheckRule(
     id="PD102",
     name="clock or chance in an instruction",
-    why=(
-        "A clock, a random number, a uuid or the order of a set changes an instruction from one "
-        "request to the next. Providers cache the beginning of a prompt, so all that follows is "
-        "paid for again, and no snapshot of it stays the same."
-    ),
+    why=__doc__,
     source="OpenAI, Prompt caching: static content first (2026).",
-    wrong=('from datetime import date\n\nSystem("You help. Today is ", str(date.today()), ".")\n'),
-    right=(
-        "from datetime import date\n\n"
-        'Timeline(System("You help."), Ephemeral("Today is ", str(date.today())))\n'
-    ),
+    wrong='from datetime import date\n\nSystem("You help. Today is ", str(date.today()), ".")\n',
+    right="""\
+from datetime import date
+
+Timeline(System("You help."), Ephemeral("Today is ", str(date.today())))
+""",
     in_source=find,
 )

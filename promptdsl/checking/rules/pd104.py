@@ -1,4 +1,7 @@
-"""Sections with one id, and blocks without content."""
+"""The id of a section is its address, for overrides, tests and reports, so siblings have different
+ids. A block in which nothing is written is not sent: a string on a line of its own does nothing in
+Python. Sections in a branch or loop are not judged.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -8,6 +11,7 @@ from promptdsl.checking.python_file import PythonFile
 
 _HOLD_SECTIONS = ("System", "Developer", "Section", "Event", "User", "Assistant", "Fragment")
 _EMPTY = ("Section", "System", "Developer", "User", "Assistant", "Event", "Ephemeral", "Grounding")
+_NOTHING = (ast.Pass, ast.Constant)
 
 
 def find(file: PythonFile) -> Found:
@@ -17,21 +21,14 @@ def find(file: PythonFile) -> Found:
             yield from _twice(file, call.node.args)
     for block in file.blocks:
         opened = block.items[-1].context_expr
-        name = file.public(opened)
+        name, arguments = file.public(opened), getattr(opened, "args", [])
         if name in _HOLD_SECTIONS:
             yield from _twice(file, _always(block))
-        texts = (
-            opened.args[name in ("Section", "Grounding") :] if isinstance(opened, ast.Call) else []
-        )
-        if name in _EMPTY and not texts and all(map(_does_nothing, block.body)):
+        is_bare = len(arguments) <= (name in ("Section", "Grounding"))
+        does_nothing = all(isinstance(getattr(it, "value", it), _NOTHING) for it in block.body)
+        if name in _EMPTY and is_bare and does_nothing:
             message = f"nothing is written in the block of {name}"
             yield block, message, "write Text(...) in it: a string alone is not sent"
-
-
-def _does_nothing(node: ast.stmt) -> bool:
-    """Return whether a statement is ``pass`` or a text alone."""
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return isinstance(node, ast.Pass) or is_text
 
 
 def _always(block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
@@ -49,9 +46,9 @@ def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Found:
     lines: dict[str, int] = {}
     for node in nodes:
         match node:
-            case ast.Call(args=[ast.Constant(value=str(id)), *_], keywords=keywords):
-                if file.public(node) != "Section" or "audience" in [it.arg for it in keywords]:
-                    continue
+            case ast.Call(args=[ast.Constant(value=str(id)), *_], keywords=keywords) if file.public(
+                node
+            ) == "Section" and "audience" not in [it.arg for it in keywords]:
                 if id in lines:
                     message = f"two sections {id!r} are side by side, the other in line {lines[id]}"
                     yield node, message, "give one of them another id"
@@ -63,11 +60,7 @@ def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Found:
 RULE = CheckRule(
     id="PD104",
     name="section twice, or empty block",
-    why=(
-        "The id of a section is its address, for overrides, tests and reports, so siblings have "
-        "different ids. A block in which nothing is written is not sent: a string on a line of "
-        "its own does nothing in Python. Sections in a branch or loop are not judged."
-    ),
+    why=__doc__,
     source="The errors and hints of promptdsl (2026).",
     wrong='with Section("rules", title="Rules"):\n    "Never promise refunds."\n',
     right='with Section("rules", title="Rules"):\n    Text("Never promise refunds.")\n',

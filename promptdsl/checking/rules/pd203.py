@@ -1,4 +1,6 @@
-"""Calls and answers in examples that break their schema."""
+"""A model follows an example before it follows a schema. Judged are calls and answers that are
+written out in code: recorded ones, and those with values, never are.
+"""
 
 import ast
 import json
@@ -50,23 +52,17 @@ def _problem(node: ast.expr, schema: Any, *, is_text: bool = False) -> str:  # A
     return "" if error is None else str(error.message)[:120]
 
 
+_EXAMPLE = """\
+CITY = {"type": "object", "required": ["city"]}
+find = Example("I live in Oslo.", '{"city": "Oslo"}')
+prompt = Timeline(Output(CITY), System("Find.", find), User("In Bonn."))
+"""
 RULE = CheckRule(
     id="PD203",
     name="example that breaks its schema",
-    why=(
-        "A model follows an example before it follows a schema. Judged are calls and answers "
-        "that are written out in code: recorded ones, and those with values, never are."
-    ),
+    why=__doc__,
     source="OpenAI, Structured outputs; Google, Few-shot examples (2026).",
-    wrong=(
-        'CITY = {"type": "object", "required": ["city"]}\n'
-        'find = Example("I live in Oslo.", \'{"town": "Oslo"}\')\n'
-        'prompt = Timeline(Output(CITY), System("Find.", find), User("In Bonn."))\n'
-    ),
-    right=(
-        'CITY = {"type": "object", "required": ["city"]}\n'
-        'find = Example("I live in Oslo.", \'{"city": "Oslo"}\')\n'
-        'prompt = Timeline(Output(CITY), System("Find.", find), User("In Bonn."))\n'
-    ),
+    wrong=_EXAMPLE.replace('"city":', '"town":'),
+    right=_EXAMPLE,
     in_prompt=find,
 )

@@ -1,4 +1,6 @@
-"""Headings that leave out a level."""
+"""Headings tell a model which rule belongs to which part. One that is two levels below the heading
+before it belongs to a part that is not there, often because a section moved.
+"""
 
 import re
 from itertools import groupby
@@ -33,10 +35,7 @@ def find(prompt: CheckedPrompt) -> Found:
 RULE = CheckRule(
     id="PD204",
     name="heading that leaves out a level",
-    why=(
-        "Headings tell a model which rule belongs to which part. One that is two levels below the "
-        "heading before it belongs to a part that is not there, often because a section moved."
-    ),
+    why=__doc__,
     source="WCAG 2.2, technique G141: headings nested by level (2023).",
     wrong='prompt = System(Heading("Rules"), Heading("Tone", level=3), "Be brief.")\n',
     right='prompt = System(Heading("Rules"), Heading("Tone", level=2), "Be brief.")\n',

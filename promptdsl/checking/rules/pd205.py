@@ -1,4 +1,6 @@
-"""Marks of a template that were left in text."""
+"""A string of Python is sent as it is, with {{ name }} in it. Text between backticks, in code
+fences and in Code may show such marks.
+"""
 
 import re
 
@@ -23,10 +25,7 @@ def find(prompt: CheckedPrompt) -> Found:
 RULE = CheckRule(
     id="PD205",
     name="template mark left in text",
-    why=(
-        "A string of Python is sent as it is, with {{ name }} in it. Text between backticks, in "
-        "code fences and in Code may show such marks."
-    ),
+    why=__doc__,
     source="Jinja, Template Designer Documentation: variables (2024).",
     wrong='prompt = System("Work for {{ shop }}.")\n',
     right='prompt = System(Template.from_string("Work for {{ shop }}.", shop="Oslo"))\n',

@@ -1,4 +1,6 @@
-"""Characters that nobody sees, in the author's text."""
+"""A model reads characters that no reviewer sees: zero-width spaces, bidirectional marks, tag
+characters. Those of emoji and of scripts that need joiners are no findings.
+"""
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
@@ -16,10 +18,7 @@ def find(prompt: CheckedPrompt) -> Found:
 RULE = CheckRule(
     id="PD206",
     name="invisible characters",
-    why=(
-        "A model reads characters that no reviewer sees: zero-width spaces, bidirectional marks, "
-        "tag characters. Those of emoji and of scripts that need joiners are no findings."
-    ),
+    why=__doc__,
     source="Trojan Source, CVE-2021-42574 (2021).",
     wrong='prompt = System("Be\\u200b brief.")\n',
     right='prompt = System("Be brief.")\n',

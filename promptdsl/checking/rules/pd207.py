@@ -1,4 +1,6 @@
-"""System text that is written after the conversation has begun."""
+"""All system text is sent as one text at the beginning. What is written behind turns reads as if
+the model got it there, and it breaks the cached beginning of the request.
+"""
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
@@ -19,10 +21,7 @@ def find(prompt: CheckedPrompt) -> Found:
 RULE = CheckRule(
     id="PD207",
     name="System after turns",
-    why=(
-        "All system text is sent as one text at the beginning. What is written behind turns reads "
-        "as if the model got it there, and it breaks the cached beginning of the request."
-    ),
+    why=__doc__,
     source="Anthropic, Messages API: system is a parameter beside messages (2026).",
     wrong='prompt = Timeline(User("Hi."), System("Be brief."))\n',
     right='prompt = Timeline(User("Hi."), Developer("Be brief."))\n',

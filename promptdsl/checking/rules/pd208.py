@@ -1,4 +1,6 @@
-"""Text that changes, in the part of a prompt that is to be cached."""
+"""A cache serves the beginning of a request up to a mark, if every byte of it is as before. What
+changes before the mark makes every request pay for writing the cache.
+"""
 
 from promptdsl import Span
 from promptdsl.checking.checked_prompt import CheckedPrompt
@@ -26,10 +28,7 @@ def find(prompt: CheckedPrompt) -> Found:
 RULE = CheckRule(
     id="PD208",
     name="volatile text that is to be cached",
-    why=(
-        "A cache serves the beginning of a request up to a mark, if every byte of it is as before. "
-        "What changes before the mark makes every request pay for writing the cache."
-    ),
+    why=__doc__,
     source="Anthropic, Prompt caching (2026).",
     wrong=(
         'now = Volatile("12:03", label="now")\n'

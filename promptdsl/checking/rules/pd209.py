@@ -1,4 +1,7 @@
-"""Cache marks that never hit."""
+"""A request carries four marks, and a beginning below the least size of the model is not cached,
+without an error. Judged are marks of system text, which does not grow, and counts that are a fifth
+below.
+"""
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
@@ -28,11 +31,7 @@ def find(prompt: CheckedPrompt) -> Found:
 RULE = CheckRule(
     id="PD209",
     name="cache mark that never hits",
-    why=(
-        "A request carries four marks, and a beginning below the least size of the model is not "
-        "cached, without an error. Judged are marks of system text, which does not grow, and "
-        "counts that are a fifth below."
-    ),
+    why=__doc__,
     source="Anthropic, Prompt caching: cache limitations (2026).",
     model="claude-sonnet-4-5",
     wrong='prompt = Timeline(System("Be brief.", cache=True), User("Hi."))\n',

@@ -1,4 +1,6 @@
-"""Content that the target does not get, and prompts that do not fit into its window."""
+"""A video for a model that takes none is left out, and a prompt over the window is refused by the
+provider: in production, and not in a test.
+"""
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
@@ -24,10 +26,7 @@ def find(prompt: CheckedPrompt) -> Found:
 RULE = CheckRule(
     id="PD210",
     name="content that the target does not get",
-    why=(
-        "A video for a model that takes none is left out, and a prompt over the window is refused "
-        "by the provider: in production, and not in a test."
-    ),
+    why=__doc__,
     source="The losses of promptdsl, of kind content and role (2026).",
     model="claude-sonnet-4-5",
     wrong='prompt = User("What is this?", Video.from_url("https://example.com/a.mp4"))\n',
