@@ -59,8 +59,9 @@ class Constants:
                     pieces = [*arguments, *(it.value for it in keywords)]
                     pieces += [func.value] if isinstance(func, ast.Attribute) and is_method else []
             case _ if isinstance(node, _MADE):
-                pieces = [getattr(node, name) for name in _PIECES if hasattr(node, name)]
-                pieces = pieces[0] if isinstance(pieces[0], list) else pieces
+                for name in _PIECES:
+                    piece: Any = getattr(node, name, [])
+                    pieces += piece if isinstance(piece, list) else [piece]
             case _:
                 pass
         return next(filter(None, (self.variable(it, scope) for it in pieces)), "")

@@ -56,6 +56,10 @@ def finding(rule: str, file: str, found: tuple[Place, str, str]) -> Finding:
     return Finding(file, line, column, rule, message, fix)
 
 
+def _joined(docstring: str | None) -> str:
+    return " ".join((docstring or "").split())
+
+
 @attrs.frozen(kw_only=True)
 class CheckRule:
     """A rule of ``promptdsl check``: data, and the functions that look.
@@ -72,7 +76,7 @@ class CheckRule:
 
     id: str
     name: str
-    why: str = attrs.field(converter=lambda text: " ".join(text.split()))
+    why: str = attrs.field(converter=_joined)
     source: str
     wrong: str
     right: str

@@ -90,8 +90,9 @@ class PythonFile:
                 case ast.With() | ast.AsyncWith():
                     self.blocks.append(node)
                     for item in node.items:
-                        if isinstance(it := item.context_expr, ast.Call) and self.public(it):
-                            inside = AuthorCall(it, self.public(it), inside, scope)
+                        call = item.context_expr
+                        if isinstance(call, ast.Call) and self.public(call):
+                            inside = AuthorCall(call, self.public(call), inside, scope)
                 case _:
                     pass
             for it in [*ast.iter_child_nodes(node)][::-1]:

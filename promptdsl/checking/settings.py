@@ -10,6 +10,7 @@ import attrs
 from promptdsl import ConfigError
 from promptdsl.checking.rules import RULES
 from promptdsl.foundation.errors import nearest
+from promptdsl.foundation.frozen import is_list
 
 HINTS = "hints"
 """The name by which all hints of a render are selected; none is a finding without it."""
@@ -68,9 +69,7 @@ class CheckSettings:
             if key not in known:
                 problem = f"{path}: [tool.promptdsl.check] has no {key!r}"
                 raise ConfigError(problem, fix=nearest(key, known))
-            if not isinstance(value, list) or not all(
-                isinstance(it, str) for it in list[Any](value)
-            ):
+            if not (is_list(value) and all(isinstance(it, str) for it in value)):
                 problem = f"{path}: {key} in [tool.promptdsl.check] is no list of texts"
                 raise ConfigError(problem, fix=f'write {key} = ["..."]')
         return cls(**{key: tuple(value) for key, value in table.items()})

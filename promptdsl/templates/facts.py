@@ -1,7 +1,7 @@
 """What a template says about itself, without running it: the names that it needs and includes."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from jinja2 import nodes
 from jinja2.exceptions import TemplateSyntaxError
@@ -57,11 +57,9 @@ def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongT
     for node in tree.find_all(nodes.Name):
         if node.name in undeclared:
             required.setdefault(node.name, node.lineno)
-    includes = tuple(
-        (node.template.value, node.lineno)
-        for node in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport))
-        if not getattr(node, "ignore_missing", False)
-        and isinstance(node.template, nodes.Const)
-        and isinstance(node.template.value, str)
-    )
-    return TemplateFacts(required, names_in(tree), includes, inputs)
+    includes: list[tuple[str, int]] = []
+    for found in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
+        asked = cast("nodes.Include", found).template
+        if isinstance(asked, nodes.Const) and not getattr(found, "ignore_missing", False):
+            includes.append((str(asked.value), found.lineno))
+    return TemplateFacts(required, names_in(tree), tuple(includes), inputs)

@@ -23,8 +23,7 @@ def find(file: PythonFile) -> Found:
     """Yield each call in an instruction that returns something else each time."""
     for call in file.calls:
         if call.turn in INSTRUCTIONS and (call.name[:1].isupper() or call.name == "trusted"):
-            arguments = [*call.node.args, *(it.value for it in call.node.keywords)]
-            yield from _changing(file, arguments)
+            yield from _changing(file, [*call.node.args, *(it.value for it in call.node.keywords)])
 
 
 def _changing(file: PythonFile, waiting: list[ast.AST]) -> Found:

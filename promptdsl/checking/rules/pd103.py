@@ -9,6 +9,7 @@ from promptdsl.checking.checked_prompt import literal
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.checking.python_file import PythonFile
 from promptdsl.foundation.errors import nearest
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.templates.facts import WrongTemplate, template_facts
 
 _SETTINGS = ("vars", "trim_blocks", "lstrip_blocks", "keep_trailing_newline")
@@ -25,7 +26,7 @@ def find(file: PythonFile) -> Found:
             text, mapped = literal(source), literal(variables) or {}
         except ValueError:
             continue
-        if not isinstance(text, str) or not isinstance(mapped, dict):
+        if not isinstance(text, str) or not is_mapping(mapped):
             continue
         facts = template_facts(text)
         if isinstance(facts, WrongTemplate):
@@ -34,9 +35,9 @@ def find(file: PythonFile) -> Found:
         declared = {it.name for it in facts.inputs or ()}
         for name in facts.required.keys() - declared - keywords.keys() - {*mapped}:
             yield call.node, f"the template needs {{{{ {name} }}}}", f"write {name}=... there"
-        for name in keywords.keys() - {*_SETTINGS} if facts.used is not None else ():
-            if name not in facts.used | declared:
-                yield keywords[name], *_unused(name, facts.used | declared)
+        known = keywords.keys() if facts.used is None else facts.used | declared
+        for name in keywords.keys() - {*_SETTINGS} - known:
+            yield keywords[name], *_unused(name, known)
 
 
 def _unused(name: str, known: Iterable[str]) -> tuple[str, str]:

@@ -46,10 +46,10 @@ def _problem(node: ast.expr, schema: Any, *, is_text: bool = False) -> str:  # A
     jsonschema: Any = require("jsonschema", "check")  # Any: it has no types
     try:
         errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(value)
-        error = jsonschema.exceptions.best_match(errors)
+        worst = jsonschema.exceptions.best_match(errors)
     except Exception:  # a schema that is none, or refers to an address
         return ""
-    return "" if error is None else str(error.message)[:120]
+    return "" if worst is None else str(worst.message)[:120]
 
 
 _EXAMPLE = """\
