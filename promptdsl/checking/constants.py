@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from promptdsl.checking.python_file import PythonFile
+from promptdsl.foundation.frozen import is_list
 
 _NUMBERS = {"int", "float", "bool", "None", "Decimal"}
 _CONTAINERS = {"list", "dict", "tuple", "Sequence", "Iterable", "Mapping", "Optional", "Union"}
@@ -61,7 +62,7 @@ class Constants:
             case _ if isinstance(node, _MADE):
                 for name in _PIECES:
                     piece: Any = getattr(node, name, [])
-                    pieces += piece if isinstance(piece, list) else [piece]
+                    pieces += piece if is_list(piece) else [piece]
             case _:
                 pass
         return next(filter(None, (self.variable(it, scope) for it in pieces)), "")

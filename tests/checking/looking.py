@@ -1,6 +1,5 @@
 """What a linter finds in a piece of code, and in the prompt that it makes."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 

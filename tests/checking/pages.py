@@ -5,14 +5,14 @@ from pathlib import Path
 from textwrap import fill
 
 import promptdsl
-from promptdsl.checking import CheckRule, RULES
+from promptdsl.checking import RULES, CheckRule
 
 PAGE = Path(__file__).parents[2] / "docs" / "checking-rules.md"
 HEAD = """\
 # The rules of `promptdsl check`
 
-Made from the files of the rules. [Checking](checking.md) tells how to run them, and how to let a finding stand.
-Rules from PD101 look at files, which are not run; those from PD201 look at prompts that were rendered.
+Made from the files of the rules. [Checking](checking.md) tells how to run them. Rules from PD101
+look at files, which are not run; those from PD201 look at prompts that were rendered.
 """
 
 

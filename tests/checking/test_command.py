@@ -30,35 +30,33 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "out", "err"),
+    ("arguments", "code", "told"),
     [
-        ("shop.py:support --select PD1", 1, "1 file and 1 prompt checked, 1 finding", ""),
-        ("shop.py:support --ignore PD1,PD202", 0, "1 file and 1 prompt checked, 0 findings", ""),
-        ("shop.py:support --ignore PD --select hints", 0, "1 prompt checked, 0 findings", ""),
-        ("shop.py:support --model gpt-5 --model o3", 1, "1 file and 2 prompts checked", ""),
-        ("shop.py:support -p plan=pro", 1, "2 findings", ""),
-        ("shop.py:support --budget 5", 1, "PD002 the prompt cannot be rendered: ", ""),
-        ("", 1, "1 file and 0 prompts checked, 1 finding", "only files were looked at"),
-        ("shop.py --ignore PD1", 0, "0 findings", "name one, as prompts.py:support"),
-        ("absent.py", 2, "", "no such file or folder: absent.py"),
-        ("absent.py:x", 2, "", "no such file: absent.py"),
-        ("shop.py:suport", 2, "", "did you mean 'support'?"),
-        ("pyproject.toml --select PD9", 2, "", "there is no rule 'PD9'"),
-        ("empty", 2, "", "nothing was looked at: empty"),
-        ("--explain PD101", 0, "PD101: value built into an instruction", ""),
-        ("--explain all", 0, "PD210  content that the target does not get", ""),
-        ("--explain PD9", 2, "", "there is no rule 'PD9'"),
-        ("--help", 0, "--explain ID", ""),
+        ("shop.py:support --select PD1", 1, "1 file and 1 prompt checked, 1 finding"),
+        ("shop.py:support --ignore PD1,PD202", 0, "1 file and 1 prompt checked, 0 findings"),
+        ("shop.py:support --ignore PD --select hints", 0, "1 prompt checked, 0 findings"),
+        ("shop.py:support --model gpt-5 --model o3", 1, "1 file and 2 prompts checked"),
+        ("shop.py:support -p plan=pro", 1, "2 findings"),
+        ("shop.py:support --budget 5", 1, "PD002 the prompt cannot be rendered: "),
+        ("", 1, "1 file and 0 prompts checked, 1 finding"),
+        ("", 1, "only files were looked at"),
+        ("shop.py --ignore PD1", 0, "0 findings"),
+        ("absent.py", 2, "no such file or folder: absent.py"),
+        ("absent.py:x", 2, "no such file: absent.py"),
+        ("shop.py:suport", 2, "did you mean 'support'?"),
+        ("pyproject.toml --select PD9", 2, "there is no rule 'PD9'"),
+        ("empty", 2, "nothing was looked at: empty"),
+        ("--explain PD101", 0, "PD101: value built into an instruction"),
+        ("--explain all", 0, "PD210  content that the target does not get"),
+        ("--explain PD9", 2, "there is no rule 'PD9'"),
+        ("--help", 0, "--explain ID"),
     ],
 )
-def test_calls(
-    arguments: str, code: int, out: str, err: str, shop: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_calls(arguments: str, code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A call has its exit code, and says what was looked at or what is wrong with it."""
-    (shop / "empty").mkdir()
+    Path("empty").mkdir()
     assert code == main(["check", *arguments.split()])
-    printed = capsys.readouterr()
-    assert out in printed.out and err in printed.err
+    assert told in "".join(capsys.readouterr())
 
 
 def test_help_fits_a_screen(
@@ -68,7 +66,7 @@ def test_help_fits_a_screen(
     monkeypatch.setenv("COLUMNS", "80")
     main(["check", "--help"])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert [] == [it for it in lines if len(it) > 80] + lines[24:]
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:

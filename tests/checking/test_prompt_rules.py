@@ -137,7 +137,7 @@ def test_template_marks(content: str, is_found: bool, found: Find) -> None:
         ("a\u200bb", True),
         ("a\u202eb", True),
         ("\U000e0041", True),
-        ("👩\u200d💻 ❤\ufe0f می\u200cخواهم क्\u200dष", False),
+        ("👩\u200d💻 ❤\ufe0f \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 क्\u200dष", False),
     ],
 )
 def test_invisible_characters(text: str, is_found: bool, found: Find) -> None:

@@ -23,17 +23,17 @@ def find(file: PythonFile) -> Found:
             continue
         try:
             source, variables, *_ = *call.node.args, keywords.get("vars"), None
-            text, mapped = literal(source), literal(variables) or {}
+            text, mapped = literal(source), literal(variables)
         except ValueError:
             continue
-        if not isinstance(text, str) or not is_mapping(mapped):
+        if not isinstance(text, str) or not (mapped is None or is_mapping(mapped)):
             continue
         facts = template_facts(text)
         if isinstance(facts, WrongTemplate):
             yield call.node, facts.problem.what, facts.problem.fix or "correct the template"
             continue
         declared = {it.name for it in facts.inputs or ()}
-        for name in facts.required.keys() - declared - keywords.keys() - {*mapped}:
+        for name in facts.required.keys() - declared - keywords.keys() - {*(mapped or ())}:
             yield call.node, f"the template needs {{{{ {name} }}}}", f"write {name}=... there"
         known = keywords.keys() if facts.used is None else facts.used | declared
         for name in keywords.keys() - {*_SETTINGS} - known:
