@@ -23,6 +23,7 @@ from sybil.evaluators.python import PythonEvaluator
 from sybil.integration.pytest import SybilItem
 from sybil.parsers.markdown import CodeBlockParser
 
+from tests.checking.corpus import findings_in
 from tests.good_prompts import careful_hints, noted_results
 from tests.searching import register_profiles
 
@@ -51,7 +52,7 @@ SDKS = {
 def run(example: Example) -> None:
     """Run an example by itself, or skip it where a package is missing.
 
-    It has no hint at a mistake, if it does not show ``losses``.
+    It has no hint at a mistake and no finding, if it does not show ``losses``.
     """
     for package in sorted(needed(example)):
         pytest.importorskip(package)
@@ -59,6 +60,9 @@ def run(example: Example) -> None:
         names_after(example, {})
     if "losses" not in example.parsed:
         assert [] == careful_hints(results)
+    is_wrong = Path(example.path).stem.startswith("checking")  # the examples of rules
+    if not is_wrong and not re.search("losses|assert_injection_safe", example.parsed):
+        assert [] == findings_in(results, example.parsed)
 
 
 def names_after(example: Example, ran: dict[int, dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from promptdsl.batch import RowRenderer, services
 from promptdsl.batch import engine as batch_engine_module
 from promptdsl.batch import ray_pool as ray_pool_module
 from promptdsl.batch import writer as batch_writer_module
+from promptdsl.checking.python_file import parsed
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
@@ -458,6 +459,7 @@ __all__ = [
     "pair",
     "paired_tags",
     "parse",
+    "parsed",
     "payload_text",
     "pieces",
     "pixels",

@@ -1,17 +1,22 @@
-"""Findings in good prompts: none may be there."""
+"""Findings in good prompts: there are none."""
 
 from collections.abc import Iterable
 
 from promptdsl import Rendered
-from promptdsl.checking import Checker, CheckSettings, Finding
+from promptdsl.checking import RULES, Checker, CheckSettings
+from tests.internals import parsed
 
-SHORT = ("PD209",)
-"""Rules that a short example cannot obey: its system text is below the least of a cache."""
+SHOWN = ("PD207", "PD209", "PD210")
+"""Rules that documentation breaks on purpose: it shows where a late System goes, marks in a text
+that is short enough to be read, and what a target does not take."""
 
 
-def findings_in(results: Iterable[Rendered], *, ignore: Iterable[str] = SHORT) -> list[Finding]:
-    """Return what a linter finds in the results of renders."""
-    checker = Checker(CheckSettings().changed(ignore=ignore))
+def findings_in(results: Iterable[Rendered], code: str = "") -> list[str]:
+    """Return what is found in the results of renders, and in the code that made them."""
+    checker = Checker(CheckSettings(ignore=SHOWN))
     for result in results:
         checker.prompt(result)
-    return [*checker.report().findings]
+    file = parsed(code)
+    looks = [rule.in_source for rule in RULES.values() if rule.in_source and file]
+    in_code = [message for look in looks if file for _, message, _ in look(file)]
+    return [*in_code, *map(str, checker.report().findings)]

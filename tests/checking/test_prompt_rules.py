@@ -31,6 +31,8 @@ def with_tools(*content: str) -> str:
         ("Call `serch`.", True),
         ("Use the `open_case` tool.", True),
         ("Use the tool `close()`.", True),
+        ("- You must call the `open_case(id)` tool", True),
+        ("I will use the tool `open_case`, as the `open_case` tool does.", False),
         ("Call `lookup_order(order_id)` with `order_id`, not `search`.", False),
         ("Rename `get_factorial()`, run the `git` tool, write `seek`.", False),
         ("Write ``lookup_oder`` or lookup_oder.", False),

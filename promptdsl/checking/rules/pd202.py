@@ -1,6 +1,6 @@
 """A model that is told to call a tool which the request does not have makes one up, or gives up.
 Where a prompt has tools, names in backticks count: those that differ from a tool in a letter or
-two, and those beside the word tool: the `look_up` tool.
+two, and those that it is told to use: use the `look_up` tool.
 """
 
 import re
@@ -12,8 +12,11 @@ from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
 
 _IN_BACKTICKS = re.compile(
-    r"(?<!`)(?P<before>\btool )?`(?P<name>\w+)(?P<call>\([^`\n]*\))?`(?P<after> tool\b)?(?!`)"
+    r"(?P<told>(?:^|[.!?:;*-] |\b(?:always|must|should|then|first|never|to) )(?:use|call) the )?"
+    r"(?P<before>\btool )?(?<!`)`(?P<name>\w+)(?P<call>\([^`\n]*\))?`(?!`)(?P<after> tool\b)?",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""A name in backticks, and whether a model is told to use the tool of that name."""
 _ALIKE = 0.83
 """How alike two names are that differ in a letter of six, or in two of twelve."""
 
@@ -26,7 +29,7 @@ def find(prompt: CheckedPrompt) -> Found:
     known |= {name for it in prompt.rendered.tools for name in _names(it.input_schema)}
     for span in prompt.texts if tools else ():
         for match in _IN_BACKTICKS.finditer(span.text):
-            name, is_named = match["name"], match["before"] or match["after"]
+            name, is_named = match["name"], match["told"] and (match["before"] or match["after"])
             if name in known:
                 continue
             alike = [it for it in tools if it.count("_") == name.count("_") and len(it) > 4]
