@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import attrs
 
 from promptdsl import PromptError, Rendered, Source
 from promptdsl.checking.checked_prompt import CheckedPrompt
-from promptdsl.checking.finding import Finding, Found, finding
+from promptdsl.checking.finding import Finding, Found
 from promptdsl.checking.ignores import Ignores
 from promptdsl.checking.python_file import PythonFile, parsed
 from promptdsl.checking.rules import BROKEN, RULES, UNUSED
@@ -28,8 +29,9 @@ class CheckReport:
     @property
     def summary(self) -> str:
         """How many files and prompts were looked at, and how many findings there are."""
-        files, prompts = _count(self.files, "file"), _count(self.prompts, "prompt")
-        return f"{files} and {prompts} checked, {_count(len(self.findings), 'finding')}"
+        counts = {"file": self.files, "prompt": self.prompts, "finding": len(self.findings)}
+        texts = [f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in counts.items()]
+        return "{} and {} checked, {}".format(*texts)
 
 
 class Checker:
@@ -100,13 +102,12 @@ class Checker:
 
     def report(self) -> CheckReport:
         """Return what was found so far, with the comments that no finding needed."""
-        found = {*self._found}
         for path, (_, ignores) in self._parsed.items() if UNUSED in self._rules else ():
             for line, id in ignores.unused():
                 if self._was_looked_for(path, id, ignores.lines[line]):
                     message = f"the comment ignores {id}, which is not found here"
-                    found.add(finding(UNUSED, path, (line, message, f"take {id} out of it")))
-        return CheckReport(tuple(sorted(found)), len(self._files), self._prompts)
+                    self._note(UNUSED, path, iter([(line, message, f"take {id} out of it")]))
+        return CheckReport(tuple(sorted(self._found)), len(self._files), self._prompts)
 
     def _was_looked_for(self, path: str, id: str, lines: Iterable[int]) -> bool:
         """Return whether a rule looked at the lines of a comment, or there is no such rule."""
@@ -119,12 +120,20 @@ class Checker:
 
     def _note(self, rule: str, path: str, what: Found) -> None:
         """Note what a rule yields, if no comment lets it stand."""
-        for it in what:
-            found = finding(rule, path, it)
-            found = attrs.evolve(found, file=_shown(found.file))
-            self._file(found.file)
-            if not self._parsed[found.file][1].covers(found.line, rule):
-                self._found.add(found)
+        # Code may be nested deeper than Python goes: of such a file the rest is not judged.
+        with suppress(RecursionError):
+            for place, message, fix in what:
+                file, line, column = path, 0, 0
+                if isinstance(place, Source):
+                    file, line = place.file, place.line
+                elif isinstance(place, int):
+                    line = place
+                elif place is not None:
+                    line, column = place.lineno, place.col_offset + 1
+                file = _shown(file)
+                self._file(file)
+                if not self._parsed[file][1].covers(line, rule):
+                    self._found.add(Finding(file, line, column, rule, message, fix))
 
     def _file(self, path: str) -> PythonFile | None:
         """Return a file of Python, parsed at most once; ``None`` for any other."""
@@ -148,10 +157,6 @@ class Checker:
             for file in sorted({*files} - skipped):
                 if file.endswith((".py", *ENDINGS)):
                     yield _shown(os.path.join(folder, file))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _shown(path: str) -> str:

@@ -43,23 +43,6 @@ class Finding:
         return on_one_line(f"{place}: {self.rule} {self.message}; {self.fix}")
 
 
-def finding(rule: str, file: str, found: tuple[Place, str, str]) -> Finding:
-    """Return what a rule found; the place has a file of its own, or is in ``file``."""
-    place, message, fix = found
-    line = column = 0
-    if isinstance(place, Source):
-        file, line = place.file, place.line
-    elif isinstance(place, int):
-        line = place
-    elif place is not None:
-        line, column = place.lineno, place.col_offset + 1
-    return Finding(file, line, column, rule, message, fix)
-
-
-def _joined(docstring: str | None) -> str:
-    return " ".join((docstring or "").split())
-
-
 @attrs.frozen(kw_only=True)
 class CheckRule:
     """A rule of ``promptdsl check``: data, and the functions that look.
@@ -76,7 +59,7 @@ class CheckRule:
 
     id: str
     name: str
-    why: str = attrs.field(converter=_joined)
+    why: str | None
     source: str
     wrong: str
     right: str
@@ -89,4 +72,4 @@ class CheckRule:
     def __str__(self) -> str:
         """Return the rule as it is explained on a terminal."""
         examples = f"Wrong:\n{indent(self.wrong, '    ')}Right:\n{indent(self.right, '    ')}"
-        return f"{self.id}: {self.name}\n\n{fill(self.why, 79)}\n\n{examples}\n{self.source}"
+        return f"{self.id}: {self.name}\n\n{fill(self.why or '', 79)}\n\n{examples}\n{self.source}"

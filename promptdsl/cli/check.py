@@ -78,9 +78,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             request = argparse.Namespace(**{**vars(arguments), "model": model})
             try:
                 with rendered_target(target, props, request) as rendered:
-                    checker.prompt(rendered)
+                    pass
             except PromptError as error:
                 checker.failed(target, error)
+            else:
+                checker.prompt(rendered)
     report = checker.report()
     if not report.files and not report.prompts:
         raise UsageError(f"nothing was looked at: {', '.join(given)} has no Python and no template")

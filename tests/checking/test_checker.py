@@ -91,9 +91,12 @@ def test_what_is_no_python_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "sum.py").write_text(
         "from promptdsl import System\ndef f(x):\n    System('a'" + " + x" * 3_000 + ")", "utf-8"
     )
+    (tmp_path / "long.py").write_text(
+        "from promptdsl import System\ndef f(x):\n    System('a'" + " + x" * 700 + ")", "utf-8"
+    )
     checker = Checker()
     checker.paths([str(tmp_path)])
-    assert (4, 0) == (checker.report().files, checker.report().prompts)
+    assert (5, 0) == (checker.report().files, checker.report().prompts)
 
 
 @pytest.mark.parametrize(

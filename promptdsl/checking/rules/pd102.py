@@ -4,18 +4,16 @@ snapshot of it stays the same.
 """
 
 import ast
+import re
 
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.checking.python_file import INSTRUCTIONS, PythonFile
 
-_CHANGING = {
-    *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today"),
-    *("datetime.date.today", "time.time", "time.time_ns", "time.ctime", "time.monotonic"),
-    *("time.localtime", "time.gmtime", "time.perf_counter", "uuid.uuid1", "uuid.uuid4"),
-    *("os.urandom", "secrets.token_hex", "secrets.token_urlsafe", "secrets.token_bytes"),
-    *("secrets.choice", "secrets.randbelow", "random.random", "random.randint", "random.choice"),
-    *("random.choices", "random.sample", "random.uniform", "random.randrange"),
-}
+_CHANGING = re.compile(
+    r"datetime\.(datetime\.(now|utcnow|today)|date\.today)|uuid\.uuid[14]|os\.urandom|secrets\.\w+"
+    r"|time\.(time|time_ns|ctime|monotonic|localtime|gmtime|perf_counter)"
+    r"|random\.(random|rand\w+|choices?|sample|uniform)"
+)
 _IN_ORDER = ("sorted", "len", "min", "max", "sum", "any", "all", "set", "frozenset")
 
 
@@ -31,7 +29,7 @@ def _changing(file: PythonFile, waiting: list[ast.AST]) -> Found:
         node = waiting.pop()
         if isinstance(node, ast.Lambda) or file.public(node):
             continue  # what is called later, and what is looked at by itself
-        if isinstance(node, ast.Call) and file.dotted(node.func) in _CHANGING:
+        if isinstance(node, ast.Call) and _CHANGING.fullmatch(file.dotted(node.func)):
             code = ast.unparse(node)
             message = f"{code} gives an instruction another text in each request"
             fix = f'write Ephemeral(...) at the end, or Volatile({code}, label="...")'
