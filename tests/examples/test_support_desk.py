@@ -33,16 +33,16 @@ def test_its_tests_pass(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_workflow_passes(tmp_path: Path) -> None:
     """The steps of the workflow but the one that installs run in a shell; nothing changed."""
-    _, test, show = steps_of(TESTS)
+    _, check, test, show = steps_of(TESTS)
     desk = copy_of_desk(tmp_path)
-    assert (0, 0) == (run(desk, test)[0], run(desk, show)[0])
+    assert [0, 0, 0] == [run(desk, step)[0] for step in (check, test, show)]
     assert (0, "") == run(desk, "git diff")
 
 
 @pytest.mark.slow
 def test_the_workflow_shows_a_change(tmp_path: Path) -> None:
     """Where a snapshot is not up to date a step fails, and the next shows what would change."""
-    _, test, show = steps_of(TESTS)
+    _, _, test, show = steps_of(TESTS)
     desk = copy_of_desk(tmp_path)
     change(desk, NEW_RULE)
     assert (1, 0) == (run(desk, test)[0], (shown := run(desk, show))[0])
