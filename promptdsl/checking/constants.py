@@ -12,7 +12,11 @@ _CONTAINERS = {"list", "dict", "tuple", "Sequence", "Iterable", "Mapping", "Opti
 _TEXTS = {"str", "Any", "object"}
 _TEXT_OF = {"str", "repr", "dedent", "indent", "sorted", "list", "tuple", "reversed", "trusted"}
 """The functions whose text is that of their argument."""
-_GIVEN = ("os.environ", "os.getenv", "os.environ.get", "sys.argv")
+_METHODS = {
+    *("capitalize", "casefold", "center", "format", "format_map", "join", "ljust", "lower"),
+    *("lstrip", "removeprefix", "removesuffix", "replace", "rstrip", "split", "strip", "title"),
+    *("upper", "get", "items", "keys", "values"),
+}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _PIECES = ("values", "left", "right", "body", "orelse", "elts", "elt")
 _MADE = (
@@ -26,8 +30,8 @@ Scope = tuple[ast.AST, ...]
 class Constants:
     """The names of a file: which are constant.
 
-    A variable is a parameter that may be a text, what a person or the environment gives, and what
-    is made of one. What other functions return is not known, so it is none, as are numbers.
+    A variable is a parameter that may be a text, what a person types, and what is made of one.
+    What other functions return is not known, so it is none, as are numbers and attributes of self.
     """
 
     def __init__(self, file: PythonFile) -> None:
@@ -42,20 +46,21 @@ class Constants:
             case ast.Name(id=name):
                 return self._named(name, scope)
             case ast.Attribute(value=value) | ast.Subscript(value=value):
-                found = self._file.dotted(value) in _GIVEN
-                if isinstance(value, ast.Name) and not found:
-                    found = bool(self._named(value.id, scope, is_whole=False))
-                found = found or bool(self.variable(value, scope))
                 is_enum = isinstance(node, ast.Attribute) and node.attr == "value"
-                return ast.unparse(node) if found and not is_enum else ""
+                is_given = self._file.dotted(value) == "sys.argv"
+                if isinstance(value, ast.Name) and value.id not in ("self", "cls"):
+                    is_given = is_given or bool(self._named(value.id, scope, is_whole=False))
+                elif not isinstance(value, ast.Name):
+                    is_given = is_given or bool(self.variable(value, scope))
+                return ast.unparse(node) if is_given and not is_enum else ""
             case ast.FormattedValue(value=value, format_spec=spec):
                 # A format for numbers refuses text.
                 is_number = spec is not None and ast.unparse(spec).strip("f'\"")[-1:] in ",dfeg%xb"
                 pieces = [] if is_number else [value]
             case ast.Call(func=func, args=arguments, keywords=keywords):
-                if last(func) == "input" or self._file.dotted(func) in _GIVEN:
+                if last(func) == "input":
                     return ast.unparse(node)
-                is_method = isinstance(func, ast.Attribute) and not self._file.dotted(func)
+                is_method = last(func) in _METHODS and not self._file.dotted(func)
                 if is_method or last(func) in _TEXT_OF:
                     pieces = [*arguments, *(it.value for it in keywords)]
                     pieces += [func.value] if isinstance(func, ast.Attribute) and is_method else []

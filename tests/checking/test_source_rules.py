@@ -32,7 +32,7 @@ BUILT = [
     'def f(x):\n    with Timeline(), System():\n        Heading(f"{x}")',
     'def f(x):\n    def g(): Section("s", f"{x}")',
     'x = input()\nSystem(f"a {x}")',
-    'import os\nSystem(f"a {os.environ[0]}")',
+    'import sys\nSystem(f"a {sys.argv[1]}")',
     'class A:\n    def f(self, x): System(f"{x}")',
     'import promptdsl as p\ndef f(x): p.System(f"{x}")',
     'from promptdsl import System as S\ndef f(x): S(f"{x}")',
@@ -61,6 +61,10 @@ NOT_BUILT = [
     'def System(x): ...\ndef f(x): System(f"{x}")',
     'for A in ("a", "b"): System(f"{A}")',
     'System(f"a {1 + 2}")',
+    'import os\nA = os.environ["A"]\nSystem(f"{A}")',
+    'def f(x, y): System(f"{x.render(y)} {x.count(y)}")',
+    'class A:\n    def f(self, x): System(f"{self.render(x)}")',
+    'class A:\n    def f(self): System(f"{self.a} {self.b.c}")',
 ]
 
 

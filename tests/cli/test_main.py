@@ -223,6 +223,6 @@ def test_the_command_enters_by_the_front_door() -> None:
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("promptdsl")
     ]
-    assert {"promptdsl", "promptdsl.batch", "promptdsl.comparing"} == {
+    assert {"promptdsl", "promptdsl.batch", "promptdsl.checking", "promptdsl.comparing"} == {
         module for module in modules if not f"{module}.".startswith("promptdsl.cli.")
     }
