@@ -89,7 +89,8 @@ class Checker:
             if hint.kind == "hint" and self._settings.selects(owner):
                 message, _, fix = hint.why.rpartition("; ")
                 fix, why = (fix, message) if message else ("change it, or ignore it", fix)
-                self._note(owner, "<prompt>", iter([(hint.source, f"{hint.what}: {why}", fix)]))
+                what = hint.what + (f" ({hint.path})" if hint.path else "")
+                self._note(owner, "<prompt>", iter([(hint.source, f"{what}: {why}", fix)]))
 
     def failed(self, target: str, error: PromptError) -> None:
         """Note that a prompt cannot be rendered."""

@@ -74,7 +74,8 @@ class Constants:
 
     def values(self, name: str, scope: Scope) -> list[ast.expr]:
         """Return what is assigned to a name in the innermost scope that assigns it."""
-        return next((it[name] for it in map(self._names_of, scope) if name in it), [])
+        every = (it[name] for it in map(self._names_of, scope) if name in it)
+        return next(every, list[ast.expr]())
 
     def _named(self, name: str, scope: Scope, *, is_whole: bool = True) -> str:
         for number, function in enumerate(scope):

@@ -125,7 +125,7 @@ def test_headings(content: str, is_found: bool, found: Find) -> None:
         ('Code("{{ x }}")', False),
         ('Template.from_string("{% raw %}{{ x }}{% endraw %}")', False),
         ('Value("{{ x }}"), Untrusted("{{ x }}")', False),
-        ('"{x} { x } {{}} {{ 1 }}"', False),
+        ('"{x} { x } {{}} {{ 1 }} ${{ github.sha }}"', False),
     ],
 )
 def test_template_marks(content: str, is_found: bool, found: Find) -> None:

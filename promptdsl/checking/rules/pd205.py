@@ -7,7 +7,9 @@ import re
 from promptdsl.checking.checked_prompt import CheckedPrompt, prose
 from promptdsl.checking.finding import CheckRule, Found
 
-_LEFT = re.compile(r"\{\{[-+]?\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?[-+]?\}\}|\{%[-+]?\s*\w[^{}%]*%\}")
+_LEFT = re.compile(
+    r"(?<!\$)\{\{[-+]?\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?[-+]?\}\}|\{%[-+]?\s*\w[^{}%]*%\}"
+)
 _SHOW = ("Template", "Template.from_string", "Code")
 
 
