@@ -24,6 +24,11 @@ def topic(text: str, stars: int) -> Timeline:
     return prompt
 
 
+def demo() -> Timeline:
+    """Return the prompt of a row."""
+    return topic("The lamp of order 7 came broken.", 2)
+
+
 def reviews(path: Path, rows: int) -> None:
     """Write a table of reviews."""
     with path.open("w", encoding="utf-8") as file:

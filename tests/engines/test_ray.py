@@ -14,8 +14,8 @@ import pytest
 
 from promptdsl.batch import Job, RayPool, RowReader, RowRenderer, write_batch
 from tests.batch import kills
+from tests.batch.bad_rows import CASES, GOOD, LAST, text_of
 from tests.batch.folders import Folder, contents
-from tests.batch.test_bad_rows import CASES, GOOD, LAST, text_of
 from tests.conftest import ROOT
 from tests.internals import ray_pool_module
 
