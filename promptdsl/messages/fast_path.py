@@ -13,11 +13,12 @@ from promptdsl.messages.field_checks import Cache
 
 def draft_of(frozen_class: type) -> Any:  # Any: its slots may be set, which its base forbids
     """Return a subclass whose objects can be filled; setting ``__class__`` freezes one again."""
-    slots = {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__, "__slots__": ()}
+    # Calling a class without arguments is faster than object.__new__, which packs a tuple.
+    methods = ("__init__", "__setattr__", "__delattr__")
+    slots = {"__slots__": (), **{name: getattr(object, name) for name in methods}}
     return type(f"{frozen_class.__name__}Draft", (frozen_class,), slots)
 
 
-_new = object.__new__
 _TextDraft = draft_of(TextBlock)
 _ToolUseDraft = draft_of(ToolUseBlock)
 _ToolResultDraft = draft_of(ToolResultBlock)
@@ -25,7 +26,7 @@ _ToolResultDraft = draft_of(ToolResultBlock)
 
 def text_block(text: str, cache: Cache | None = None) -> TextBlock:
     """Return ``TextBlock(text, cache)``."""
-    draft = _new(_TextDraft)
+    draft = _TextDraft()
     draft.text = text
     draft.cache = cache
     draft.extra = EMPTY
@@ -36,7 +37,7 @@ def text_block(text: str, cache: Cache | None = None) -> TextBlock:
 
 def tool_use_block(id: str, name: str, arguments: str) -> ToolUseBlock:
     """Return ``ToolUseBlock(id, name, arguments)``."""
-    draft = _new(_ToolUseDraft)
+    draft = _ToolUseDraft()
     draft.id = id
     draft.name = name
     draft.arguments = arguments
@@ -51,7 +52,7 @@ def tool_result_block(
     tool_use_id: str, content: tuple[Block, ...], name: str | None = None
 ) -> ToolResultBlock:
     """Return ``ToolResultBlock(tool_use_id, content, name)``."""
-    draft = _new(_ToolResultDraft)
+    draft = _ToolResultDraft()
     draft.tool_use_id = tool_use_id
     draft.content = content
     draft.name = name

@@ -36,7 +36,6 @@ from promptdsl.messages.read_blocks import attachments, contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 
 _set = object.__setattr__
-_new = object.__new__
 
 _SPEAKERS = tuple(role for role in ROLES if role != "tool")
 """Roles whose messages may be one text."""
@@ -334,7 +333,7 @@ def spoken(
     ``at`` is the turn it was made of, ``number`` the number in the address of this turn. Without a
     number, ``at`` is the tuple of origins.
     """
-    draft = _new(_Draft)
+    draft = _Draft()
     draft.role = role
     draft.kind = kind
     draft.plain = text
@@ -357,7 +356,7 @@ def message(
     details: Details = NO_DETAILS,
 ) -> Message:
     """Return a message of blocks; ``at`` and ``number`` are those of :func:`spoken`."""
-    draft = _new(_Draft)
+    draft = _Draft()
     draft.role = role
     draft.kind = kind
     draft.plain = _only_text(content)

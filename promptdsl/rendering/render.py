@@ -43,6 +43,7 @@ from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.strings import LONE_SURROGATE
+from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_settled
@@ -205,7 +206,7 @@ def _for_target(
     settings = settings_of(request, stages[0][1])
     facts = settings.facts
     is_fitted = request.budget is not None
-    if is_fitted or tree.mask & WITH_FENCES or FORMATS[settings.config.format].tagged:
+    if is_fitted or _may_have_fences(tree) or FORMATS[settings.config.format].tagged:
         from promptdsl.rendering.text.vocabulary import with_vocabulary
 
         tree = with_vocabulary(tree, settings.config)
@@ -240,6 +241,15 @@ def _for_target(
         fix = "write it another way for this target, or render without strict=True"
         Loss.refuse(rendered.losses, "sent", fix=fix)
     return rendered
+
+
+def _may_have_fences(root: RootNode) -> bool:
+    """Return whether a tree may have values in a fence; recorded messages of text have none."""
+    if not root.mask & WITH_FENCES:
+        return False
+    # A history is hollow, whatever is in it.
+    groups = (x.content if isinstance(x, ConversationNode) else (x,) for x in root.content)
+    return any(part.mask & WITH_FENCES for group in groups for part in group)
 
 
 def _again(

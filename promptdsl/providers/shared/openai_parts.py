@@ -70,8 +70,10 @@ def finished(parts: list[Param], request: Request) -> str | list[Param]:
     sent: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
-        if _is_text(part):
-            opening: list[Param] = [{"text": ""}] if sent and _is_text(sent[-1]) else []
+        behind = bool(sent) and _is_text(sent[-1])
+        alone = len(run) == 1 and not behind and OWN_JOINT not in part
+        if _is_text(part) and not (alone and request.notes is None):
+            opening: list[Param] = [{"text": ""}] if behind else []
             part = {key: value for key, value in part.items() if key != OWN_JOINT}
             part |= {"text": joined_texts(JOINT, [*opening, *run], request.notes)}
         sent.append(part)

@@ -47,8 +47,8 @@ def lower_plain(
 
     ``counts`` are the turns so far by role.
     """
-    for index in range(start, len(turns)):
-        turn: Any = turns[index]  # Any: a turn, known by its mask without a check of its class
+    turn: Any  # Any: a turn, known by its mask without a check of its class
+    for index, turn in enumerate(turns[start:], start):
         child: Child | None
         if turn.mask & SPOKEN:
             role: Role = turn.role
@@ -64,14 +64,19 @@ def lower_plain(
         else:
             return index
         number = counts[role]
-        if type(child) is str and child and role != "tool":
+        if type(child) is str and child:
             try:
                 # Text that UTF-8 cannot encode contains a lone surrogate, which is not sent. This
                 # is is_whole() without a call, because most turns come here.
                 child.isascii() or child.encode()  # pyright: ignore[reportUnusedExpression]
             except UnicodeEncodeError:
                 return index
-            messages.append(spoken(role, child, turn, number))
+            if role != "tool":
+                messages.append(spoken(role, child, turn, number))
+            else:
+                answer: ToolTurnNode = turn  # pyright: ignore[reportAssignmentType]
+                result = answer_of(answer, (text_block(child),))
+                messages.append(message(role, result, turn, number))
         else:
             blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
             if blocks is None:
