@@ -85,10 +85,7 @@ class Section(Container, SectionNode):
         self.options = known
         mask = _SECTION_TEXT if content else _SECTION_BARE
         top = innermost()
-        if top is None:
-            self.mask = mask
-        else:
-            join(self, top, mask)
+        self.mask = mask if top is None else join(self, top, mask)
         if PARTS_REPLACED:
             take_replacement(self)
 

@@ -93,10 +93,7 @@ class Text(Component, TextNode):
         self.content = parts
         mask = TEXT_BITS if parts[0] else EMPTY_TEXT
         top = innermost()
-        if top is None:
-            self.mask = mask
-        else:
-            join(self, top, mask)
+        self.mask = mask if top is None else join(self, top, mask)
 
 
 class Paragraph(Component, ParagraphNode):

@@ -250,10 +250,7 @@ class ToolMessage(Container, ToolTurnNode):
         self.content = content
         self.options = DEFAULTS
         top = innermost()
-        if top is None:
-            self.mask = _TOOL
-        else:
-            join(self, top, _TOOL)
+        self.mask = _TOOL if top is None else join(self, top, _TOOL)
 
     @classmethod
     def _advice(cls, node: Node) -> str:

@@ -55,10 +55,7 @@ class TurnComponent(Container, TurnNode):
         elif not content[0]:
             mask |= HOLLOW
         top = innermost()
-        if top is None:
-            self.mask = mask
-        else:
-            join(self, top, mask)
+        self.mask = mask if top is None else join(self, top, mask)
 
     @classmethod
     def _advice(cls, node: Node) -> str:
