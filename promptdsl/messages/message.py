@@ -392,6 +392,7 @@ def open_calls(messages: Sequence[Message]) -> list[tuple[Message, ToolUseBlock]
     for message in reversed(messages):
         if message.role == "assistant":
             return [(message, call) for call in message.calls if call.id not in answered]
-        results = (it for it in message.content if isinstance(it, ToolResultBlock))
-        answered.update(it.tool_use_id for it in results)
+        if message.plain is None:
+            results = (it for it in message.content if isinstance(it, ToolResultBlock))
+            answered.update(it.tool_use_id for it in results)
     return []

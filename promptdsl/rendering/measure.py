@@ -24,7 +24,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import LEADING, Kind, Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.passes.merge import merge_key
-from promptdsl.rendering.pipeline import ANY, for_target
+from promptdsl.rendering.pipeline import ANY, FOR_TARGET
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.traced import TracedPart, lower_traced
@@ -56,8 +56,8 @@ T = TypeVar("T")
 PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
 """The types of the blocks that an adapter may send in another form, or not at all."""
 
-ALONE = ("consolidate", "narrate", "place")
-"""The names of the passes for a turn that is measured alone, without its neighbours."""
+ALONE = [step for step in FOR_TARGET if step[0] in ("consolidate", "narrate", "place")]
+"""The passes for a turn that is measured alone, without its neighbours."""
 
 
 class Measuring:
@@ -87,7 +87,6 @@ class Measuring:
         self.by_characters: Measuring | None = None
         self.frames: dict[Role, int] = {}
         self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
-        self.passes = [step for step in for_target(config) if step.name in ALONE]
 
     @property
     def in_characters(self) -> "Measuring":
@@ -243,9 +242,9 @@ class Measuring:
         tree = with_content(make(RootNode, transformation=None, equipment=()), (node,))
         if isinstance(node, NoteNode):
             tree = expand(tree)
-        for _, mask, run in self.passes:
+        for _, mask, run in ALONE:
             if tree.mask & mask or mask == ANY:
-                tree = run(tree)
+                tree = run(tree, self.config)
         return tree
 
     def _total(self, node: Node, messages: Sequence[Message]) -> int:

@@ -81,18 +81,24 @@ FIT = "fit"
 """The name of the stage before the passes of the target."""
 
 
-def for_target(config: Resolved) -> tuple[Pass, ...]:
-    """Return the passes that depend on the target, each with its arguments."""
-    narrating = partial(narrate, config=config, event_pieces=event_pieces)
-    return (
-        Pass("expand", HOLLOW, expand),
-        Pass("equip", TOOL | CACHE, equip),
-        Pass("consolidate", ANY, consolidate),
-        Pass("narrate", EVENT << SHIFT, narrating),
-        Pass("place", (EVENT | DEVELOPER | REQUEST) << SHIFT, partial(place, config=config)),
-        Pass("pair", (CALL | RESULT) << SHIFT, partial(pair, mode=config.tool_pairing)),
-        Pass("merge", ANY, partial(merge, enabled=config.merge_consecutive)),
-    )
+FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved], RootNode]], ...] = (
+    ("expand", HOLLOW, lambda root, _: expand(root)),
+    ("equip", TOOL | CACHE, lambda root, _: equip(root)),
+    ("consolidate", ANY, lambda root, _: consolidate(root)),
+    (
+        "narrate",
+        EVENT << SHIFT,
+        lambda root, config: narrate(root, config=config, event_pieces=event_pieces),
+    ),
+    (
+        "place",
+        (EVENT | DEVELOPER | REQUEST) << SHIFT,
+        lambda root, config: place(root, config=config),
+    ),
+    ("pair", (CALL | RESULT) << SHIFT, lambda root, config: pair(root, mode=config.tool_pairing)),
+    ("merge", ANY, lambda root, config: merge(root, enabled=config.merge_consecutive)),
+)
+"""The passes that depend on the target, in order: each is called with its configuration, too."""
 
 
 class Outgoing(NamedTuple):

@@ -22,9 +22,9 @@ from promptdsl.rendering.pipeline import (
     BEFORE_TARGET,
     CHANGING,
     FIT,
+    FOR_TARGET,
     Outgoing,
     before_target,
-    for_target,
 )
 from promptdsl.rendering.request import (
     RENDER_DEFAULTS,
@@ -273,9 +273,9 @@ def _prepared(
     """Run the passes of the target, lower the tree and write it; ``trimmed`` if a budget cut it."""
     facts, config = settings
     stages = [(FIT, tree)]
-    for name, mask, run in for_target(config):
+    for name, mask, run in FOR_TARGET:
         if tree.mask & mask or mask == ANY:
-            tree = run(tree)
+            tree = run(tree, config)
         stages.append((name, tree))
     joints: Joints = {}
     messages, losses = lower(tree, config=config, media_roots=request.media_roots, joints=joints)

@@ -238,7 +238,6 @@ _BESIDE = _CALLS | {AUDIO}
 """The types of parts that are beside the content of an assistant's message."""
 _ROLES = frozenset({"system", "user", "assistant"})
 """The roles that have the same name at every target."""
-_NO_ROLES = frozenset[str]()
 
 
 class OpenAIPayload(TypedDict):
@@ -281,22 +280,24 @@ def write(
 def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
     entries, legal_names = request.entries, request.legal_names
-    has_notes, lists = request.notes is not None, request.prompt.lone_text == "list"
-    roles = _NO_ROLES if lists else _ROLES if request.facts.system else _ROLES - {"system"}
-    in_short = not has_notes and not lists
+    facts = request.facts
+    roles = _ROLES if facts.system else _ROLES - {"system"}
+    developer = "developer" if facts.system and facts.developer else None
     # Ids of an exact length are mended elsewhere.
-    longest = 0 if request.dialect.exact_id else request.facts.longest_id or maxsize
+    longest = 0 if request.dialect.exact_id else facts.longest_id or maxsize
+    has_notes, lists = request.notes is not None, request.prompt.lone_text == "list"
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
         if request.moved and role != "tool":
             _send_moved(request)
-        bare = message.details is NO_DETAILS
-        if text and bare and role in roles and not text.isspace():
+        bare = message.details is NO_DETAILS and not lists
+        named = role in roles or (role == developer and message.kind != "recorded_system")
+        if text and bare and named and not text.isspace():
             entries.append({"role": role, "content": text})
             if has_notes:
                 request.note_plain(index, entries[-1])
             continue
-        content = message.content if text is None and bare and in_short else ()
+        content = message.content if text is None and bare and not has_notes else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id

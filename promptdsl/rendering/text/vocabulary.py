@@ -102,9 +102,11 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
         tags = system if node.mask & _SYSTEM else TurnTags()
         tags.note(node, form)
         turns.append((node, tags))
-    found = {id(tags): tags.noted for _, tags in turns}
-    if not any(map(any, found.values())):
+    if not any(
+        tags.components or tags.sections or tags.closed or tags.opens_code for _, tags in turns
+    ):
         return root
+    found = {id(tags): tags.noted for _, tags in turns}
     everywhere = config.tags | system.sections
     # Turns with the same tags share one set, as there may be many turns and many sections.
     shared: dict[frozenset[str], frozenset[str]] = {}
