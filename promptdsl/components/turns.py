@@ -39,8 +39,9 @@ class TurnComponent(Container, TurnNode):
     def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
         self.role = self.spoken_by
         self.kind = "written"
-        several = len(content) > 1 or (content and type(content[0]) is not str)
-        if several or (options and not (len(options) == 1 and "priority" in options)):
+        text = content[0] if content else ""
+        alone = not options or (len(options) == 1 and "priority" in options)
+        if type(text) is not str or len(content) > 1 or not alone:
             begin(self, content, options)
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one string or nothing, which needs no checks.
@@ -50,10 +51,8 @@ class TurnComponent(Container, TurnNode):
         self.content = content
         self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
         mask = self._own
-        if not content:
-            mask |= BARE
-        elif not content[0]:
-            mask |= HOLLOW
+        if not text:
+            mask |= HOLLOW if content else BARE
         top = innermost()
         self.mask = mask if top is None else join(self, top, mask)
 

@@ -1,7 +1,7 @@
 """Write a prompt as the arguments of ``client.chat.completions.create``."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
@@ -10,7 +10,6 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
@@ -280,24 +279,28 @@ def write(
 def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
     entries, legal_names = request.entries, request.legal_names
-    facts = request.facts
-    roles = _ROLES if facts.system else _ROLES - {"system"}
-    developer = "developer" if facts.system and facts.developer else None
+    facts, has_notes = request.facts, request.notes is not None
+    lists = request.prompt.lone_text == "list"
+    roles: Container[str] = () if lists else _ROLES if facts.system else _ROLES - {"system"}
+    developer = "developer" if facts.system and facts.developer and not lists else None
     # Ids of an exact length are mended elsewhere.
     longest = 0 if request.dialect.exact_id else facts.longest_id or maxsize
-    has_notes, lists = request.notes is not None, request.prompt.lone_text == "list"
     for index, message in enumerate(request.messages[start:stop], start):
-        role, text = message.role, message.plain
+        role, text, name = message.role, message.plain, message.details.name
         if request.moved and role != "tool":
             _send_moved(request)
-        bare = message.details is NO_DETAILS and not lists
-        named = role in roles or (role == developer and message.kind != "recorded_system")
-        if text and bare and named and not text.isspace():
+        if (
+            text
+            and name is None
+            and (role in roles or (role == developer and message.kind != "recorded_system"))
+            and not text.isspace()
+        ):
             entries.append({"role": role, "content": text})
             if has_notes:
                 request.note_plain(index, entries[-1])
             continue
-        content = message.content if text is None and bare and not has_notes else ()
+        bare = text is None and name is None and not lists and not has_notes
+        content = message.content if bare else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id
