@@ -6,6 +6,7 @@ import attrs
 
 from promptdsl.budget.histories import CutPoints
 from promptdsl.budget.slots import Slot
+from promptdsl.foundation.frozen import new_dict, new_list
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 
 LAST = float("inf")
@@ -34,9 +35,9 @@ class Unit:
     """The unit that it is inside of, or a companion of."""
     turn: Slot | None = None
     """The slot of the turn that it is in, ``None`` for an entry of the timeline."""
-    inner: "list[Unit]" = attrs.field(factory=list["Unit"])
+    inner: "list[Unit]" = attrs.field(factory=new_list)
     """The units inside it, dropped before it."""
-    companions: "list[Unit]" = attrs.field(factory=list["Unit"])
+    companions: "list[Unit]" = attrs.field(factory=new_list)
     """The units elsewhere that are dropped with it: calls and their results."""
     is_companion: bool = False
     required: bool = False
@@ -58,9 +59,9 @@ class Alternatives(Unit):
     """The unit of a ``FirstFit``, which may send a smaller alternative before it is dropped."""
 
     node: FirstFitNode = attrs.field(kw_only=True)
-    sizes: list[tuple[int, int]] = attrs.field(factory=list[tuple[int, int]])
+    sizes: list[tuple[int, int]] = attrs.field(factory=new_list)
     """The index and the tokens of each alternative that is smaller than all before it."""
-    positions: dict[int, list[int]] = attrs.field(factory=dict[int, list[int]])
+    positions: dict[int, list[int]] = attrs.field(factory=new_dict)
     """By index, the positions of the messages of each alternative in the line."""
 
 

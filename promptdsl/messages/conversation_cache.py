@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from promptdsl.foundation.frozen import is_list
+from promptdsl.foundation.frozen import is_list, new_dict
 from promptdsl.messages.message import Message, recalled, remember
 
 SHORTEST = 64
@@ -35,9 +35,7 @@ class Recording:
     """Whether all messages may belong to the system text."""
     hollow: bool = False
     """Whether some block has yet to become text."""
-    found: dict[object, Any] = attrs.field(
-        factory=dict[object, Any]
-    )  # Any: each pass knows its own finding
+    found: dict[object, Any] = attrs.field(factory=new_dict)  # Any: each pass knows its own finding
     """The findings of passes. A value is replaced, never changed: two threads may share it."""
 
     def kept(self, before: "Recording | None") -> "Recording":

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias, get_args
 
 import attrs
 
-from promptdsl.foundation.frozen import EMPTY, frozen
+from promptdsl.foundation.frozen import EMPTY, frozen, new_dict
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.source import Position, Source, looked_up
 from promptdsl.messages.field_checks import Cache
@@ -100,5 +100,5 @@ class Prompt:
     """Whether a budget removed parts, so that the beginning of the payload may have changed."""
     lone_text: LoneText | None = None
     """The form of a content that is one text; ``None`` for the own form of each target."""
-    joints: Joints = attrs.field(factory=Joints, hash=False)
+    joints: Joints = attrs.field(factory=new_dict, hash=False)
     """The white space before each merged turn where it is no blank line: by message and block."""

@@ -267,7 +267,8 @@ class Measuring:
 
         ``is_error`` is that of the result they are in, ``None`` outside of results.
         """
-        total, priced = 0, list[Block]()
+        total = 0
+        priced: list[Block] = []
         for block in blocks:
             if block.type in self.priced:
                 priced.append(block)

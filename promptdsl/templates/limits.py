@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import attrs
 
 from promptdsl.foundation.errors import TemplateError
+from promptdsl.foundation.frozen import new_dict
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -53,15 +54,11 @@ class Run:
 
     folders: "tuple[TemplateFolder, ...]"
     none_is_empty: bool = False
-    stand_ins: Mapping[str, StandIn] = attrs.field(factory=dict[str, StandIn])
-    modules: "dict[Template, TemplateModule]" = attrs.field(
-        factory=dict["Template", "TemplateModule"], init=False
-    )
+    stand_ins: Mapping[str, StandIn] = attrs.field(factory=new_dict)
+    modules: "dict[Template, TemplateModule]" = attrs.field(factory=new_dict, init=False)
     template: "Template | None" = attrs.field(default=None, init=False)
-    sections: "dict[LibrarySection, None]" = attrs.field(
-        factory=dict["LibrarySection", None], init=False
-    )
-    tags: "dict[WrittenTags, None]" = attrs.field(factory=dict["WrittenTags", None], init=False)
+    sections: "dict[LibrarySection, None]" = attrs.field(factory=new_dict, init=False)
+    tags: "dict[WrittenTags, None]" = attrs.field(factory=new_dict, init=False)
     raised: Exception | None = attrs.field(default=None, init=False)
     pieces: int = attrs.field(default=0, init=False)
     steps: int = attrs.field(default=0, init=False)

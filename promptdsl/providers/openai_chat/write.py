@@ -60,7 +60,8 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
-    parts, has_notes = list[Param](), request.notes is not None
+    parts: list[Param] = []
+    has_notes = request.notes is not None
     joints, joint = request.prompt.joints, None
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):

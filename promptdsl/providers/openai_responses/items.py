@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.frozen import EMPTY, new_dict, new_list, new_set
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import fitting_id
 from promptdsl.providers.shared.other_providers import looks_like, owner_of
-from promptdsl.providers.shared.request import Param, Place, Request, new_dict, new_list
+from promptdsl.providers.shared.request import Param, Place, Request
 
 ORIGIN = "openai_responses"
 
@@ -41,9 +41,9 @@ _PART = re.compile(r"(input|output)_.*")
 class Items(Request):
     """A request whose entries are items."""
 
-    ids: set[str] = attrs.field(factory=set[str])
+    ids: set[str] = attrs.field(factory=new_set)
     """The ids of items that were sent."""
-    customs: set[str] = attrs.field(factory=set[str])
+    customs: set[str] = attrs.field(factory=new_set)
     """The ids of calls whose tool takes free text, which has results of another type."""
     calls: dict[str, str] = attrs.field(factory=new_dict)
     """The id that is sent, by the id of a call without a result."""

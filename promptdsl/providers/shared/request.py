@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.frozen import new_dict, new_list, new_set
 from promptdsl.foundation.unicode import is_blank, whole
 from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss, hint
@@ -51,12 +52,6 @@ MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 Subject: TypeAlias = Place | ToolDefinition | OutputSchema
 """The subject of a loss."""
 At: TypeAlias = tuple[int, ...] | None
-
-
-# Called for every request: calling list[Loss] takes four times as long as calling list.
-new_list: Any = list  # Any: pyright takes the items of list itself for unknown
-new_dict: Any = dict  # Any: as above
-new_set: Any = set  # Any: as above
 
 
 class Mark(NamedTuple):

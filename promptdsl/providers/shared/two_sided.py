@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import attrs
 
+from promptdsl.foundation.frozen import new_dict, new_list
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
@@ -28,8 +29,6 @@ from promptdsl.providers.shared.request import (
     Param,
     Place,
     Request,
-    new_dict,
-    new_list,
 )
 
 SIDES: Mapping[str, str | None] = {

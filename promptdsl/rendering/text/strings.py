@@ -15,6 +15,7 @@ import attrs
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.escaping import body, field, inline, inline_line, title
+from promptdsl.foundation.frozen import new_dict
 from promptdsl.foundation.guards import (
     guard,
     guard_end,
@@ -219,7 +220,7 @@ class Fences:
 
     find: Callable[[], Authored]
     literals: frozenset[str]
-    tags: dict[str, int] = attrs.field(factory=dict[str, int])
+    tags: dict[str, int] = attrs.field(factory=new_dict)
     begun: str = ""
     begun_at: int = -1
     _found: Authored | None = None

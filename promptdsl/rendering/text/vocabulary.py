@@ -6,6 +6,7 @@ from typing import cast
 import attrs
 
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.frozen import new_set
 from promptdsl.foundation.guards import WrittenTags, fold, written_tags
 from promptdsl.rendering.text.beside import code_in
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
@@ -30,10 +31,10 @@ class TurnTags:
     may leave a code fence open: a fence below such a text may be its end.
     """
 
-    components: set[str] = attrs.field(factory=set[str])
-    sections: set[str] = attrs.field(factory=set[str])
-    opened: set[str] = attrs.field(factory=set[str])
-    closed: set[str] = attrs.field(factory=set[str])
+    components: set[str] = attrs.field(factory=new_set)
+    sections: set[str] = attrs.field(factory=new_set)
+    opened: set[str] = attrs.field(factory=new_set)
+    closed: set[str] = attrs.field(factory=new_set)
     opens_code: int = 0
 
     @property
