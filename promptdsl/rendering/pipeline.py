@@ -8,7 +8,7 @@ each tree that is tried, until the result has few enough tokens (``budget/fit.py
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages.loss import Loss
@@ -47,13 +47,8 @@ ANY = 0
 """The mask of a pass that looks at every tree."""
 
 
-class Pass(NamedTuple):
-    """A pure function from tree to tree, for trees whose root has some bits of ``mask``."""
-
-    name: str
-    mask: int
-    run: Callable[[RootNode], RootNode]
-
+Pass: TypeAlias = tuple[str, int, Callable[[RootNode], RootNode]]
+"""A name, a mask, and a pure function for trees whose root has some bits of the mask."""
 
 BEFORE_TARGET = ("select", "fill", "read")
 """The names of the passes that do not depend on the target, in order."""
@@ -71,9 +66,9 @@ def reading(settle: Settle) -> Callable[[RootNode], RootNode]:
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target, each with its arguments."""
     return (
-        Pass("select", AUDIENCE, partial(select, audience=audience)),
-        Pass("fill", HOLLOW, partial(fill, ask=ask)),
-        Pass("read", HOLLOW | RECORDED, reading(settle)),
+        ("select", AUDIENCE, partial(select, audience=audience)),
+        ("fill", HOLLOW, partial(fill, ask=ask)),
+        ("read", HOLLOW | RECORDED, reading(settle)),
     )
 
 

@@ -245,11 +245,10 @@ def _for_target(
 
 def _may_have_fences(root: RootNode) -> bool:
     """Return whether a tree may have values in a fence; recorded messages of text have none."""
-    if not root.mask & WITH_FENCES:
-        return False
     # A history is hollow, whatever is in it.
     groups = (x.content if isinstance(x, ConversationNode) else (x,) for x in root.content)
-    return any(part.mask & WITH_FENCES for group in groups for part in group)
+    masks = (part.mask for group in groups for part in group)
+    return root.mask & WITH_FENCES != 0 and any(mask & WITH_FENCES for mask in masks)
 
 
 def _again(

@@ -61,7 +61,6 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
     """Return parts and calls; results become messages at once."""
     parts: list[Param] = []
-    has_notes = request.notes is not None
     joints, joint = request.prompt.joints, None
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
@@ -72,7 +71,7 @@ def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[
             parts.append(part)
             begin_turn(parts, joint)
             joint = None
-            if has_notes:
+            if request.notes is not None:
                 request.note(place, block, part)
     request.block, request.result = outer, None
     return parts
@@ -287,21 +286,17 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     # Ids of an exact length are mended elsewhere.
     longest = 0 if request.dialect.exact_id else facts.longest_id or maxsize
     for index, message in enumerate(request.messages[start:stop], start):
-        role, text, name = message.role, message.plain, message.details.name
+        role, text = message.role, message.plain
         if request.moved and role != "tool":
             _send_moved(request)
-        if (
-            text
-            and name is None
-            and (role in roles or (role == developer and message.kind != "recorded_system"))
-            and not text.isspace()
-        ):
+        alike = role in roles or (role == developer and message.kind != "recorded_system")
+        if alike and text and message.details.name is None and not text.isspace():
             entries.append({"role": role, "content": text})
             if has_notes:
                 request.note_plain(index, entries[-1])
             continue
-        bare = text is None and name is None and not lists and not has_notes
-        content = message.content if bare else ()
+        bare = text is None and message.details.name is None and not lists
+        content = message.content if bare and not has_notes else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
             inner, id = block.content[0], block.tool_use_id

@@ -54,9 +54,7 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
             conversation.append(child)
 
     def waiting_at(position: str) -> list[TurnNode]:
-        if position not in waiting:
-            return []
-        requests = sorted(waiting[position], key=attrgetter("order"))
+        requests = sorted(waiting.get(position, ()), key=attrgetter("order"))
         return [_turn(request, config) for request in requests]
 
     return [

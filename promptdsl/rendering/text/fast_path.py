@@ -47,8 +47,8 @@ def lower_plain(
 
     ``counts`` are the turns so far by role.
     """
-    turn: Any  # Any: a turn, known by its mask without a check of its class
-    for index, turn in enumerate(turns[start:], start):
+    for index in range(start, len(turns)):
+        turn: Any = turns[index]  # Any: a turn, known by its mask without a check of its class
         child: Child | None
         if turn.mask & SPOKEN:
             role: Role = turn.role
@@ -64,19 +64,14 @@ def lower_plain(
         else:
             return index
         number = counts[role]
-        if type(child) is str and child:
+        if type(child) is str and child and role != "tool":
             try:
                 # Text that UTF-8 cannot encode contains a lone surrogate, which is not sent. This
                 # is is_whole() without a call, because most turns come here.
                 child.isascii() or child.encode()  # pyright: ignore[reportUnusedExpression]
             except UnicodeEncodeError:
                 return index
-            if role != "tool":
-                messages.append(spoken(role, child, turn, number))
-            else:
-                answer: ToolTurnNode = turn  # pyright: ignore[reportAssignmentType]
-                result = answer_of(answer, (text_block(child),))
-                messages.append(message(role, result, turn, number))
+            messages.append(spoken(role, child, turn, number))
         else:
             blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
             if blocks is None:
