@@ -22,6 +22,7 @@ BENCHMARKS = {
     "surviving": "what is wrong with a trimmed conversation",
     "reuse": "how much of a growing conversation's prefix stays, and how full the budget is",
     "agent": "the same for one question and 400 tool calls",
+    "long": "400 tool calls with results of very different sizes, cleared and cut",
     "next": "one turn more in a prompt of 10,000 messages",
     "recounting": "texts, counted and counted again",
     "batch": "a prompt over the rows of a table: the command, and loops written by hand",
@@ -29,7 +30,7 @@ BENCHMARKS = {
     "stores": "a change of a recorded conversation in each kind of store",
     "snapshots": "tests that compare prompts, and what the plug-in of pytest costs others",
 }
-MODULES = {"next": "benchmarks.next_turn"}
+MODULES = {"long": "benchmarks.long_loop", "next": "benchmarks.next_turn"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

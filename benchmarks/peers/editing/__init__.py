@@ -1,0 +1,1 @@
+"""Libraries that clear what tools returned."""
