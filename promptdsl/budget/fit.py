@@ -57,7 +57,8 @@ def fit(
     prompts fit whole. The whole is tried first, and a plan is made only when that is too long.
     """
     has_choices = not is_settled(hollow(tree))
-    cut_tree, cuts = limited(tree, measuring()) if has_choices else (tree, ())
+    measure = measuring() if has_choices else None
+    cut_tree, cuts = limited(tree, measure) if measure else (tree, ())
     whole = first_alternatives(cut_tree) if has_choices else cut_tree
     cut_parts = still_cut(cuts, whole) if cuts else ()
     total = budget.of(facts.window, facts.model)

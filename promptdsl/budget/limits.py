@@ -6,7 +6,7 @@ from typing import TypeAlias
 from promptdsl.budget.cut_text import Leaves
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.tree.group_nodes import FragmentNode, LimitNode
+from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
 from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import hollow, rewrite, with_content
@@ -20,8 +20,16 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
-    """Return the tree with the raw text of every ``Limit`` cut to its size, and the cuts."""
-    if not any(isinstance(node, LimitNode) for node in hollow(root)):
+    """Return the tree with the raw text of every ``Limit`` cut to its size, and the cuts.
+
+    The results of a history with ``max_result_tokens`` are cut, too; those are no ``cuts``.
+    """
+    nodes = hollow(root)
+    if any(isinstance(node, ConversationNode) and node.edits_results for node in nodes):
+        from promptdsl.budget.recorded_results import capped_histories
+
+        root = capped_histories(root, measure)
+    if not any(isinstance(node, LimitNode) for node in nodes):
         return root, ()
     cuts: list[tuple[Node | None, Dropped]] = []
     content: list[Node] = []

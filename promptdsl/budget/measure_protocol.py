@@ -8,6 +8,7 @@ from typing import Protocol
 
 from promptdsl.budget.line import Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.tokens.count import Tokens
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode
 
@@ -18,6 +19,11 @@ class Measure(Protocol):
     @property
     def facts(self) -> ModelFacts:
         """The facts of the target."""
+        ...
+
+    @property
+    def tokens(self) -> Tokens:
+        """The counter of texts."""
         ...
 
     @property

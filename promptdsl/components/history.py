@@ -36,6 +36,7 @@ class HistoryOptions(TypedDict, total=False):
     keep: int
     step: int | None
     priority: float
+    max_result_tokens: int | None
 
 
 class History(Container, ConversationNode):
@@ -51,7 +52,9 @@ class History(Container, ConversationNode):
     - ``step``: the size of a cut in tokens; the cut moves in whole steps, so that a prompt cache
       stays warm; by default an eighth of the budget, 0 for an exact fit;
     - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
-      Those of turns and parts in it do not count.
+      Those of turns and parts in it do not count;
+    - ``max_result_tokens``: the most tokens of one recorded result; a larger one is cut at lines,
+      with or without a budget, ``None`` by default. See :class:`Limit` for a written one.
 
     A conversation in the form of a provider is given to ``from_openai`` and its siblings.
 
@@ -174,6 +177,10 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             fix = "write a number; keep= is the number of its last exchanges that stay"
             raise bad_option(component, "priority", priority, fix)
         component.priority = priority
+        most = options.get("max_result_tokens")
+        if most is not None:
+            most = check_count(component, "max_result_tokens", most, 1)
+        component.max_result_tokens = most
     except PromptError:
         retract(found_in(messages, *options.values()))
         raise

@@ -16,7 +16,7 @@ from promptdsl.rendering.text.blocks import settle
 from promptdsl.rendering.text.vocabulary import with_vocabulary
 from promptdsl.tokens import tokens_for
 from promptdsl.tokens.count import Tokens
-from promptdsl.tree.group_nodes import LazyNode
+from promptdsl.tree.group_nodes import ConversationNode, LazyNode
 from promptdsl.tree.rewrite import hollow
 from promptdsl.tree.turn_nodes import RootNode
 
@@ -43,9 +43,24 @@ def fit_tree(
 
     measuring = partial(_measuring, tree, request, settings, tokens)
     try:
-        return fit(tree, budget, facts, measuring=measuring, prepare=prepare, tokens=count)
+        dropped, outgoing = fit(
+            tree, budget, facts, measuring=measuring, prepare=prepare, tokens=count
+        )
     except PromptError as error:
         raise error.located(budget.at or author()) from None
+    return partial(_with_edits, dropped, outgoing.stages[0][1], measuring), outgoing
+
+
+def _with_edits(
+    dropped: Callable[[], tuple[Dropped, ...]], tree: RootNode, measuring: Callable[[], Measuring]
+) -> tuple[Dropped, ...]:
+    """Return what was dropped, after what was done to recorded results that are still sent."""
+    nodes = hollow(tree)
+    if not any(isinstance(node, ConversationNode) and node.edits_results for node in nodes):
+        return dropped()
+    from promptdsl.budget.recorded_results import edits_in
+
+    return (*edits_in(tree, measuring()), *dropped())
 
 
 def share_budget(tree: RootNode, request: RenderRequest) -> None:

@@ -70,13 +70,19 @@ class ConversationNode(FragmentNode):
     After the pass ``read`` the messages are runs, events and request-only turns.
 
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
-    ``keep`` exchanges always stay.
+    ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``.
     """
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     keep: int = 0
     step: int | None = None
     priority: float = 0
+    max_result_tokens: int | None = None
+
+    @property
+    def edits_results(self) -> bool:
+        """Whether recorded results are cut, with or without a budget."""
+        return self.max_result_tokens is not None
 
     def _name(self) -> str:
         return "History"
@@ -86,6 +92,8 @@ class ConversationNode(FragmentNode):
         words = "".join(f" ({form})" for form in forms if form != "messages")
         words += f" keep={self.keep:,}" if self.keep else ""
         words += "" if self.step is None else f" step={self.step:,}"
+        most = self.max_result_tokens
+        words += "" if most is None else f" max_result_tokens={most:,}"
         return f"history{words}{prioritised(self.priority or None)}"
 
 

@@ -14,6 +14,7 @@ from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import (
     ComponentNode,
+    ConversationNode,
     FirstFitNode,
     FragmentNode,
     LazyNode,
@@ -327,8 +328,14 @@ def hollow(root: Node) -> list[Node]:
 
 
 def is_settled(nodes: Iterable[Node]) -> bool:
-    """Return whether the hollow nodes of a tree are no ``FirstFit``, ``Limit`` or ``Reserve``."""
-    return _CHOICES.isdisjoint(map(type, nodes))
+    """Return whether the hollow nodes of a tree are no ``FirstFit``, ``Limit`` or ``Reserve``.
+
+    Nor may one of them be a history whose results are cut or cleared.
+    """
+    return not any(
+        type(node) in _CHOICES or (isinstance(node, ConversationNode) and node.edits_results)
+        for node in nodes
+    )
 
 
 _CHOICES: frozenset[type[Node]] = frozenset({FirstFitNode, LimitNode, ReserveNode})

@@ -1,0 +1,130 @@
+"""Results of tools that are cut to a number of tokens: at lines, JSON to shorter JSON."""
+
+import re
+from collections.abc import Iterator
+
+import attrs
+
+from promptdsl.budget.cut_text import MARK
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock
+from promptdsl.messages.description import default_text, described
+from promptdsl.messages.message import Message
+from promptdsl.tokens.count import Tokens
+from promptdsl.tokens.cut import fitting_prefix
+from promptdsl.tokens.messages import block_tokens
+
+_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_IN_STRING = re.compile(
+    r'(?:\\u[dD][89abAB]\w\w\\u\w{4}|\\u\w{4}|\\.|[^"\\\s]){1,80}\s?', re.DOTALL
+)
+_CLOSERS = {"[": "]", "{": "}"}
+
+
+def capped_message(message: Message, most: int, tokens: Tokens, facts: ModelFacts) -> Message:
+    """Return a message whose results have at most ``most`` tokens, the same one if they do."""
+    blocks = [
+        _capped(block, most, tokens, facts) if isinstance(block, ToolResultBlock) else block
+        for block in message.content
+    ]
+    same = all(new is old for new, old in zip(blocks, message.content, strict=True))
+    return message if same else message.replace(content=tuple(blocks))
+
+
+def _capped(
+    result: ToolResultBlock, most: int, tokens: Tokens, facts: ModelFacts
+) -> ToolResultBlock:
+    """Return a result with as much of its beginning as fits, an attachment whole or as a line."""
+    sizes = [block_tokens(block, tokens, facts) for block in result.content]
+    if sum(sizes) <= most:
+        return result
+    room, kept, is_cut = most, list[Block](), False
+    for block, size in zip(result.content, sizes, strict=True):
+        if size <= room and not is_cut:
+            kept.append(block)
+            room -= size
+            continue
+        left = f"[{described(block)}: left out]"
+        if isinstance(block, TextBlock | DataBlock):
+            if is_cut:
+                continue  # the mark of the text before it stands for it
+            text = block.text if isinstance(block, TextBlock) else default_text(block)
+            left, is_cut = capped_text(text, room, tokens), True
+        if left and tokens.of(left) <= room:
+            kept.append(TextBlock(left))
+            room -= tokens.of(left)
+    return attrs.evolve(result, content=tuple(kept))
+
+
+def capped_text(text: str, most: int, tokens: Tokens) -> str:
+    """Return a text of at most ``most`` tokens with a mark at its end: empty if none fits.
+
+    It is cut at the end of a line, if that keeps half of what fits. JSON stays valid JSON.
+    """
+    if text.lstrip()[:1] in _CLOSERS and read_json(text) is not ABSENT:
+        return _longest(text, [*_json_cuts(text)], most, tokens)
+    room = most - tokens.of(f"\n{MARK}")
+    while room > 0:
+        head = fitting_prefix(text, room, tokens)
+        line = head.rfind("\n")
+        head = head[:line] if line * 2 >= len(head) else head.rstrip()
+        cut = f"{head}\n{MARK}"
+        over = tokens.measured(cut) - most
+        if over <= 0:
+            return cut if head else MARK
+        room -= over
+    return MARK if tokens.of(MARK) <= most else ""
+
+
+def _longest(text: str, cuts: list[tuple[int, str]], most: int, tokens: Tokens) -> str:
+    """Return the longest of the texts that end at a cut and fit, else the mark as JSON."""
+
+    def text_of(number: int) -> str:
+        position, end = cuts[number]
+        return text[:position].rstrip() + end
+
+    fits, over = -1, len(cuts)
+    while over - fits > 1:
+        middle = (fits + over) // 2
+        if tokens.measured(text_of(middle)) <= most:
+            fits = middle
+        else:
+            over = middle
+    alone = f'"{MARK}"'
+    return text_of(fits) if fits >= 0 else alone if tokens.of(alone) <= most else ""
+
+
+def _json_cuts(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the positions where a JSON text may end, each with the mark and what closes it.
+
+    That is after each element of a list or an object, and after the words of a text in it.
+    """
+    closers: list[str] = []
+    is_value = True
+    for match in _JSON.finditer(text):
+        token, end = match[0], match.end()
+        rest = "".join(reversed(closers))
+        if token in _CLOSERS:
+            closers.append(_CLOSERS[token])
+            yield end, _marked(closers[-1]) + closers[-1] + rest
+            is_value = token == "["
+        elif token == ":":
+            is_value = True
+        elif token == ",":
+            is_value = closers[-1] == "]"
+        else:
+            if token in "]}":
+                closers.pop()
+                rest = "".join(reversed(closers))
+            elif is_value and token[0] == '"':
+                words = _IN_STRING.finditer(text, match.start() + 1, end - 1)
+                yield from ((word.end(), f' {MARK}"{rest}') for word in words)
+            if closers and (is_value or token in "]}"):
+                yield end, f", {_marked(closers[-1])}{rest}"
+            is_value = False
+
+
+def _marked(closer: str) -> str:
+    """Return the mark as an element of a list, or as one of an object."""
+    return f'"{MARK}": "{MARK}"' if closer == "}" else f'"{MARK}"'
