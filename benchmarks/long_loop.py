@@ -9,6 +9,7 @@ round as it is sent first.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from math import exp, log
 from random import Random
 from statistics import fmean
@@ -21,7 +22,7 @@ from benchmarks.ours import MODEL
 from benchmarks.prefixes import Request, fill, pieces_of, reuse
 from benchmarks.report import Report, table
 from benchmarks.trimming import remembering
-from promptdsl import History, Timeline, render
+from promptdsl import History, Message, Timeline, render
 from promptdsl.tokens import counter, fitting_prefix
 
 SEED = 49
@@ -154,17 +155,27 @@ def _lacks(said: Sequence[Chat], sent: Sequence[Chat]) -> bool:
     return any(str(message["content"])[:60] not in texts for message in wanted)
 
 
+@cache
+def _cut(text: str) -> str:
+    head = fitting_prefix(text, CAP, counter(MODEL))
+    return text if head == text else f"{head}[...]"
+
+
 def capped_by_hand(message: Chat) -> Chat:
     """Return a message whose result is cut, as an agent without the word for it does."""
     if message["role"] != "tool":
         return message
-    head = fitting_prefix(message["content"], CAP, counter(MODEL))
-    return message if head == message["content"] else {**message, "content": f"{head}[...]"}
+    return {**message, "content": _cut(message["content"])}
 
 
 def _rendered(**options: object) -> Send:
+    held: list[Message] = []
+
     def send(said: Sequence[Chat]) -> Sequence[Chat]:
-        timeline = Timeline(instructions(), History(values(said[1:]), **options))  # type: ignore[arg-type]
+        if len(said) <= len(held):  # another loop begins
+            held.clear()
+        held.extend(values(said[1 + len(held) :]))
+        timeline = Timeline(instructions(), History(held, **options))  # type: ignore[arg-type]
         result = render(timeline, model=MODEL, budget=BUDGET)
         messages: Sequence[Chat] = result.to_openai()["messages"]  # type: ignore[assignment]
         return messages
@@ -172,7 +183,10 @@ def _rendered(**options: object) -> Send:
     return send
 
 
-OURS: dict[str, Send] = {"promptdsl, no new words": _rendered()}
+OURS: dict[str, Send] = {
+    "promptdsl, no new words": _rendered(),
+    "promptdsl, capped and cleared": _rendered(max_result_tokens=CAP, clear_results=KEEP),
+}
 
 
 def _langchain() -> dict[str, Send]:

@@ -164,6 +164,7 @@ if TYPE_CHECKING:
     from promptdsl.transcript.sql_store import SqlStore as SqlStore
     from promptdsl.transcript.sqlite_store import SqliteStore as SqliteStore
     from promptdsl.transcript.stores import TranscriptStore as TranscriptStore
+    from promptdsl.tree.group_nodes import ClearResults as ClearResults
     from promptdsl.tree.node import Node as Node
 else:
     from promptdsl.foundation.lazy_names import lazy_names as _lazy_names
@@ -240,6 +241,7 @@ else:
             "transcript.sql_store": "SqlStore",
             "transcript.sqlite_store": "SqliteStore",
             "transcript.stores": "TranscriptStore",
+            "tree.group_nodes": "ClearResults",
             "tree.node": "Node",
         },
     )

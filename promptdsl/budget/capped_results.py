@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import attrs
 
@@ -57,6 +58,7 @@ def _capped(
     return attrs.evolve(result, content=tuple(kept))
 
 
+@lru_cache(maxsize=256)
 def capped_text(text: str, most: int, tokens: Tokens) -> str:
     """Return a text of at most ``most`` tokens with a mark at its end: empty if none fits.
 

@@ -147,11 +147,18 @@ class Choice:
             self.cut(unit, point)
             return self.saved
 
-        least = bisect_left(range(unit.cuts.last), need, key=saved)
+        cuts = unit.cuts
+        if cuts.clearing is None:
+            least = bisect_left(range(cuts.last), need, key=saved)
+        elif saved(cuts.clears) >= need + cuts.clearing.slack:
+            least = bisect_left(range(cuts.clears), need, key=saved)
+        else:
+            first, need = min(cuts.clears + 1, cuts.last), need + cuts.clearing.slack
+            least = bisect_left(range(cuts.last), need, first, key=saved)
         step = step if unit.node.step is None else unit.node.step
-        if least and step:
+        if least > cuts.clears and step:
             # The cut moves to where the tokens before it reach a multiple of the step.
-            before = unit.cuts.before
+            before = cuts.before
             reached = step * (before[least - 1] // step + 1)
             least = min(bisect_left(before, reached), len(before) - 1)
         self.cut(unit, least)
@@ -173,6 +180,8 @@ class Order:
         self.within: dict[Slot, int] = {}
         """By slot in the timeline, the tokens that may be dropped there."""
         self._line = line
+        self.slack = 0
+        """The tokens that an earlier request was longer than this one."""
         trial, within = Choice(line.copy()), self.within
         inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
@@ -182,6 +191,8 @@ class Order:
                 for companion in unit.companions:
                     action.saves += companion.tokens
             before = trial.parts
+            if isinstance(action, Cut) and action.unit.cuts.clearing:
+                self.slack = max(self.slack, action.unit.cuts.clearing.slack)
             trial.do(action)
             saved = trial.parts - before
             self.saved.append(max(trial.saved, self.saved[-1]))
@@ -202,9 +213,11 @@ class Order:
         The cut of a conversation without a step of its own moves by ``step`` tokens.
         """
         choice = Choice(self._line.copy())
-        if need <= 0:
+        # A cut that an earlier, longer request needed stays.
+        needed = need + self.slack
+        if needed <= 0:
             return choice
-        count = bisect_left(self.saved, need)
+        count = bisect_left(self.saved, min(needed, self.saved[-1]))
         for action in self.actions[:count]:
             choice.do(action)
         last = self.actions[count - 1]

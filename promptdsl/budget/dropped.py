@@ -121,7 +121,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     for conversation, point in choice.cuts.items():
         if point:
             cuts = conversation.cuts
-            reason = f"there is no room for {_lost_by_cut(cuts, point)}"
+            reason = _lost_by_cut(cuts, point)
             cut = partial(whole.cut, conversation, point)
             slot, saved = conversation.slot, cuts.saved[point]
             reports.append((slot, saved, conversation.priority, reason, cut))
@@ -156,8 +156,14 @@ def _never_negative(changes: Sequence[int]) -> Iterator[int]:
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:
-    """Return in words the part of a conversation that a cut takes away."""
-    exchanges = min(point, cuts.first_round - 1)
+    """Return in words the part of a conversation that a cut takes away, and what is cleared."""
+    cleared = ""
+    if cuts.clearing and cuts.clears:
+        count = cuts.clearing.count(cuts.clearing.frontiers[min(point, cuts.clears)])
+        cleared = f"the results of its first {count} calls are cleared"
+    if point <= cuts.clears:
+        return cleared
+    exchanges = min(point, cuts.first_round - 1) - cuts.clears
     parts: list[str] = []
     if exchanges:
         parts = [f"its oldest {exchanges} exchanges" if exchanges > 1 else "its oldest exchange"]
@@ -167,7 +173,8 @@ def _lost_by_cut(cuts: CutPoints, point: int) -> str:
         parts.append(f"{first} of its last exchange")
     elif cuts.starts[point] == cuts.size:
         parts = ["it"]
-    return " and ".join(parts)
+    lost = f"there is no room for {' and '.join(parts)}"
+    return f"{lost}; {cleared}" if cleared else lost
 
 
 def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:

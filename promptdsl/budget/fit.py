@@ -1,6 +1,6 @@
 """Fitting: the whole prompt is sent if it is within its budget, otherwise parts are dropped."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from typing import TypeAlias, TypeVar
@@ -15,11 +15,11 @@ from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import first_alternatives, reserved
 from promptdsl.budget.units import Entry
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import BudgetError, PromptError
+from promptdsl.foundation.errors import BudgetError, OptionError, PromptError
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
-from promptdsl.tree.group_nodes import ReserveNode
-from promptdsl.tree.node import Child
+from promptdsl.tree.group_nodes import ClearResults, ConversationNode, ReserveNode
+from promptdsl.tree.node import Child, Node
 from promptdsl.tree.recorded import remember
 from promptdsl.tree.rewrite import hollow, is_settled
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
@@ -63,11 +63,13 @@ def fit(
     cut_parts = still_cut(cuts, whole) if cuts else ()
     total = budget.of(facts.window, facts.model)
     if total is None:
+        if has_choices:
+            _check_clearing(cut_tree)
         return partial(tuple, cut_parts), prepare(whole, bool(cut_parts))
     free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
     limit = total - free
     if limit < 0:
-        refused = Plan(cut_tree, measuring())
+        refused = Plan(cut_tree, measuring(), total // STEPS)
         least = refused.tree_of(refused.choose(refused.spare, 0))
         raise BudgetError(
             f"the reserves are {in_tokens(free)}, the budget is {total:,}",
@@ -84,9 +86,10 @@ def fit(
 
     # Try the whole, unless it is certain to be too long.
     plan, over = None, None
-    if has_far_too_many_characters(whole, limit):
-        plan = Plan(cut_tree, measuring())
-    if plan is None or plan.need(limit) <= total // STEPS:
+    is_cleared = has_choices and any(words.at_least for _, words in _clearings(cut_tree))
+    if is_cleared or has_far_too_many_characters(whole, limit):
+        plan = Plan(cut_tree, measuring(), total // STEPS)
+    if plan is None or plan.need(limit) + plan.slack <= (0 if plan.slack else total // STEPS):
         try:
             ready, over = attempt(whole, bool(cut_parts))
         except PromptError:
@@ -94,8 +97,25 @@ def fit(
         else:
             if over <= 0:
                 return partial(tuple, cut_parts), ready
-    plan = plan or Plan(cut_tree, measuring())
+    plan = plan or Plan(cut_tree, measuring(), total // STEPS)
     return _drop_to_fit(plan, cuts, attempt, over=over, step=total // STEPS, limit=limit)
+
+
+def _clearings(tree: RootNode) -> Iterator[tuple[Node, ClearResults]]:
+    """Yield the histories whose results are cleared, and how."""
+    for node in hollow(tree):
+        words = node.clear_results if isinstance(node, ConversationNode) else None
+        if words is not None:
+            yield node, words
+
+
+def _check_clearing(tree: RootNode) -> None:
+    """Raise :class:`OptionError` for a history that is cleared by a budget, as there is none."""
+    for node, words in _clearings(tree):
+        if words.at_least is None:
+            problem = "clear_results without a budget"
+            fix = "render with budget=..., or write ClearResults(..., at_least=4_000)"
+            raise OptionError(problem, fix=fix, at=(node.source,))
 
 
 def has_far_too_many_characters(tree: RootNode, limit: int) -> bool:

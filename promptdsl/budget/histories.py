@@ -8,19 +8,24 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import sub
+from typing import TYPE_CHECKING
 
 import attrs
 
-from promptdsl.budget.line import Link, Seam, shared
-from promptdsl.messages import ToolResultBlock
+from promptdsl.budget.line import UNMERGED, Link, Seam, shared
+from promptdsl.budget.measure_protocol import Measure
+from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
-from promptdsl.tree.calls import answers_in, calls_in
+from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node
-from promptdsl.tree.recorded import cut
+from promptdsl.tree.recorded import cut, remember
 from promptdsl.tree.rewrite import with_content
-from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
+
+if TYPE_CHECKING:
+    from promptdsl.budget.cleared_results import Clearing
 
 
 @attrs.frozen
@@ -100,6 +105,32 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     )
 
 
+def entries_of(
+    node: ConversationNode, measure: Measure
+) -> tuple[Sequence[int], Sequence[Seam], Exchanges]:
+    """Return the tokens of each entry of a history, how it merges, and the exchanges of all."""
+    members = node.content
+    if len(members) == 1 and isinstance(members[0], RecordedNode):
+        run = members[0]
+        known = remember(run, exchanges_of, exchanges_of)
+        return measure.messages(run), measure.seams(run), known
+    tokens, seams = list[int](), list[Seam]()
+    messages: list[Message] = []
+    for member in members:
+        if isinstance(member, RecordedNode):
+            seams += measure.seams(member)
+            tokens += measure.messages(member)
+            messages += member.items
+        else:
+            seams += measure.seams(member) or (UNMERGED,)
+            tokens.append(measure.turn(member)[0])
+            role = member.role if isinstance(member, TurnNode) else "ephemeral"
+            calls = (ToolUseBlock(id, "tool", "{}") for id in calls_of(member))
+            results = (ToolResultBlock(id, ()) for id in answers_of(member))
+            messages.append(Message(role, (*calls, *results)))
+    return tokens, seams, exchanges_of(messages)
+
+
 @attrs.define(eq=False)
 class CutPoints:
     """The points where a conversation may be cut. Point 0 keeps everything."""
@@ -127,6 +158,10 @@ class CutPoints:
     """How each entry merges with its neighbours; empty if nothing merges."""
     merged: Sequence[int] = ()
     """By entry, the tokens that it and all before it save by merging."""
+    clearing: "Clearing | None" = None
+    """How results are cleared before the first cut, ``None`` if they are not."""
+    clears: int = 0
+    """The last point that only clears results. Each cut after it clears as many."""
 
     @property
     def last(self) -> int:
@@ -168,9 +203,12 @@ class CutPoints:
     def kept(self, point: int) -> ConversationNode:
         """Return the conversation cut at a point."""
         members: list[Node] = []
+        node = self.node
+        if self.clearing and self.clears:
+            node = self.clearing.applied(self.clearing.frontiers[min(point, self.clears)])
         for first, stop in self.ranges(point):
             begin = 0
-            for member in self.node.content:
+            for member in node.content:
                 size = len(member.items) if isinstance(member, RecordedNode) else 1
                 start, end = max(first - begin, 0), min(stop - begin, size)
                 if start < end and isinstance(member, RecordedNode) and end - start < size:
@@ -189,17 +227,26 @@ def cut_points(
     *,
     required: bool,
     answers: bool,
+    clearing: "Clearing | None" = None,
 ) -> CutPoints:
     """Return the points where a conversation may be cut.
 
     ``tokens`` are those of its entries, ``seams`` tell how these merge, empty if none does.
     ``required`` is whether its last exchange has to stay; the last ``keep`` stay in any case.
     ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
+    With ``clearing``, the first points only clear results.
     """
+    frontiers: Sequence[int] = (0,)
+    if clearing:
+        frontiers = clearing.frontiers
+        tokens = [*clearing.sizes[: frontiers[-1]], *tokens[frontiers[-1] :]]
     alone = before = [0, *accumulate(tokens)]
     merged = [0, *accumulate(map(shared, seams, seams[1:]))] if seams else []
+    if clearing:
+        # A cut counts what its results will be in every later request.
+        before = [0, *accumulate(clearing.sizes)]
     if any(merged):
-        before = [0, *map(sub, alone[1:], merged)]
+        before = [0, *map(sub, before[1:], merged)]
     size = len(tokens)
     # The entries before the first exchange are dropped with it, but not answers to earlier calls.
     exchanges, lead = known.exchanges, known.required
@@ -234,4 +281,16 @@ def cut_points(
         points.starts.append(size)
         points.before.append(before[size] - before[lead])
         points.saved.append(alone[size] - alone[lead])
+    if clearing:
+        _clear_first(points, clearing)
     return points
+
+
+def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
+    """Put the points that only clear results before the cuts, which clear as many."""
+    saved = [clearing.saved[frontier] for frontier in clearing.frontiers]
+    points.clearing, points.clears = clearing, len(saved) - 1
+    points.starts = [points.lead] * points.clears + points.starts
+    points.before = [0] * points.clears + points.before
+    points.saved = saved[:-1] + [saved[-1] + more for more in points.saved]
+    points.first_round += points.clears

@@ -22,16 +22,16 @@ CHARACTERS_PER_TOKEN = 4
 def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
     """Return the tree with the raw text of every ``Limit`` cut to its size, and the cuts.
 
-    The results of a history with ``max_result_tokens`` are cut, too; those are no ``cuts``.
+    The results of histories are cut, too, which are no ``cuts``, and cleared.
     """
     nodes = hollow(root)
-    if any(isinstance(node, ConversationNode) and node.edits_results for node in nodes):
-        from promptdsl.budget.recorded_results import capped_histories
-
-        root = capped_histories(root, measure)
-    if not any(isinstance(node, LimitNode) for node in nodes):
-        return root, ()
     cuts: list[tuple[Node | None, Dropped]] = []
+    if any(isinstance(node, ConversationNode) and node.edits_results for node in nodes):
+        from promptdsl.budget.recorded_results import capped_histories, cleared_histories
+
+        root, cuts = cleared_histories(capped_histories(root, measure), measure)
+    if not any(isinstance(node, LimitNode) for node in nodes):
+        return root, tuple(cuts)
     content: list[Node] = []
     for entry in root.content:
         content += _limited_entry(entry, measure, cuts) if entry.mask & HOLLOW else [entry]

@@ -4,32 +4,28 @@ from operator import attrgetter
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
-from promptdsl.budget.histories import cut_points, exchanges_of
-from promptdsl.budget.line import UNMERGED, Seam
+from promptdsl.budget.histories import cut_points, entries_of
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
 from promptdsl.budget.sending import line_of
 from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit
-from promptdsl.messages import ToolResultBlock, ToolUseBlock
-from promptdsl.messages.message import Message
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.tools import tools_frame
-from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
-from promptdsl.tree.recorded import remember
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, TurnNode, among_turns
+from promptdsl.tree.turn_nodes import RootNode, ToolNode, among_turns
 
 
 class Plan:
     """The units of a prompt and the order in which they are dropped, made once for all limits.
 
-    ``total`` is the count of tokens of the prompt, ``spare`` of those that may be dropped.
+    ``total`` is the count of tokens of the prompt, ``spare`` of those that may be dropped. Results
+    of a history without a step of its own are cleared in steps of ``step`` tokens.
     """
 
-    def __init__(self, root: RootNode, measure: Measure) -> None:
+    def __init__(self, root: RootNode, measure: Measure, step: int) -> None:
         scan = Scan(root, measure)
         self.entries = scan.entries
         self._scanned_root = scan.root
@@ -41,7 +37,8 @@ class Plan:
             if isinstance(unit, ConversationUnit):
                 # After the last question, only the oldest rounds may go.
                 required = after_question or number in links.answered_later
-                _set_cut_points(unit, measure, required=required, answers=number in links.answering)
+                answers = number in links.answering
+                _set_cut_points(unit, measure, step, required=required, answers=answers)
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
@@ -51,6 +48,7 @@ class Plan:
         self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
         self._order = Order(scan.units, self.line)
         self.spare = self._order.saved[-1]
+        self.slack = self._order.slack
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
@@ -81,26 +79,16 @@ class Plan:
 
 
 def _set_cut_points(
-    unit: ConversationUnit, measure: Measure, *, required: bool, answers: bool
+    unit: ConversationUnit, measure: Measure, step: int, *, required: bool, answers: bool
 ) -> None:
-    members = unit.node.content
-    if len(members) == 1 and isinstance(members[0], RecordedNode):
-        tokens, seams = measure.messages(members[0]), measure.seams(members[0])
-        known = remember(members[0], exchanges_of, exchanges_of)
-    else:
-        tokens, seams = list[int](), list[Seam]()
-        messages: list[Message] = []
-        for member in members:
-            if isinstance(member, RecordedNode):
-                seams += measure.seams(member)
-                tokens += measure.messages(member)
-                messages += member.items
-            else:
-                seams += measure.seams(member) or (UNMERGED,)
-                tokens.append(measure.turn(member)[0])
-                role = member.role if isinstance(member, TurnNode) else "ephemeral"
-                calls = (ToolUseBlock(id, "tool", "{}") for id in calls_of(member))
-                results = (ToolResultBlock(id, ()) for id in answers_of(member))
-                messages.append(Message(role, (*calls, *results)))
-        known = exchanges_of(messages)
-    unit.cuts = cut_points(unit.node, tokens, seams, known, required=required, answers=answers)
+    node = unit.node
+    tokens, seams, known = entries_of(node, measure)
+    clearing = None
+    if node.clear_results is not None:
+        from promptdsl.budget.recorded_results import planned_clearing
+
+        step = step if node.step is None else node.step
+        clearing = planned_clearing(node, measure, step=step)
+    unit.cuts = cut_points(
+        node, tokens, seams, known, required=required, answers=answers, clearing=clearing
+    )

@@ -1,14 +1,14 @@
-"""Recorded conversations whose results are cut, and what was done to them."""
+"""Recorded conversations whose results are cut or cleared, and what was done to them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-import attrs
-
 from promptdsl.budget.capped_results import capped_message
+from promptdsl.budget.cleared_results import Clearing, clearing_of
 from promptdsl.budget.dropped import Dropped, in_tokens
+from promptdsl.budget.edited_recording import EditedRecording, with_items
+from promptdsl.budget.histories import entries_of
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
 from promptdsl.tokens.messages import message_tokens
 from promptdsl.tree.group_nodes import ConversationNode
@@ -19,11 +19,6 @@ from promptdsl.tree.rewrite import copied, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 Change = Callable[[Message], Message]
-
-
-@attrs.define(eq=False)
-class EditedRecording(Recording):
-    """The messages of a recording with other results; ``given`` are the same messages before."""
 
 
 def capped_histories(root: RootNode, measure: Measure) -> RootNode:
@@ -42,6 +37,57 @@ def capped_histories(root: RootNode, measure: Measure) -> RootNode:
         return with_content(node, tuple(members))
 
     return rewrite(root, change, within=HOLLOW)
+
+
+def cleared_histories(
+    root: RootNode, measure: Measure
+) -> tuple[RootNode, list[tuple[Node | None, Dropped]]]:
+    """Return a tree with the results cleared that are, whatever the budget, and a report of each.
+
+    These are the results of histories that say how many tokens a step ``at_least`` saves.
+    """
+    reports: list[tuple[Node | None, Dropped]] = []
+
+    def change(node: Node) -> Node:
+        words = node.clear_results if isinstance(node, ConversationNode) else None
+        if not isinstance(node, ConversationNode) or words is None or words.at_least is None:
+            return node
+        clearing = _clearing_of(node, measure, step=0)
+        frontier = clearing.frontiers[-1]
+        if frontier:
+            why = f"the results of its first {clearing.count(frontier)} calls are cleared"
+            saved = clearing.saved[frontier]
+            reports.append((None, Dropped("history", "history", saved, None, why, node.source)))
+        return clearing.applied(frontier)
+
+    return rewrite(root, change, within=HOLLOW), reports
+
+
+def planned_clearing(node: ConversationNode, measure: Measure, *, step: int) -> Clearing:
+    """Return how a budget clears the results of a history, in steps of ``step`` tokens.
+
+    Those that are cleared whatever the budget are so already.
+    """
+    before = with_content(node, tuple(map(_uncleared, node.content)))
+    clearing = _clearing_of(before, measure, step=step)
+    if node.clear_results is not None and node.clear_results.at_least is not None:
+        clearing.frontiers = (0,)
+    return clearing
+
+
+def _clearing_of(node: ConversationNode, measure: Measure, *, step: int) -> Clearing:
+    tokens, _, known = entries_of(node, measure)
+    return clearing_of(node, tokens, known.rounds, measure, step=step)
+
+
+def _uncleared(member: Node) -> Node:
+    known = recording(member) if isinstance(member, RecordedNode) else None
+    if not isinstance(known, EditedRecording) or known.made_of is None:
+        return member
+    run = copied(member, member.content, member.mask)
+    object.__setattr__(run, "items", known.given)
+    object.__setattr__(run, "known", known.made_of)
+    return run
 
 
 def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
@@ -63,18 +109,6 @@ def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
     return with_items(run, edited.items[first : first + len(run.items)], edited)
 
 
-def with_items(
-    run: RecordedNode, items: tuple[Message, ...], known: EditedRecording
-) -> RecordedNode:
-    """Return a run with other messages in the place of its own; the same one if none differs."""
-    if all(new is old for new, old in zip(items, run.items, strict=True)):
-        return run
-    edited = copied(run, run.content, run.mask)
-    object.__setattr__(edited, "items", items)
-    object.__setattr__(edited, "known", known)
-    return edited
-
-
 def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
     """Yield what was done to the results of each history that are in a tree."""
     for history, _ in walk(tree):
@@ -94,11 +128,15 @@ def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
 
 
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
-    """Yield the messages of a run that were changed, each before and after."""
-    known = recording(run)
+    """Yield the messages of a run whose results are cut, each before and after."""
+    known, first, items = recording(run), first_of(run), run.items
+    if isinstance(known, EditedRecording) and known.made_of is not None:
+        # Cleared results are no longer there.
+        before = known.given[first : first + len(items)]
+        items = [new if new is old else None for old, new in zip(before, items, strict=True)]
+        first += known.start - known.made_of.start
+        known = known.made_of
     if isinstance(known, EditedRecording):
-        first = first_of(run)
-        before = known.given[first : first + len(run.items)]
-        yield from (
-            (old, new) for old, new in zip(before, run.items, strict=True) if new is not old
-        )
+        before = known.given[first : first + len(items)]
+        pairs = zip(before, items, known.items[first : first + len(items)], strict=True)
+        yield from ((old, new) for old, left, new in pairs if new is left and new is not old)

@@ -24,7 +24,7 @@ from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree import masks
-from promptdsl.tree.group_nodes import ConversationNode
+from promptdsl.tree.group_nodes import ClearResults, ConversationNode
 from promptdsl.tree.node import Child, Node, found_in, label, make, named_label
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 from promptdsl.tree.unknown_names import UnknownName
@@ -37,6 +37,7 @@ class HistoryOptions(TypedDict, total=False):
     step: int | None
     priority: float
     max_result_tokens: int | None
+    clear_results: int | ClearResults | None
 
 
 class History(Container, ConversationNode):
@@ -54,7 +55,10 @@ class History(Container, ConversationNode):
     - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
       Those of turns and parts in it do not count;
     - ``max_result_tokens``: the most tokens of one recorded result; a larger one is cut at lines,
-      with or without a budget, ``None`` by default. See :class:`Limit` for a written one.
+      with or without a budget, ``None`` by default. See :class:`Limit` for a written one;
+    - ``clear_results``: the number of last calls whose recorded results stay when a budget is too
+      small; older ones become a placeholder before anything is dropped. Or a
+      :class:`ClearResults`, which says more; ``None`` by default.
 
     A conversation in the form of a provider is given to ``from_openai`` and its siblings.
 
@@ -181,6 +185,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
         if most is not None:
             most = check_count(component, "max_result_tokens", most, 1)
         component.max_result_tokens = most
+        component.clear_results = _checked_clearing(component, options.get("clear_results"))
     except PromptError:
         retract(found_in(messages, *options.values()))
         raise
@@ -213,6 +218,22 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
     component.content = (run,)
     place(component)
     return component
+
+
+def _checked_clearing(component: History, value: object) -> ClearResults | None:
+    """Return how results are cleared, from a number or a value; :class:`OptionError` if wrong."""
+    if value is None:
+        return None
+    if not isinstance(value, ClearResults):
+        return ClearResults(check_count(component, "clear_results", value, 0))
+    check_count(component, "clear_results.keep", value.keep, 0)
+    if value.at_least is not None:
+        check_count(component, "clear_results.at_least", value.at_least, 1)
+    placeholder: object = value.placeholder
+    if not isinstance(placeholder, str) or not placeholder.strip():
+        fix = "write a text that is not empty: some targets refuse an empty result"
+        raise bad_option(component, "clear_results.placeholder", placeholder, fix)
+    return value
 
 
 _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK

@@ -48,19 +48,20 @@ def fit_tree(
         )
     except PromptError as error:
         raise error.located(budget.at or author()) from None
-    return partial(_with_edits, dropped, outgoing.stages[0][1], measuring), outgoing
-
-
-def _with_edits(
-    dropped: Callable[[], tuple[Dropped, ...]], tree: RootNode, measuring: Callable[[], Measuring]
-) -> tuple[Dropped, ...]:
-    """Return what was dropped, after what was done to recorded results that are still sent."""
     nodes = hollow(tree)
-    if not any(isinstance(node, ConversationNode) and node.edits_results for node in nodes):
-        return dropped()
-    from promptdsl.budget.recorded_results import edits_in
+    if any(isinstance(node, ConversationNode) and node.max_result_tokens for node in nodes):
+        from promptdsl.budget.recorded_results import edits_in
 
-    return (*edits_in(tree, measuring()), *dropped())
+        return partial(
+            _after, tuple(edits_in(outgoing.stages[0][1], measuring())), dropped
+        ), outgoing
+    return dropped, outgoing
+
+
+def _after(
+    edits: tuple[Dropped, ...], dropped: Callable[[], tuple[Dropped, ...]]
+) -> tuple[Dropped, ...]:
+    return (*edits, *dropped())
 
 
 def share_budget(tree: RootNode, request: RenderRequest) -> None:

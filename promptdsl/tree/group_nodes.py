@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+import attrs
+
 from promptdsl.tree.node import Node, node_class
 from promptdsl.tree.words import prioritised
 
@@ -63,6 +65,28 @@ class ReserveNode(Node):
         return f"reserve {self.tokens:,} tokens"
 
 
+@attrs.frozen
+class ClearResults:
+    """How old results of tools are cleared: their content becomes a placeholder.
+
+    The results of the last ``keep`` calls stay, and those of the tools in ``exclude``, by name.
+    More are cleared in steps that save ``at_least`` tokens. By default the step is that of the
+    history's cut, and results are cleared when a budget is too small. With ``at_least`` they are cleared
+    without a budget, too. With ``inputs``, the arguments of cleared calls become an
+    object with the placeholder.
+
+    >>> from promptdsl import ClearResults, History
+    >>> History([], clear_results=ClearResults(keep=3, exclude=("memory",))).clear_results.keep
+    3
+    """
+
+    keep: int = 3
+    at_least: int | None = None
+    exclude: tuple[str, ...] = attrs.field(default=(), converter=tuple[str, ...])
+    placeholder: str = "[cleared]"
+    inputs: bool = False
+
+
 @node_class
 class ConversationNode(FragmentNode):
     """A history: recorded messages, and the turns that were written in its block.
@@ -70,7 +94,8 @@ class ConversationNode(FragmentNode):
     After the pass ``read`` the messages are runs, events and request-only turns.
 
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
-    ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``.
+    ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``; old
+    ones are cleared as ``clear_results`` says.
     """
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
@@ -78,11 +103,12 @@ class ConversationNode(FragmentNode):
     step: int | None = None
     priority: float = 0
     max_result_tokens: int | None = None
+    clear_results: ClearResults | None = None
 
     @property
     def edits_results(self) -> bool:
-        """Whether recorded results are cut, with or without a budget."""
-        return self.max_result_tokens is not None
+        """Whether recorded results are cut or cleared."""
+        return self.max_result_tokens is not None or self.clear_results is not None
 
     def _name(self) -> str:
         return "History"
@@ -94,6 +120,8 @@ class ConversationNode(FragmentNode):
         words += "" if self.step is None else f" step={self.step:,}"
         most = self.max_result_tokens
         words += "" if most is None else f" max_result_tokens={most:,}"
+        clear = self.clear_results
+        words += "" if clear is None else f" clear_results={clear.keep:,}"
         return f"history{words}{prioritised(self.priority or None)}"
 
 

@@ -1,0 +1,189 @@
+"""Results of tools that are cleared, the oldest first, in steps from a history's beginning.
+
+The frontier is the first entry that is not cleared. It stands at the first round at which clearing
+has saved another ``at_least`` tokens, so it depends on the conversation before it alone. The cut
+of a budget begins when the largest frontier is not enough. That frontier moves on with the
+conversation: so the cut makes room for the largest request so far, not only for this one, and never
+moves back.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import attrs
+
+from promptdsl.budget.edited_recording import EditedRecording, with_items
+from promptdsl.budget.measure_protocol import Measure
+from promptdsl.foundation.json import write_json
+from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.message import Message
+from promptdsl.tree.group_nodes import ClearResults, ConversationNode
+from promptdsl.tree.node import Node
+from promptdsl.tree.recorded import first_of, recording, remember
+from promptdsl.tree.rewrite import with_content
+from promptdsl.tree.turn_nodes import RecordedNode
+
+
+@attrs.define(eq=False)
+class Clearing:
+    """What clearing the results of a history saves, and how far its frontier may move."""
+
+    node: ConversationNode
+    members: dict[int, tuple[Message, ...]]
+    """By the id of a run in the history, its messages with every result cleared."""
+    sizes: Sequence[int]
+    """By entry, its tokens if it is cleared."""
+    saved: Sequence[int]
+    """By entry, the tokens saved by clearing all entries before it."""
+    called: Sequence[int] = ()
+    """By entry, the count of results before it."""
+    frontiers: Sequence[int] = (0,)
+    """The places of the frontier, in order; the first clears nothing."""
+    most: int = 0
+    """The first entry that is never cleared: the round of one of the last calls."""
+    slack: int = 0
+    """The tokens that the largest request so far was longer than this one."""
+
+    def count(self, frontier: int) -> int:
+        """Return how many results before a frontier there are."""
+        return self.called[frontier]
+
+    def applied(self, frontier: int) -> ConversationNode:
+        """Return the history with the results before a frontier cleared."""
+        members: list[Node] = []
+        begin = 0
+        for member in self.node.content:
+            if not isinstance(member, RecordedNode):
+                members.append(member)
+                begin += 1
+                continue
+            size = len(member.items)
+            count = min(max(frontier - begin, 0), size)
+            items = (*self.members[id(member)][:count], *member.items[count:])
+            old = recording(member)
+            known = EditedRecording(member.items, items, old.mask, member.start, made_of=old)
+            members.append(with_items(member, items, known))
+            begin += size
+        return with_content(self.node, tuple(members))
+
+
+def clearing_of(
+    node: ConversationNode,
+    tokens: Sequence[int],
+    rounds: Sequence[int],
+    measure: Measure,
+    *,
+    step: int,
+) -> Clearing:
+    """Return how the results of a history are cleared; ``step`` is that of its cut.
+
+    ``tokens`` are those of its entries, ``rounds`` are the entries that begin a round.
+    """
+    words = node.clear_results or ClearResults()
+    cleared: dict[int, tuple[Message, ...]] = {}
+    sizes, results = [*tokens], [0] * len(tokens)
+    begin = 0
+    for member in node.content:
+        if not isinstance(member, RecordedNode):
+            begin += 1
+            continue
+        run = _cleared_run(member, words)
+        counts = tokens[begin : begin + len(run.items)] if run is member else measure.messages(run)
+        items = [*member.items]
+        for number, message in enumerate(run.items):
+            index = begin + number
+            if counts[number] < sizes[index]:
+                sizes[index], items[number] = counts[number], message
+            if message.plain is None:
+                results[index] = sum(block.type == "tool_result" for block in message.content)
+        cleared[id(member)] = tuple(items)
+        begin += len(items)
+    saved = [0, *accumulate(a - b for a, b in zip(tokens, sizes, strict=True))]
+    clearing = Clearing(node, cleared, sizes, saved)
+    clearing.called = [0, *accumulate(results)]
+    at_least = max(step, 1) if words.at_least is None else words.at_least
+    _find_frontiers(clearing, tokens, rounds, keep=words.keep, at_least=at_least)
+    return clearing
+
+
+def _find_frontiers(
+    clearing: Clearing,
+    tokens: Sequence[int],
+    rounds: Sequence[int],
+    *,
+    keep: int,
+    at_least: int,
+) -> None:
+    """Set the places of the frontier, and how much longer an earlier request was than this one."""
+    saved, size = clearing.saved, len(tokens)
+    places, reached = [0], at_least
+    for start in rounds:
+        if saved[start] >= reached:
+            places.append(start)
+            reached = at_least * (saved[start] // at_least + 1)
+    called = clearing.called
+    total = [0, *accumulate(tokens)]
+    newest = kept = place = longest = 0
+    starts = [0, *rounds, size]
+    # Each request was sent before a turn of the model, and this one is.
+    for stop in (*rounds, size):
+        # The round with the first of the last calls, and the last frontier that is not behind it.
+        while kept + 1 < len(starts) and called[stop] - called[starts[kept + 1]] >= keep:
+            kept += 1
+        while place + 1 < len(places) and places[place + 1] <= starts[kept]:
+            place += 1
+        newest = total[stop] - saved[places[place]]
+        longest = max(longest, newest)
+    clearing.frontiers = places[: place + 1]
+    clearing.most = starts[kept]
+    clearing.slack = longest - newest
+
+
+def _cleared_run(run: RecordedNode, words: ClearResults) -> RecordedNode:
+    """Return a run with every result cleared, the same one if none is; remembered."""
+
+    def fold(messages: Sequence[Message], before: EditedRecording | None) -> EditedRecording:
+        done = before.items if before else ()
+        if before and len(done) >= len(messages):
+            return before
+        names: dict[str, str] = {}
+        first = len(done)
+        while first and not names:
+            first -= 1
+            names = {call.id: call.name for call in messages[first].calls}
+        items = [*done]
+        for message in messages[len(done) :]:
+            if message.role == "assistant":
+                names = {call.id: call.name for call in message.calls}
+            items.append(message if message.plain is not None else _cleared(message, words, names))
+        given = tuple(messages)
+        edited = EditedRecording(given, tuple(items), run.mask, recording(run).start)
+        edited.found = before.found if before else {}
+        return edited
+
+    edited, first = remember(run, ("cleared", words), fold), first_of(run)
+    return with_items(run, edited.items[first : first + len(run.items)], edited)
+
+
+def _cleared(message: Message, words: ClearResults, names: dict[str, str]) -> Message:
+    """Return a message whose results, and with ``inputs`` whose calls, are placeholders."""
+
+    def stays(name: str) -> bool:
+        return name in words.exclude or _as_sent(name) in words.exclude
+
+    blocks = [*message.content]
+    for index, block in enumerate(blocks):
+        if isinstance(block, ToolResultBlock):
+            if not stays(block.name or names.get(block.tool_use_id, "")):
+                blocks[index] = attrs.evolve(block, content=(TextBlock(words.placeholder),))
+        elif isinstance(block, ToolUseBlock) and words.inputs and not stays(block.name):
+            blocks[index] = attrs.evolve(block, arguments=write_json({"input": words.placeholder}))
+    same = all(new is old for new, old in zip(blocks, message.content, strict=True))
+    return message if same else message.replace(content=tuple(blocks))
+
+
+def _as_sent(name: str) -> str:
+    """Return the name of a tool as providers take it: letters, digits, ``_`` and ``-``."""
+    return "".join(
+        sign if sign.isascii() and (sign.isalnum() or sign in "_-") else "_" for sign in name
+    )

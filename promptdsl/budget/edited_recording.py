@@ -1,0 +1,28 @@
+"""Recorded messages with other results: they stand where the messages before them stood."""
+
+import attrs
+
+from promptdsl.messages.conversation_cache import Recording
+from promptdsl.messages.message import Message
+from promptdsl.tree.rewrite import copied
+from promptdsl.tree.turn_nodes import RecordedNode
+
+
+@attrs.define(eq=False)
+class EditedRecording(Recording):
+    """The messages of a recording with other results; ``given`` are the same messages before."""
+
+    made_of: Recording | None = None
+    """The recording of the messages before, if they were cleared."""
+
+
+def with_items(
+    run: RecordedNode, items: tuple[Message, ...], known: EditedRecording
+) -> RecordedNode:
+    """Return a run with other messages in the place of its own; the same one if none differs."""
+    if all(new is old for new, old in zip(items, run.items, strict=True)):
+        return run
+    edited = copied(run, run.content, run.mask)
+    object.__setattr__(edited, "items", items)
+    object.__setattr__(edited, "known", known)
+    return edited

@@ -1,0 +1,212 @@
+"""``clear_results``: old results become placeholders before anything is dropped."""
+
+import pickle
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import (
+    BudgetError,
+    ClearResults,
+    History,
+    Message,
+    OptionError,
+    Rendered,
+    Section,
+    System,
+    Timeline,
+    render,
+)
+from tests.budget.fitted import broken
+from tests.errors import raised
+from tests.searching import examples
+
+
+def words(text: str) -> int:
+    """Return the words of a text."""
+    return len(text.split())
+
+
+def loop(sizes: Sequence[int], name: str = "look", arguments: Any = None) -> list[Message]:
+    """Return a task, and a round for each result of so many words."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": "Do it."}]
+    for number, size in enumerate(sizes):
+        call = {"type": "tool_use", "id": f"c{number}", "name": name, "input": arguments or {}}
+        told = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "w " * size}
+        said += [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [told]}]
+    return [Message.from_dict(message) for message in said]
+
+
+def sent(said: Sequence[Message], budget: int | None, **options: Any) -> Rendered:
+    """Return a conversation in a budget."""
+    return render(Timeline(System("s"), History(said, **options)), budget=budget, counter=words)
+
+
+def shape(rendered: Rendered) -> str:
+    """Return the results that are sent, in order: ``.`` for a cleared one, ``#`` for any other."""
+    texts = [m.content[0].content[0].text for m in rendered.messages if m.role == "tool"]  # type: ignore[union-attr]
+    return "".join("." if text == "[cleared]" else "#" for text in texts)
+
+
+TEN = loop([20] * 10)
+WHOLE = sent(TEN, None).tokens.total
+
+
+@pytest.mark.parametrize(
+    ("budget", "options", "expected"),
+    [
+        (WHOLE, {"clear_results": 3}, "##########"),
+        (WHOLE - 1, {"clear_results": 3, "step": 0}, ".#########"),
+        (WHOLE - 20, {"clear_results": 3, "step": 0}, "..########"),
+        (WHOLE - 1, {"clear_results": 3, "step": 50}, "...#######"),
+        (WHOLE - 58, {"clear_results": 3, "step": 50}, "......####"),
+        (WHOLE - 133, {"clear_results": 3, "step": 0}, ".......###"),
+        (WHOLE - 134, {"clear_results": 3, "step": 0}, "......###"),
+        (WHOLE - 134, {"clear_results": 3, "step": 30}, "....###"),
+        (None, {"clear_results": ClearResults(3, at_least=50)}, "......####"),
+        (None, {"clear_results": ClearResults(3, at_least=19)}, ".......###"),
+        (None, {"clear_results": ClearResults(9, at_least=20)}, "##########"),
+        (None, {"clear_results": ClearResults(0, at_least=1)}, ".........#"),
+        (None, {"clear_results": ClearResults(3, 1, exclude=("look",))}, "##########"),
+        (None, {"clear_results": ClearResults(3, 1, exclude=("other",))}, ".......###"),
+    ],
+)
+def test_what_is_cleared(budget: int | None, options: dict[str, Any], expected: str) -> None:
+    """Results are cleared in steps, the oldest first; the cut begins when that is not enough."""
+    assert shape(sent(TEN, budget, **options)) == expected
+
+
+def test_the_placeholder_and_the_arguments() -> None:
+    """A cleared result keeps its id and its error; with ``inputs`` the call keeps its name."""
+    how = ClearResults(keep=1, at_least=1, placeholder="(gone)", inputs=True)
+    said = loop([20] * 3, arguments={"place": "in the old house"})
+    call, told = sent(said, None, clear_results=how).messages[2:4]
+    assert call.calls[0].to_dict()["input"] == {"input": "(gone)"}
+    result = told.to_dict()["content"][0]
+    assert result["tool_use_id"] == "c0"
+    assert result["content"] == [{"type": "text", "text": "(gone)"}]
+
+
+def test_a_name_as_it_is_sent() -> None:
+    """``exclude`` takes the name of a tool as it was recorded, or as a provider takes it."""
+    said = loop([20] * 4, "web.search")
+    for name in ("web.search", "web_search"):
+        how = ClearResults(keep=1, at_least=1, exclude=(name,))
+        assert shape(sent(said, None, clear_results=how)) == "####"
+
+
+def test_what_saves_nothing_stays() -> None:
+    """A result that is not larger than the placeholder is not cleared."""
+    how = ClearResults(keep=1, at_least=1)
+    assert shape(sent(loop([1, 20, 1, 20]), None, clear_results=how)) == "#.##"
+
+
+def test_it_is_told() -> None:
+    """What was cleared is in ``dropped`` and in the outline."""
+    [dropped] = sent(TEN, WHOLE - 1, clear_results=3, step=50).dropped
+    assert (dropped.tokens, dropped.why) == (57, "the results of its first 3 calls are cleared")
+    [dropped] = sent(TEN, WHOLE - 134, clear_results=3, step=30).dropped
+    assert dropped.why == (
+        "there is no room for the first 3 rounds of its last exchange; "
+        "the results of its first 7 calls are cleared"
+    )
+    [dropped] = sent(TEN, None, clear_results=ClearResults(3, at_least=50)).dropped
+    assert (dropped.tokens, dropped.why) == (114, "the results of its first 6 calls are cleared")
+    assert "clear_results=3" in str(Timeline(History([], clear_results=3)))
+
+
+def test_it_can_be_saved() -> None:
+    """A prompt whose results were cut and cleared can be saved, with what was done."""
+    found = sent(TEN, WHOLE - 134, clear_results=3, step=30, max_result_tokens=19)
+    assert pickle.loads(pickle.dumps(found)).dropped == found.dropped
+
+
+def test_other_parts_keep_their_order() -> None:
+    """A part with a lower priority goes before anything is cleared, one with a higher stays."""
+
+    def prompt(priority: int) -> Timeline:
+        note = Section("note", "n " * 10, priority=priority)
+        return Timeline(System("s", note), History(TEN, clear_results=3, step=0))
+
+    def found(priority: int) -> list[str]:
+        dropped = render(prompt(priority), budget=WHOLE - 10, counter=words).dropped
+        return [part.what for part in dropped]
+
+    assert (found(-1), found(1)) == (["section 'note'", "history"], ["history"])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [-1, 1.5, "3", True, ClearResults(-1), ClearResults(1, 0), ClearResults(placeholder=" ")],
+)
+def test_bad_values(value: Any) -> None:
+    """A wrong value is an error when the history is written."""
+    assert "clear_results" in str(raised(OptionError, lambda: History([], clear_results=value)))
+
+
+def test_without_a_budget() -> None:
+    """Without a budget and without a step of its own it is an error that says so."""
+    error = raised(OptionError, lambda: sent(TEN, None, clear_results=3))
+    assert "clear_results without a budget" in str(error)
+    assert "at_least" in str(error)
+
+
+SIZES = st.lists(st.sampled_from([1, 5, 10, 20, 60, 100]), min_size=4, max_size=25)
+WORDS = st.builds(
+    ClearResults, st.integers(0, 4), st.none() | st.integers(1, 120), inputs=st.booleans()
+)
+
+
+@examples(40)
+@given(SIZES, WORDS, st.sampled_from([0, 20, 60, 150]), st.integers(150, 500))
+def test_between_two_moves_nothing_changes(
+    sizes: list[int], how: ClearResults, step: int, budget: int
+) -> None:
+    """A request begins with the request before it, to the byte, until something is moved.
+
+    Nothing is over the budget, and no call is without its result.
+    """
+    said, requests = loop(sizes), list[tuple[list[str], list[Message]]]()
+    for stop in range(3, len(said) + 1, 2):
+        try:
+            found = sent(said[:stop], budget, clear_results=how, step=step)
+        except BudgetError:
+            return
+        assert found.tokens.total <= budget
+        assert broken(found.messages) == []
+        requests.append(([part.why for part in found.dropped], [*found.messages]))
+    for (state, before), (later, after) in pairwise(requests):
+        assert state != later or after[: len(before)] == before
+    # A frontier or a cut never moves back.
+    counts = [_counts(state) for state, _ in requests]
+    assert all(a <= b and c <= d for (a, c), (b, d) in pairwise(counts))
+
+
+def _counts(state: list[str]) -> tuple[int, int]:
+    """Return how many rounds were cut, and how many results cleared."""
+    told = "; ".join(state).split("; ")
+    numbers = [int(part.split("first ")[1].split()[0]) if "first " in part else 0 for part in told]
+    cut = sum(n for n, part in zip(numbers, told, strict=True) if "round" in part)
+    return cut, sum(n for n, part in zip(numbers, told, strict=True) if "cleared" in part)
+
+
+@examples(30)
+@given(SIZES, WORDS, st.sampled_from([1, 20, 60]))
+def test_a_larger_budget_keeps_as_much(sizes: list[int], how: ClearResults, step: int) -> None:
+    """With a fixed step what is dropped never grows with the budget."""
+
+    def lost(budget: int) -> int:
+        try:
+            return sum(
+                part.tokens
+                for part in sent(loop(sizes), budget, clear_results=how, step=step).dropped
+            )
+        except BudgetError:
+            return 10**9
+
+    found = [lost(budget) for budget in range(20, 25 * sum(sizes) // 20 + 300, 29)]
+    assert found == sorted(found, reverse=True)
