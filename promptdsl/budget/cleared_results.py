@@ -14,6 +14,7 @@ import attrs
 
 from promptdsl.budget.edited_recording import EditedRecording, with_items
 from promptdsl.budget.measure_protocol import Measure
+from promptdsl.budget.pins import Ranges
 from promptdsl.foundation.json import write_json
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
@@ -74,14 +75,17 @@ def clearing_of(
     measure: Measure,
     *,
     step: int,
+    pinned: Ranges = (),
 ) -> Clearing:
     """Return how the results of a history are cleared; ``step`` is that of its cut.
 
     ``tokens`` are those of its entries, ``rounds`` are the entries that begin a round.
+    Those in ``pinned`` are not cleared.
     """
     words = node.clear_results or ClearResults()
     cleared: dict[int, tuple[Message, ...]] = {}
     sizes, results = [*tokens], [0] * len(tokens)
+    stays = {entry for start, stop in pinned for entry in range(start, stop)}
     begin = 0
     for member in node.content:
         if not isinstance(member, RecordedNode):
@@ -92,7 +96,7 @@ def clearing_of(
         items = [*member.items]
         for number, message in enumerate(run.items):
             index = begin + number
-            if counts[number] < sizes[index]:
+            if counts[number] < sizes[index] and index not in stays:
                 sizes[index], items[number] = counts[number], message
             if message.plain is None:
                 results[index] = sum(block.type == "tool_result" for block in message.content)

@@ -158,6 +158,8 @@ class CutPoints:
     """How each entry merges with its neighbours; empty if nothing merges."""
     merged: Sequence[int] = ()
     """By entry, the tokens that it and all before it save by merging."""
+    pinned: Sequence[tuple[int, int]] = ()
+    """The entries that no cut drops, as the first and the end of each run."""
     clearing: "Clearing | None" = None
     """How results are cleared before the first cut, ``None`` if they are not."""
     clears: int = 0
@@ -177,6 +179,10 @@ class CutPoints:
         ranges = [(0, self.lead), (self.starts[point], self.size)]
         if self.is_between_rounds(point):
             ranges.insert(1, self.question)
+        if self.pinned:
+            from promptdsl.budget.pins import united
+
+            return united([*ranges, *self.pinned])
         return ranges
 
     def link(self, point: int) -> Link | None:
@@ -228,13 +234,14 @@ def cut_points(
     required: bool,
     answers: bool,
     clearing: "Clearing | None" = None,
+    pinned: Sequence[tuple[int, int]] = (),
 ) -> CutPoints:
     """Return the points where a conversation may be cut.
 
     ``tokens`` are those of its entries, ``seams`` tell how these merge, empty if none does.
     ``required`` is whether its last exchange has to stay; the last ``keep`` stay in any case.
     ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
-    With ``clearing``, the first points only clear results.
+    With ``clearing``, the first points only clear results. The entries in ``pinned`` stay.
     """
     frontiers: Sequence[int] = (0,)
     if clearing:
@@ -281,9 +288,27 @@ def cut_points(
         points.starts.append(size)
         points.before.append(before[size] - before[lead])
         points.saved.append(alone[size] - alone[lead])
+    if pinned:
+        _keep_pinned(points, pinned, alone)
     if clearing:
         _clear_first(points, clearing)
     return points
+
+
+def _keep_pinned(
+    points: CutPoints, pinned: Sequence[tuple[int, int]], alone: Sequence[int]
+) -> None:
+    """Keep the entries of some runs at every point; ``alone`` are the tokens before each entry."""
+    points.pinned = pinned
+    tokens = [0] * (points.size + 1)
+    for start, stop in pinned:
+        for entry in range(max(start, points.lead), stop):
+            tokens[entry + 1] = alone[entry + 1] - alone[entry]
+    before = [*accumulate(tokens)]
+    asked = before[points.question[1]] - before[points.question[0]]
+    for point, start in enumerate(points.starts):
+        kept = asked if points.is_between_rounds(point) else 0
+        points.saved[point] -= before[start] - kept
 
 
 def _clear_first(points: CutPoints, clearing: "Clearing") -> None:

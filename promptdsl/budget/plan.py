@@ -1,5 +1,6 @@
 """The plan of a budget: the tokens of a prompt, and the tree that is left within a limit."""
 
+from collections.abc import Sequence
 from operator import attrgetter
 
 from promptdsl.budget.choose import Choice, Order
@@ -84,11 +85,23 @@ def _set_cut_points(
     node = unit.node
     tokens, seams, known = entries_of(node, measure)
     clearing = None
+    pinned: Sequence[tuple[int, int]] = ()
+    if node.pin is not None:
+        from promptdsl.budget.pins import pinned_ranges
+
+        pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
     if node.clear_results is not None:
         from promptdsl.budget.recorded_results import planned_clearing
 
         step = step if node.step is None else node.step
-        clearing = planned_clearing(node, measure, step=step)
+        clearing = planned_clearing(node, measure, step=step, pinned=pinned)
     unit.cuts = cut_points(
-        node, tokens, seams, known, required=required, answers=answers, clearing=clearing
+        node,
+        tokens,
+        seams,
+        known,
+        required=required,
+        answers=answers,
+        clearing=clearing,
+        pinned=pinned,
     )

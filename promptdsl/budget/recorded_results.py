@@ -9,6 +9,7 @@ from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.edited_recording import EditedRecording, with_items
 from promptdsl.budget.histories import entries_of
 from promptdsl.budget.measure_protocol import Measure
+from promptdsl.budget.pins import Ranges, pinned_ranges
 from promptdsl.messages.message import Message
 from promptdsl.tokens.messages import message_tokens
 from promptdsl.tree.group_nodes import ConversationNode
@@ -52,7 +53,11 @@ def cleared_histories(
         words = node.clear_results if isinstance(node, ConversationNode) else None
         if not isinstance(node, ConversationNode) or words is None or words.at_least is None:
             return node
-        clearing = _clearing_of(node, measure, step=0)
+        tokens, _, known = entries_of(node, measure)
+        pinned: Ranges = ()
+        if node.pin is not None:
+            pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
+        clearing = clearing_of(node, tokens, known.rounds, measure, step=0, pinned=pinned)
         frontier = clearing.frontiers[-1]
         if frontier:
             why = f"the results of its first {clearing.count(frontier)} calls are cleared"
@@ -63,21 +68,19 @@ def cleared_histories(
     return rewrite(root, change, within=HOLLOW), reports
 
 
-def planned_clearing(node: ConversationNode, measure: Measure, *, step: int) -> Clearing:
+def planned_clearing(
+    node: ConversationNode, measure: Measure, *, step: int, pinned: Ranges
+) -> Clearing:
     """Return how a budget clears the results of a history, in steps of ``step`` tokens.
 
-    Those that are cleared whatever the budget are so already.
+    Those that are cleared whatever the budget are so already, and entries in ``pinned`` never.
     """
     before = with_content(node, tuple(map(_uncleared, node.content)))
-    clearing = _clearing_of(before, measure, step=step)
+    tokens, _, known = entries_of(before, measure)
+    clearing = clearing_of(before, tokens, known.rounds, measure, step=step, pinned=pinned)
     if node.clear_results is not None and node.clear_results.at_least is not None:
         clearing.frontiers = (0,)
     return clearing
-
-
-def _clearing_of(node: ConversationNode, measure: Measure, *, step: int) -> Clearing:
-    tokens, _, known = entries_of(node, measure)
-    return clearing_of(node, tokens, known.rounds, measure, step=step)
 
 
 def _uncleared(member: Node) -> Node:

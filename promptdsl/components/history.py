@@ -1,7 +1,7 @@
 """Recorded conversations."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import isgenerator
 from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
@@ -38,6 +38,7 @@ class HistoryOptions(TypedDict, total=False):
     priority: float
     max_result_tokens: int | None
     clear_results: int | ClearResults | None
+    pin: str | Iterable[str] | Callable[[Message], bool] | None
 
 
 class History(Container, ConversationNode):
@@ -58,7 +59,9 @@ class History(Container, ConversationNode):
       with or without a budget, ``None`` by default. See :class:`Limit` for a written one;
     - ``clear_results``: the number of last calls whose recorded results stay when a budget is too
       small; older ones become a placeholder before anything is dropped. Or a
-      :class:`ClearResults`, which says more; ``None`` by default.
+      :class:`ClearResults`, which says more; ``None`` by default;
+    - ``pin``: the ids of messages, or a function from a message to ``True`` or ``False``; their
+      rounds, each with the question of its exchange, are neither cleared nor dropped.
 
     A conversation in the form of a provider is given to ``from_openai`` and its siblings.
 
@@ -186,6 +189,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             most = check_count(component, "max_result_tokens", most, 1)
         component.max_result_tokens = most
         component.clear_results = _checked_clearing(component, options.get("clear_results"))
+        component.pin = _checked_pin(component, options.get("pin"))
     except PromptError:
         retract(found_in(messages, *options.values()))
         raise
@@ -230,10 +234,22 @@ def _checked_clearing(component: History, value: object) -> ClearResults | None:
     if value.at_least is not None:
         check_count(component, "clear_results.at_least", value.at_least, 1)
     placeholder: object = value.placeholder
-    if not isinstance(placeholder, str) or not placeholder.strip():
+    if not (isinstance(placeholder, str) and placeholder.strip()):  # pyright: ignore[reportUnnecessaryIsInstance]
         fix = "write a text that is not empty: some targets refuse an empty result"
         raise bad_option(component, "clear_results.placeholder", placeholder, fix)
     return value
+
+
+def _checked_pin(component: History, value: object) -> object:
+    """Return the ids of a pin as a set, and a function as it is; :class:`OptionError` if wrong."""
+    if value is None or callable(value):
+        return value
+    ids = [value] if isinstance(value, str) else [*value] if _is_series(value) else [value]
+    texts = frozenset(id for id in ids if isinstance(id, str))
+    if all(isinstance(id, str) for id in ids):
+        return texts
+    fix = "write the ids of messages, or a function from a Message to True or False"
+    raise bad_option(component, "pin", value, fix)
 
 
 _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK

@@ -71,9 +71,9 @@ class ClearResults:
 
     The results of the last ``keep`` calls stay, and those of the tools in ``exclude``, by name.
     More are cleared in steps that save ``at_least`` tokens. By default the step is that of the
-    history's cut, and results are cleared when a budget is too small. With ``at_least`` they are cleared
-    without a budget, too. With ``inputs``, the arguments of cleared calls become an
-    object with the placeholder.
+    history's cut, and results are cleared when a budget is too small; with ``at_least`` they are
+    cleared without a budget, too. With ``inputs``, the arguments of cleared calls become an object
+    with the placeholder.
 
     >>> from promptdsl import ClearResults, History
     >>> History([], clear_results=ClearResults(keep=3, exclude=("memory",))).clear_results.keep
@@ -95,7 +95,8 @@ class ConversationNode(FragmentNode):
 
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
     ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``; old
-    ones are cleared as ``clear_results`` says.
+    ones are cleared as ``clear_results`` says. The rounds of messages that ``pin`` names stay as
+    they are.
     """
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
@@ -104,6 +105,7 @@ class ConversationNode(FragmentNode):
     priority: float = 0
     max_result_tokens: int | None = None
     clear_results: ClearResults | None = None
+    pin: Any = None  # Any: a set of ids, or a function from a Message to a bool
 
     @property
     def edits_results(self) -> bool:
@@ -120,6 +122,8 @@ class ConversationNode(FragmentNode):
         words += "" if self.step is None else f" step={self.step:,}"
         most = self.max_result_tokens
         words += "" if most is None else f" max_result_tokens={most:,}"
+        pin = self.pin
+        words += "" if pin is None else " pin=function" if callable(pin) else f" pin={len(pin):,}"
         clear = self.clear_results
         words += "" if clear is None else f" clear_results={clear.keep:,}"
         return f"history{words}{prioritised(self.priority or None)}"

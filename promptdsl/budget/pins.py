@@ -1,0 +1,71 @@
+"""Pinned messages: the rounds of a history that are neither cleared nor cut."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from promptdsl.foundation.errors import OptionError, shown
+from promptdsl.messages.message import Message
+from promptdsl.tree.group_nodes import ConversationNode
+from promptdsl.tree.turn_nodes import RecordedNode
+
+Ranges = Sequence[tuple[int, int]]
+"""Entries of a history: the first and the end of each run, in order; no two touch."""
+
+
+def pinned_ranges(
+    node: ConversationNode, exchanges: Sequence[int], rounds: Sequence[int], size: int
+) -> Ranges:
+    """Return the entries that the pins of a history keep.
+
+    That is the round of each pinned message, and the question of its exchange. For a question it is
+    the first round after it. ``exchanges`` and ``rounds`` are the first entries of these.
+    """
+    ranges: list[tuple[int, int]] = []
+    bounds = sorted({0, *exchanges, *rounds, size})
+    for entry in _pinned(node):
+        number = bisect_right(exchanges, entry)
+        begin = exchanges[number - 1] if number else 0
+        end = exchanges[number] if number < len(exchanges) else size
+        first = bisect_right(rounds, begin - 1)
+        question = (begin, rounds[first] if first < len(rounds) else end)
+        ranges.append((question[0], min(question[1], end)))
+        start = rounds[bisect_right(rounds, entry) - 1] if entry >= question[1] else question[1]
+        if start < end:
+            ranges.append((start, bounds[bisect_right(bounds, start)]))
+    return united(ranges)
+
+
+def united(ranges: Ranges) -> list[tuple[int, int]]:
+    """Return the same entries as runs in order, no two of which touch."""
+    runs: list[tuple[int, int]] = []
+    for start, stop in sorted(ranges):
+        if runs and start <= runs[-1][1]:
+            runs[-1] = (runs[-1][0], max(runs[-1][1], stop))
+        elif start < stop:
+            runs.append((start, stop))
+    return runs
+
+
+def _pinned(node: ConversationNode) -> Iterator[int]:
+    """Yield the entries whose messages are pinned."""
+    pin = node.pin
+    numbers = count()
+    for member in node.content:
+        if not isinstance(member, RecordedNode):
+            number = next(numbers)
+            if not callable(pin) and member.options.id in pin:
+                yield number
+            continue
+        for message, number in zip(member.items, numbers, strict=False):
+            if _answer(pin, message, node) if callable(pin) else message.id in pin:
+                yield number
+
+
+def _answer(pin: Callable[[Message], Any], message: Message, node: ConversationNode) -> bool:
+    answer = pin(message)  # Any: an author's function may return anything
+    if isinstance(answer, bool):
+        return answer
+    problem = f"the function pin of a History returned {shown(answer)}"
+    raise OptionError(problem, fix="return True or False", at=(node.source,))
