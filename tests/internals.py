@@ -10,6 +10,7 @@ from promptdsl.batch import RowRenderer, services
 from promptdsl.batch import engine as batch_engine_module
 from promptdsl.batch import ray_pool as ray_pool_module
 from promptdsl.batch import writer as batch_writer_module
+from promptdsl.budget.histories import default_step
 from promptdsl.checking.python_file import parsed
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
@@ -377,6 +378,7 @@ __all__ = [
     "data_text",
     "dedent_parts",
     "deeper",
+    "default_step",
     "described",
     "difference",
     "dissolved",

@@ -140,7 +140,7 @@ class Choice:
         for position in unit.slot.positions:
             self.line.replace(position, cuts.link(point))
 
-    def cut_back(self, unit: ConversationUnit, need: int, step: int) -> None:
+    def cut_back(self, unit: ConversationUnit, need: int) -> None:
         """Cut a conversation no more than it has to be to save ``need`` tokens in all."""
 
         def saved(point: int) -> int:
@@ -155,7 +155,7 @@ class Choice:
         else:
             first, need = min(cuts.clears + 1, cuts.last), need + cuts.clearing.slack
             least = bisect_left(range(cuts.last), need, first, key=saved)
-        step = step if unit.node.step is None else unit.node.step
+        step = cuts.step
         if least > cuts.clears and step:
             # The cut moves to where the tokens before it reach a multiple of the step.
             before = cuts.before
@@ -207,11 +207,8 @@ class Order:
             if around is not None:
                 inside[around] = inside.get(around, 0) + saved
 
-    def choose(self, need: int, step: int) -> Choice:
-        """Return the choice that saves at least ``need`` tokens, at most those of all actions.
-
-        The cut of a conversation without a step of its own moves by ``step`` tokens.
-        """
+    def choose(self, need: int) -> Choice:
+        """Return the choice that saves at least ``need`` tokens, at most those of all actions."""
         choice = Choice(self._line.copy())
         # A cut that an earlier, longer request needed stays.
         needed = need + self.slack
@@ -224,20 +221,20 @@ class Order:
         if isinstance(last, Cut):
             # Cut no more than needed. The tokens left over stay free: a part that is put there
             # would come and go from one request to the next.
-            choice.cut_back(last.unit, need, step)
+            choice.cut_back(last.unit, need)
         else:
-            _put_back(choice, self.actions[:count], need, step)
+            _put_back(choice, self.actions[:count], need)
         return choice
 
 
-def _put_back(choice: Choice, actions: Sequence[Action], need: int, step: int) -> None:
+def _put_back(choice: Choice, actions: Sequence[Action], need: int) -> None:
     """Undo actions while ``need`` tokens stay saved, the last first.
 
     It ends at the first conversation that stays cut: its cut would move with the room it leaves.
     """
     for action in reversed(actions):
         if isinstance(action, Cut):
-            choice.cut_back(action.unit, need, step)
+            choice.cut_back(action.unit, need)
             if choice.cuts[action.unit]:
                 return
         elif action.unit.around in choice.dropped:

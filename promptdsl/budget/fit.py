@@ -24,8 +24,8 @@ from promptdsl.tree.recorded import remember
 from promptdsl.tree.rewrite import hollow, is_settled
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
-STEPS = 8
-"""The cut of a conversation moves by this share of the budget: an eighth."""
+NEAR = 8
+"""If the plan is over by less than this share of the budget, the whole is tried: an eighth."""
 CHARACTERS = 6
 """The most characters of a token, on average: ordinary text has about four."""
 PATIENCE = 50
@@ -69,8 +69,8 @@ def fit(
     free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
     limit = total - free
     if limit < 0:
-        refused = Plan(cut_tree, measuring(), total // STEPS)
-        least = refused.tree_of(refused.choose(refused.spare, 0))
+        refused = Plan(cut_tree, measuring(), total, limit)
+        least = refused.tree_of(refused.choose(refused.spare))
         raise BudgetError(
             f"the reserves are {in_tokens(free)}, the budget is {total:,}",
             fix="give it a larger budget, or leave less free",
@@ -88,8 +88,8 @@ def fit(
     plan, over = None, None
     is_cleared = has_choices and any(words.at_least for _, words in _clearings(cut_tree))
     if is_cleared or has_far_too_many_characters(whole, limit):
-        plan = Plan(cut_tree, measuring(), total // STEPS)
-    if plan is None or plan.need(limit) + plan.slack <= (0 if plan.slack else total // STEPS):
+        plan = Plan(cut_tree, measuring(), total, limit)
+    if plan is None or plan.need(limit) + plan.slack <= (0 if plan.slack else total // NEAR):
         try:
             ready, over = attempt(whole, bool(cut_parts))
         except PromptError:
@@ -97,8 +97,8 @@ def fit(
         else:
             if over <= 0:
                 return partial(tuple, cut_parts), ready
-    plan = plan or Plan(cut_tree, measuring(), total // STEPS)
-    return _drop_to_fit(plan, cuts, attempt, over=over, step=total // STEPS, limit=limit)
+    plan = plan or Plan(cut_tree, measuring(), total, limit)
+    return _drop_to_fit(plan, cuts, attempt, over=over, limit=limit)
 
 
 def _clearings(tree: RootNode) -> Iterator[tuple[Node, ClearResults]]:
@@ -157,13 +157,11 @@ def _drop_to_fit(
     attempt: Callable[[RootNode, bool], tuple[S, int]],
     *,
     over: int | None,
-    step: int,
     limit: int,
 ) -> tuple[ListDropped, S]:
     """Drop more and more until the rest fits; put parts back if it has fewer tokens than planned.
 
-    ``over`` is how many tokens the whole is over the limit, ``None`` if it was not tried. The cut
-    of a conversation moves by ``step`` tokens.
+    ``over`` is how many tokens the whole is over the limit, ``None`` if it was not tried.
     """
     planned = need = plan.need(limit)
     least = 0  # if fewer tokens are saved, the rest is known to be too long
@@ -173,7 +171,7 @@ def _drop_to_fit(
     best: tuple[ListDropped, S] | None = None
     best_saved = 0
     while True:
-        choice = plan.choose(need, step)
+        choice = plan.choose(need)
         tree, saved = plan.tree_of(choice), choice.saved
         if best is not None and saved >= best_saved:
             return best
@@ -198,7 +196,7 @@ def _drop_to_fit(
         # Its texts need more tokens together than one by one: need more, until the plan saves more.
         for tries in count():
             need += over << max(tries - PATIENCE, 0)
-            if need >= plan.spare or plan.choose(need, step).saved != saved:
+            if need >= plan.spare or plan.choose(need).saved != saved:
                 break
 
 

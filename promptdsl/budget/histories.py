@@ -27,6 +27,9 @@ from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 if TYPE_CHECKING:
     from promptdsl.budget.cleared_results import Clearing
 
+REUSE = 0.8
+"""The share of a request that the default step lets a cache serve, if a step can."""
+
 
 @attrs.frozen
 class Exchanges:
@@ -131,6 +134,24 @@ def entries_of(
     return tokens, seams, exchanges_of(messages)
 
 
+def default_step(tokens: Sequence[int], rounds: Sequence[int], budget: int, room: int) -> int:
+    """Return the step of a history that says none: an eighth, a fourth or half of the budget.
+
+    It is the smallest with which a cache is expected to serve ``REUSE`` of a request, by the mean
+    of the first rounds: those in half of the budget, and in ``room``, which the limit leaves for
+    the history. So it no longer changes once something is cut.
+    """
+    eighth = max(budget // 8, 1)
+    seen = min(budget // 2, max(room, eighth) // eighth * eighth)
+    before = [0, *accumulate(tokens)]
+    starts = [before[start] for start in rounds if before[start] <= seen]
+    size = (starts[-1] - starts[0]) / (len(starts) - 1) if len(starts) > 1 else seen
+    for part in (8, 4):
+        if size * (part + 1) <= budget * (1 - REUSE):
+            return budget // part
+    return budget // 2
+
+
 @attrs.define(eq=False)
 class CutPoints:
     """The points where a conversation may be cut. Point 0 keeps everything."""
@@ -158,6 +179,8 @@ class CutPoints:
     """How each entry merges with its neighbours; empty if nothing merges."""
     merged: Sequence[int] = ()
     """By entry, the tokens that it and all before it save by merging."""
+    step: int = 0
+    """The cut moves in steps of so many tokens, 0 for an exact fit."""
     pinned: Sequence[tuple[int, int]] = ()
     """The entries that no cut drops, as the first and the end of each run."""
     clearing: "Clearing | None" = None

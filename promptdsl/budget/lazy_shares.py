@@ -28,7 +28,7 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
         return None if id(node) in in_timeline else _TEXT
 
     without, _ = limited(rewrite(tree, without_lazy, within=HOLLOW), measure)
-    plan = Plan(without, measure, 0)
+    plan = Plan(without, measure, total, total)
     required = plan.need(0) - plan.spare
     room = total - budget.reserve - reserved(without) - required
     weights = sum(node.weight for node in hollow(tree) if isinstance(node, LazyNode))

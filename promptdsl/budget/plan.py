@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
-from promptdsl.budget.histories import cut_points, entries_of
+from promptdsl.budget.histories import cut_points, default_step, entries_of
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
@@ -22,16 +22,17 @@ from promptdsl.tree.turn_nodes import RootNode, ToolNode, among_turns
 class Plan:
     """The units of a prompt and the order in which they are dropped, made once for all limits.
 
-    ``total`` is the count of tokens of the prompt, ``spare`` of those that may be dropped. Results
-    of a history without a step of its own are cleared in steps of ``step`` tokens.
+    ``total`` is the count of tokens of the prompt, ``spare`` of those that may be dropped.
+    The step of a history that says none depends on the ``budget``, and on its room in the limit.
     """
 
-    def __init__(self, root: RootNode, measure: Measure, step: int) -> None:
+    def __init__(self, root: RootNode, measure: Measure, budget: int, limit: int) -> None:
         scan = Scan(root, measure)
         self.entries = scan.entries
         self._scanned_root = scan.root
         links = link_calls(self.entries)
         question = last_question(self.entries)
+        room = limit - sum(entry.tokens for entry in self.entries)
         for number, entry in enumerate(self.entries):
             unit = entry.unit
             after_question = 0 <= question <= number
@@ -39,7 +40,9 @@ class Plan:
                 # After the last question, only the oldest rounds may go.
                 required = after_question or number in links.answered_later
                 answers = number in links.answering
-                _set_cut_points(unit, measure, step, required=required, answers=answers)
+                _set_cut_points(
+                    unit, measure, budget, room + entry.tokens, required=required, answers=answers
+                )
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
                 # The last question is dropped only with a group that has a priority of its own.
                 unit.required = unit.required or unit.slot.node.priority is None
@@ -55,9 +58,9 @@ class Plan:
         """Return the count of tokens that have to be dropped to be within a limit."""
         return self.total + REPLY + self._tools_frame - limit
 
-    def choose(self, need: int, step: int) -> Choice:
+    def choose(self, need: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that may be dropped."""
-        return self._order.choose(min(need, self.spare), step)
+        return self._order.choose(min(need, self.spare))
 
     def tree_of(self, choice: Choice) -> RootNode:
         """Return the tree that a choice leaves."""
@@ -80,10 +83,20 @@ class Plan:
 
 
 def _set_cut_points(
-    unit: ConversationUnit, measure: Measure, step: int, *, required: bool, answers: bool
+    unit: ConversationUnit,
+    measure: Measure,
+    budget: int,
+    room: int,
+    *,
+    required: bool,
+    answers: bool,
 ) -> None:
+    """Set where a history may be cut; of the limit on all tokens it has ``room``."""
     node = unit.node
     tokens, seams, known = entries_of(node, measure)
+    step = node.step
+    if step is None:
+        step = default_step(tokens, known.rounds, budget, room)
     clearing = None
     pinned: Sequence[tuple[int, int]] = ()
     if node.pin is not None:
@@ -93,9 +106,8 @@ def _set_cut_points(
     if node.clear_results is not None:
         from promptdsl.budget.recorded_results import planned_clearing
 
-        step = step if node.step is None else node.step
         clearing = planned_clearing(node, measure, step=step, pinned=pinned)
-    unit.cuts = cut_points(
+    points = cut_points(
         node,
         tokens,
         seams,
@@ -105,3 +117,5 @@ def _set_cut_points(
         clearing=clearing,
         pinned=pinned,
     )
+    points.step = step
+    unit.cuts = points

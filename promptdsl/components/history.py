@@ -52,7 +52,8 @@ class History(Container, ConversationNode):
 
     - ``keep``: the number of last exchanges that always stay, 0 by default;
     - ``step``: the size of a cut in tokens; the cut moves in whole steps, so that a prompt cache
-      stays warm; by default an eighth of the budget, 0 for an exact fit;
+      stays warm; by default an eighth, a fourth or half of the budget, by the size of the rounds;
+      0 for an exact fit;
     - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
       Those of turns and parts in it do not count;
     - ``max_result_tokens``: the most tokens of one recorded result; a larger one is cut at lines,

@@ -39,13 +39,13 @@ class Removal:
 def kept(tree: Part, limit: int, step: int) -> list[str] | None:
     """Return the words that stay, in document order; ``None`` when what is required is too much.
 
-    ``step`` is in tokens, for a history that says none.
+    ``step`` is an eighth of the budget: for a history that says none, the smallest step.
     """
     order = removals(tree)
     count = _least(tree, order, limit)
     if count is None:
         return None
-    count = _stepped(tree, order, count, step)
+    count = _stepped(tree, order, count, limit=limit, step=step)
     gone = [*range(count)]
     _put_back(tree, order, gone, limit=limit, step=step)
     return shown(tree, _present(tree, order, gone))
@@ -352,8 +352,42 @@ def _first(starts: list[int], bound: int) -> int:
     return next((cut for cut, start in enumerate(starts) if start >= bound), len(starts) - 1)
 
 
-def _step(part: Part, default: int) -> int:
-    return default if part.step is None else part.step * K
+def step_of(part: Part, tree: Part, limit: int, eighth: int) -> int:
+    """Return the step of a history: by default the least that lets a cache serve 80 %."""
+    if part.step is not None:
+        return part.step * K
+    if not eighth:
+        return 0
+    budget = 8 * eighth
+    alone = sum(size_alone(one) for one in _entries(tree) if one != part)
+    room = limit - alone
+    seen = min(budget // 2, max(room, eighth) // eighth * eighth)
+    ends = [index for index, turn in enumerate(part.parts) if turn.kind == "assistant"]
+    before = [sum(map(size_alone, part.parts[:end])) for end in ends]
+    rounds = [b - a for a, b in pairwise(before) if b <= seen]
+    usual = sum(rounds) / len(rounds) if rounds else seen
+    for step in (eighth, budget // 4):
+        if usual * (budget // step + 1) <= budget * (1 - 0.8):
+            return step
+    return budget // 2
+
+
+def _entries(tree: Part) -> Iterator[Part]:
+    for part in tree.parts:
+        if part.kind == "fragment":
+            yield from _entries(part)
+        else:
+            yield part
+
+
+def size_alone(part: Part) -> int:
+    """Return the tokens of a part in which nothing merges."""
+    if part.kind == "first_fit":
+        return size_alone(part.parts[0])
+    if part.kind in ("group", "fragment", "history"):
+        return sum(map(size_alone, part.parts))
+    words = [one for one in below(part) if one.word in leaves(part) or _titled(one, leaves(part))]
+    return sum(one.weight for one in words) * K + (FRAME if words else 0)
 
 
 # How much of it goes.
@@ -365,13 +399,13 @@ def _least(tree: Part, order: list[Removal], limit: int) -> int | None:
     return next((n for n in counts if _fits(tree, order, [*range(n)], limit)), None)
 
 
-def _stepped(tree: Part, order: list[Removal], count: int, default: int) -> int:
+def _stepped(tree: Part, order: list[Removal], count: int, *, limit: int, step: int) -> int:
     """Move the cut through a history on to the next step."""
     part = order[count - 1].history if count else None
     if part is None:
         return count
     first = next(index for index, one in enumerate(order) if one.history == part)
-    cut, step = count - first, _step(part, default)
+    cut, step = count - first, step_of(part, tree, limit, step)
     starts = starts_of(tree, part)
     if not step:
         return count
@@ -402,7 +436,7 @@ def _moved_back(
     """Move the cut of a history back as far as it fits; return whether it stays cut."""
     mine = [index for index in gone if order[index].history == part]
     rest = [index for index in gone if order[index].history != part]
-    cuts = positions(starts_of(tree, part), _step(part, step))
+    cuts = positions(starts_of(tree, part), step_of(part, tree, limit, step))
     for cut in cuts:
         fewer = sorted([*rest, *mine[:cut]])
         if cut <= len(mine) and _fits(tree, order, fewer, limit):

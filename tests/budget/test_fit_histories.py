@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from promptdsl import (
     BudgetError,
@@ -25,7 +27,9 @@ from promptdsl import (
     render,
 )
 from tests.budget.cases import capitals, fit, hundreds, left, loop, talk
+from tests.internals import default_step
 from tests.renders import timeline_of
+from tests.searching import examples
 
 Q = User("Q")
 CHAT = talk("user A", "assistant B", "user C", "assistant D", "user E", "assistant F")
@@ -229,11 +233,37 @@ def test_the_cut_moves_by_steps() -> None:
     assert sorted(kept, reverse=True) == kept
 
 
-def test_the_default_step() -> None:
-    """It is an eighth of the budget, what is reserved included."""
-    few = fit(16, History(turns(20)), Q)
-    same = fit(24, History(turns(20)), Q, reserve=800)
-    assert (7, 6) == (exchanges(few), exchanges(same))
+@pytest.mark.parametrize(
+    ("exchange", "budget", "expected"),
+    [(100, 8_000, 1_000), (300, 8_000, 2_000), (700, 8_000, 4_000), (3_000, 8_000, 4_000)],
+)
+def test_the_default_step(exchange: int, budget: int, expected: int) -> None:
+    """It is an eighth, a fourth or half of the budget: where a cache serves 80 %, else half."""
+    chat = [
+        {"role": role, "content": "w " * (size - 4)}
+        for _ in range(2 + 9_000 // exchange)
+        for role, size in (("user", 10), ("assistant", exchange - 10))
+    ]
+
+    def cut(step: int | None) -> int:
+        history = History(chat, step=step)
+        prompt = timeline_of(history, Q)
+        return len(render(prompt, budget=budget, counter=lambda text: len(text.split())).messages)
+
+    assert cut(None) == cut(expected)
+
+
+@given(st.lists(st.integers(1, 40), min_size=5, max_size=60), st.integers(100, 900))
+@examples(30)
+def test_the_default_step_is_chosen_once(sizes: list[int], budget: int) -> None:
+    """While a conversation grows, the step never changes once something was cut."""
+    seen: list[int] = []
+    for stop in range(1, len(sizes) + 1):
+        rounds = [2 * index + 1 for index in range(stop)]
+        tokens = [count for size in sizes[:stop] for count in (5, size)]
+        if sum(tokens) > budget - 20:
+            seen.append(default_step(tokens, rounds, budget, budget - 20))
+    assert len({*seen}) <= 1
 
 
 def test_growing_a_conversation() -> None:

@@ -36,7 +36,7 @@ from tests.budget.fitted import (
     without,
 )
 from tests.budget.oracle import least as required
-from tests.budget.oracle import leaves, positions, removals, shown, size, starts_of
+from tests.budget.oracle import leaves, positions, removals, shown, size, starts_of, step_of
 from tests.budget.trees import EXCHANGES, Room, histories, room, rooms, trees
 from tests.providers.every_target import SERVICES, every_check_of
 from tests.renders import short_form
@@ -215,7 +215,7 @@ def test_a_cut_stands_at_a_step(case: tuple[Part, Room, Rendered]) -> None:
 def allowed(tree: Part, part: Part, room: Room) -> list[int]:
     """Return where a history may be cut."""
     starts = starts_of(tree, part)
-    step = room.step if part.step is None else part.step * K
+    step = step_of(part, tree, room.limit, room.step)
     return [*positions(starts, step), len(starts) - 1]
 
 

@@ -55,7 +55,17 @@ PLACE: dict[str, Any] = {"title": None, "position": None, "order": 0}
         (Ephemeral, {"type": None, **PLACE, **REQUEST, **FENCED, "id": None}),
         (Untrusted, FENCED),
         (ToolMessage, {"is_error": False, "error_type": None, **TURN, "name": None}),
-        (History, {"keep": 0, "step": None, "priority": 0, "max_result_tokens": None, "clear_results": None, "pin": None}),
+        (
+            History,
+            {
+                "keep": 0,
+                "step": None,
+                "priority": 0,
+                "max_result_tokens": None,
+                "clear_results": None,
+                "pin": None,
+            },
+        ),
         (Text, {}),
         (UserAction, {"target": None, "actor": None}),
     ],
