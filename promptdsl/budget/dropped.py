@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
-from operator import sub
+from operator import attrgetter, sub
 from typing import Literal, TypeAlias
 
 import attrs
@@ -11,9 +11,10 @@ import attrs
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.histories import CutPoints
 from promptdsl.budget.line import Line
+from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot
-from promptdsl.budget.units import Entry
+from promptdsl.budget.units import ConversationUnit, Entry
 from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import MEDIA, SHIFT
@@ -23,6 +24,8 @@ from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, ToolNode, T
 
 EMPTY = "nothing is left in it"
 """Why a holder is dropped: all of its parts are."""
+INSIDE = 3
+"""The most parts of a part that an error names."""
 SHOWN = 80
 """The most characters of what a part said in the text of its report."""
 
@@ -66,12 +69,23 @@ NeededKind: TypeAlias = Literal["question", "turn", "history", "part"]
 
 @attrs.frozen
 class Needed:
-    """A part that has to stay: what it is, its tokens, and the author's file and line."""
+    """A part that has to stay: what it is, its tokens, and the author's file and line.
+
+    ``parts`` are the largest in it: sections of a turn, messages of a history.
+    """
 
     what: str
     tokens: int
     source: Source | None
     kind: NeededKind = "part"
+    parts: "tuple[Needed, ...]" = ()
+
+    def lines(self, indent: str = "  ") -> Iterator[str]:
+        """Yield the part and those in it as lines of text."""
+        line = f"{indent}{self.what}, {in_tokens(self.tokens)}"
+        yield f"{line}: {self.source}" if self.source else line
+        for part in self.parts:
+            yield from part.lines(f"{indent}  ")
 
 
 def in_tokens(count: int) -> str:
@@ -199,7 +213,9 @@ def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
     return addresses
 
 
-def needed_by(entries: Sequence[Entry], saved: Mapping[Slot, int]) -> list[Needed]:
+def needed_by(
+    entries: Sequence[Entry], saved: Mapping[Slot, int], measure: Measure
+) -> list[Needed]:
     """Return the parts that have to stay; ``saved`` has by slot what may be dropped there."""
     question = last_question(entries)
     parts: list[Needed] = []
@@ -212,5 +228,24 @@ def needed_by(entries: Sequence[Entry], saved: Mapping[Slot, int]) -> list[Neede
             kind = "question" if number == question else "turn"
         tokens = entry.tokens - saved.get(entry.slot, 0)
         if tokens > 0:
-            parts.append(Needed(described(node), tokens, node.source, kind))
+            inside = sorted(_inside(entry, measure), key=attrgetter("tokens"), reverse=True)
+            parts.append(Needed(described(node), tokens, node.source, kind, tuple(inside[:INSIDE])))
     return parts
+
+
+def _inside(entry: Entry, measure: Measure) -> Iterator[Needed]:
+    """Yield the parts of an entry that have to stay with it."""
+    node = entry.slot.node
+    if isinstance(entry.unit, ConversationUnit):
+        cuts = entry.unit.cuts
+        for run in cuts.kept(cuts.last).content:
+            if isinstance(run, RecordedNode):
+                counts = zip(run.items, measure.messages(run), strict=True)
+                for index, (message, tokens) in enumerate(counts, run.start):
+                    yield Needed(f"{message.role} message history[{index}]", tokens, None)
+    elif isinstance(node, TurnNode):
+        sections = [part for part in node.content if isinstance(part, SectionNode)]
+        sections = [part for part in sections if part.options.priority is None]
+        tokens = measure.turn(node, [id(part) for part in sections])[1] if sections else {}
+        for part in sections:
+            yield Needed(described(part), tokens[id(part)], part.source)

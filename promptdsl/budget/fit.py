@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
-from promptdsl.budget.dropped import Dropped, dropped_by, in_tokens
+from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
@@ -71,12 +71,13 @@ def fit(
     limit = total - free
     if limit < 0:
         refused = Plan(cut_tree, measuring(), total, limit)
-        least = refused.tree_of(refused.choose(refused.spare))
+        least = tokens(prepare(refused.tree_of(refused.choose(refused.spare)), True))
         raise BudgetError(
-            f"the reserves are {in_tokens(free)}, the budget is {total:,}",
+            f"the reserves are {in_tokens(free)}, the budget is {total:,}\n"
+            f"the prompt needs {in_tokens(least)} beside them\n{_shown(refused.needed())}",
             fix="give it a larger budget, or leave less free",
             at=[node.source for node in hollow(cut_tree) if isinstance(node, ReserveNode)],
-            required=tokens(prepare(least, True)),
+            required=least,
             largest=refused.needed(),
         )
 
@@ -223,12 +224,21 @@ def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
     elif kind == "question":
         fix = "cut the text of the last user turn: Limit(max_tokens, text)"
     elif kind == "history":
-        fix = "keep fewer of its last exchanges, or record shorter results"
+        fix = "keep or pin fewer of its exchanges, or cap its results: max_result_tokens=2_000"
     else:
         name = "Grounding" if needed and needed[0].what == "grounding" else "Section"
         fix = f"set a larger budget, or let parts be dropped: {name}(..., priority=1)"
-    lines = [f"the prompt needs {in_tokens(required)}, the budget has room for {limit:,}"]
-    for part in needed[:SHOWN]:
-        line = f"  {part.what}, {in_tokens(part.tokens)}"
-        lines.append(f"{line}: {part.source}" if part.source else line)
-    return BudgetError("\n".join(lines), fix=fix, limit=limit, required=required, largest=needed)
+    what = f"the prompt needs {in_tokens(required)}, the budget has room for {limit:,}"
+    shown = _shown(needed)
+    return BudgetError(
+        f"{what}\n{shown}" if shown else what,
+        fix=fix,
+        limit=limit,
+        required=required,
+        largest=needed,
+    )
+
+
+def _shown(needed: Sequence[Needed]) -> str:
+    """Return the largest parts that have to stay as lines, with those in them."""
+    return "\n".join(line for part in needed[:SHOWN] for line in part.lines())

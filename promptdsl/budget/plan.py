@@ -77,7 +77,7 @@ class Plan:
 
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""
-        needed = needed_by(self.entries, self._order.within)
+        needed = needed_by(self.entries, self._order.within, self.measure)
         if self._tools_frame:
             needed.append(Needed("the provider's instructions for tools", self._tools_frame, None))
         return sorted(needed, key=attrgetter("tokens"), reverse=True)

@@ -547,7 +547,11 @@ def test_reserves_in_the_prompt_name_their_line() -> None:
     """More room for the answer than there is budget is told with the line that asks for it."""
     prompt, line = timeline_of(Reserve(500), User("hello")), this_line()
     error = raised(BudgetError, lambda: render(prompt, budget=400))
-    assert "the reserves are 500 tokens, the budget is 400" == error.what
+    assert error.what.splitlines() == [
+        "the reserves are 500 tokens, the budget is 400",
+        "the prompt needs 8 tokens beside them",
+        f"  user turn, 5 tokens: {__file__}:{line}",
+    ]
     assert "give it a larger budget, or leave less free" == error.fix
     assert ((f"{__file__}:{line}",), 0) == (error.at, error.limit)
 

@@ -607,7 +607,7 @@ def test_results_are_no_question() -> None:
         ([User("Q Q Q")], "cut the text of the last user turn: Limit(max_tokens, text)"),
         (
             [History(talk("user A", "assistant B B"), keep=1), User("Q")],
-            "keep fewer of its last exchanges, or record shorter results",
+            "keep or pin fewer of its exchanges, or cap its results: max_result_tokens=2_000",
         ),
         (
             [Developer("A A"), User("Q")],
@@ -669,3 +669,29 @@ def test_an_event_with_an_empty_group() -> None:
     prompt = Timeline(Event(UserAction("x"), Group("", priority=1)), User("q"))
     error = raised(BudgetError, lambda: render(prompt, budget=50, counter=len))
     assert "event turn" in error.what
+
+
+def test_the_tree_of_what_has_to_stay() -> None:
+    """An error names the largest parts, and the largest sections and messages in them."""
+    said = [
+        {"role": role, "content": "w " * size} for role, size in (("user", 3), ("assistant", 9))
+    ]
+    prompt = timeline_of(
+        System(
+            Section("rules", "r " * 6), Section("role", "r " * 2), Section("more", "m", priority=1)
+        ),
+        History(said, keep=1),
+    )
+    with pytest.raises(BudgetError) as caught:
+        render(prompt, budget=9, counter=lambda text: len(text.split()))
+    shown = [line.partition(":")[0] for line in caught.value.what.splitlines()]
+    assert shown == [
+        "the prompt needs 31 tokens, the budget has room for 9",
+        "  history, 20 tokens",
+        "    assistant message history[1], 13 tokens",
+        "    user message history[0], 7 tokens",
+        "  system turn, 12 tokens",
+        "    section 'rules', 6 tokens",
+        "    section 'role', 2 tokens",
+    ]
+    assert [part.tokens for part in caught.value.largest[0].parts] == [13, 7]
