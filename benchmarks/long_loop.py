@@ -183,9 +183,16 @@ def _rendered(**options: object) -> Send:
     return send
 
 
+def _is_note(message: Message) -> bool:
+    return any(NOTE in str(block) for block in message.content)
+
+
 OURS: dict[str, Send] = {
     "promptdsl, no new words": _rendered(),
     "promptdsl, capped and cleared": _rendered(max_result_tokens=CAP, clear_results=KEEP),
+    "promptdsl, capped, cleared, a pin": _rendered(
+        max_result_tokens=CAP, clear_results=KEEP, pin=_is_note
+    ),
 }
 
 

@@ -686,7 +686,7 @@ def test_the_tree_of_what_has_to_stay() -> None:
         render(prompt, budget=9, counter=lambda text: len(text.split()))
     shown = [line.partition(":")[0] for line in caught.value.what.splitlines()]
     assert shown == [
-        "the prompt needs 31 tokens, the budget has room for 9",
+        "the prompt needs 35 tokens, the budget has room for 9",
         "  history, 20 tokens",
         "    assistant message history[1], 13 tokens",
         "    user message history[0], 7 tokens",
