@@ -143,8 +143,14 @@ def default_step(tokens: Sequence[int], rounds: Sequence[int], budget: int, room
     """
     eighth = max(budget // 8, 1)
     seen = min(budget // 2, max(room, eighth) // eighth * eighth)
-    before = [0, *accumulate(tokens)]
-    starts = [before[start] for start in rounds if before[start] <= seen]
+    starts: list[int] = []
+    before = entry = 0
+    for start in rounds:
+        before += sum(tokens[entry:start])
+        entry = start
+        if before > seen:
+            break
+        starts.append(before)
     size = (starts[-1] - starts[0]) / (len(starts) - 1) if len(starts) > 1 else seen
     for part in (8, 4):
         if size * (part + 1) <= budget * (1 - REUSE):
