@@ -230,8 +230,8 @@ def _checked_clearing(component: History, value: object) -> ClearResults | None:
     if value is None:
         return None
     if not isinstance(value, ClearResults):
-        return ClearResults(check_count(component, "clear_results", value, 0))
-    check_count(component, "clear_results.keep", value.keep, 0)
+        return ClearResults(check_count(component, "clear_results", value, 1))
+    check_count(component, "clear_results.keep", value.keep, 1)
     if value.at_least is not None:
         check_count(component, "clear_results.at_least", value.at_least, 1)
     placeholder: object = value.placeholder

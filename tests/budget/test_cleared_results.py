@@ -22,6 +22,7 @@ from promptdsl import (
     render,
 )
 from tests.budget.fitted import broken
+from tests.budget.loop_oracle import Loop
 from tests.errors import raised
 from tests.searching import examples
 
@@ -70,7 +71,7 @@ WHOLE = sent(TEN, None).tokens.total
         (None, {"clear_results": ClearResults(3, at_least=50)}, "......####"),
         (None, {"clear_results": ClearResults(3, at_least=19)}, ".......###"),
         (None, {"clear_results": ClearResults(9, at_least=20)}, "##########"),
-        (None, {"clear_results": ClearResults(0, at_least=1)}, ".........#"),
+        (None, {"clear_results": ClearResults(1, at_least=1)}, ".........#"),
         (None, {"clear_results": ClearResults(3, 1, exclude=("look",))}, "##########"),
         (None, {"clear_results": ClearResults(3, 1, exclude=("other",))}, ".......###"),
     ],
@@ -141,7 +142,7 @@ def test_other_parts_keep_their_order() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [-1, 1.5, "3", True, ClearResults(-1), ClearResults(1, 0), ClearResults(placeholder=" ")],
+    [0, -1, 1.5, "3", True, ClearResults(0), ClearResults(1, 0), ClearResults(placeholder=" ")],
 )
 def test_bad_values(value: Any) -> None:
     """A wrong value is an error when the history is written."""
@@ -155,9 +156,39 @@ def test_without_a_budget() -> None:
     assert "at_least" in str(error)
 
 
+LOOPS = st.builds(
+    Loop,
+    st.lists(st.sampled_from([1, 2, 5, 10, 20, 60]), min_size=1, max_size=14).map(tuple),
+    st.integers(1, 5),
+    st.sampled_from([0, 15, 40, 100]),
+    st.frozensets(st.integers(0, 13), max_size=2),
+)
+
+
+@examples(100, fast=30)
+@given(LOOPS, st.integers(30, 400))
+def test_what_the_rules_say(loop_: Loop, limit: int) -> None:
+    """What is sent of a loop is what the rules leave, taken literally, or the budget is refused."""
+    assert as_sent(loop_, limit) == loop_.shape(limit)
+
+
+def as_sent(loop_: Loop, limit: int) -> str | None:
+    """Return what is sent of a described loop, ``None`` where the budget is refused."""
+    pins = {f"c{number}" for number in loop_.pins}
+
+    def is_pinned(message: Message) -> bool:
+        return any(call.id in pins for call in message.calls)
+
+    options = {"clear_results": loop_.keep, "step": loop_.step, "pin": is_pinned}
+    try:
+        return shape(sent(loop(loop_.sizes), limit, **options))
+    except BudgetError:
+        return None
+
+
 SIZES = st.lists(st.sampled_from([1, 5, 10, 20, 60, 100]), min_size=4, max_size=25)
 WORDS = st.builds(
-    ClearResults, st.integers(0, 4), st.none() | st.integers(1, 120), inputs=st.booleans()
+    ClearResults, st.integers(1, 4), st.none() | st.integers(1, 120), inputs=st.booleans()
 )
 
 
