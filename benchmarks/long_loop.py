@@ -133,10 +133,10 @@ def _found(name: str, kind: str, send: Send, calls: int) -> Found:
         tokens = 3 + sum(cost(message, count) for message in sent)
         requests.append(Request(pieces_of({"messages": sent}), tokens, cut=list(sent) != said))
         broken += _lacks(said, sent)
-    # A round is new once, as it is sent then: the last two messages of its request.
+    # A round is new once, as it is sent then.
     capped = name != "promptdsl, no new words"
-    made = [[capped_by_hand(m) if capped else m for m in each] for each in rounds(kind, calls)]
-    new = fmean(sum(cost(message, count) for message in each) for each in made)
+    each = [[capped_by_hand(m) if capped else m for m in one] for one in rounds(kind, calls)]
+    new = fmean(sum(cost(message, count) for message in one) for one in each)
     return Found(
         name,
         kind,

@@ -246,6 +246,8 @@ def _inside(entry: Entry, measure: Measure) -> Iterator[Needed]:
     elif isinstance(node, TurnNode):
         sections = [part for part in node.content if isinstance(part, SectionNode)]
         sections = [part for part in sections if part.options.priority is None]
-        tokens = measure.turn(node, [id(part) for part in sections])[1] if sections else {}
+        if not sections:
+            return
+        sizes = measure.turn(node, [id(part) for part in sections])[1]
         for part in sections:
-            yield Needed(described(part), tokens[id(part)], part.source)
+            yield Needed(described(part), sizes[id(part)], part.source)

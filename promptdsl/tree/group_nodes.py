@@ -70,10 +70,10 @@ class ClearResults:
     """How old results of tools are cleared: their content becomes a placeholder.
 
     The results of the last ``keep`` calls (1 or more) stay, and those of the tools in ``exclude``,
-    by name. More are cleared in steps that save ``at_least`` tokens. By default the step is that of the
-    history's cut, and results are cleared when a budget is too small; with ``at_least`` they are
-    cleared without a budget, too. With ``inputs``, the arguments of cleared calls become an object
-    with the placeholder.
+    by name. More are cleared in steps that save ``at_least`` tokens. By default the step is that of
+    the history's cut, and results are cleared when a budget is too small; with ``at_least`` they
+    are cleared without a budget, too. With ``inputs``, the arguments of cleared calls become an
+    object with the placeholder.
 
     >>> from promptdsl import ClearResults, History
     >>> History([], clear_results=ClearResults(keep=3, exclude=("memory",))).clear_results.keep
