@@ -181,7 +181,7 @@ def test_what_a_budget_drops_is_told_by_name() -> None:
 def test_what_the_author_removed_is_not_what_the_budget_dropped() -> None:
     """Beside an exchange that was dropped, a part that went is told as such."""
     before, after = (
-        render(Timeline(History(TALK), *parts, User("So?")), model="gpt-5", budget=budget)
+        render(Timeline(History(TALK, step=25), *parts, User("So?")), model="gpt-5", budget=budget)
         for budget, parts in ((300, [Grounding("account", "Plan Pro.")]), (200, []))
     )
     told = "`user 1` and `assistant 1` dropped for the budget; `grounding account` removed"

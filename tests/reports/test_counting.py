@@ -500,7 +500,7 @@ def test_what_was_dropped_stands_where_it_stood() -> None:
             Section("rules", "Stay here.", Section("tone", "Go away now.", priority=-2)),
             Section("plan", "Stay here."),
         ),
-        History(recorded_messages(4)),
+        History(recorded_messages(4), step=5),
         User("Page.", priority=-1),
         Assistant("Hm."),
         User("Hi."),
