@@ -20,7 +20,7 @@ Work: TypeAlias = Callable[[TableRow], RowResult]
 LoadWork: TypeAlias = Callable[[], Work]
 """A function that a worker process calls once, for its work."""
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
-"""The most rows that a worker gets at once, and about the most characters of them."""
+"""The most rows that a worker process gets at once, and about the most characters of them."""
 
 
 def render_rows(
@@ -63,8 +63,12 @@ def render_rows(
 
 
 class Pool(Protocol):
-    """Processes that render; ``ahead`` is how many chunks are begun before one is waited for."""
+    """Processes that render chunks of at most ``most_rows`` rows.
 
+    ``ahead`` is how many chunks are begun before one is waited for.
+    """
+
+    most_rows: int
     ahead: int
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
@@ -96,7 +100,7 @@ def results(
             yield result._replace(row=row)
 
     try:
-        for chunk in _chunks(rows):
+        for chunk in _chunks(rows, pool.most_rows):
             waiting.append((chunk, pool.submit(chunk)))
             if len(waiting) > pool.ahead:
                 yield from first()
@@ -113,6 +117,8 @@ def without_rows(work: Work, chunk: list[TableRow]) -> list[RowResult]:
 
 class ProcessPool:
     """Processes of this machine, each a new interpreter: a copy would have threads and locks."""
+
+    most_rows = MOST_ROWS
 
     def __init__(self, load: LoadWork, workers: int) -> None:
         self.ahead = 2 * workers
@@ -143,13 +149,13 @@ def _uninterrupted() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _chunks(rows: Iterable[TableRow]) -> Iterator[list[TableRow]]:
+def _chunks(rows: Iterable[TableRow], most: int) -> Iterator[list[TableRow]]:
     chunk: list[TableRow] = []
     characters = 0
     for row in rows:
         chunk.append(row)
         characters += sum(len(cell) for cell in row.cells.values() if isinstance(cell, str))
-        if len(chunk) == MOST_ROWS or characters > MOST_CHARACTERS:
+        if len(chunk) == most or characters > MOST_CHARACTERS:
             yield chunk
             chunk, characters = [], 0
     if chunk:
