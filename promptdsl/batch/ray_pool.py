@@ -2,20 +2,24 @@
 
 import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from functools import lru_cache
+from glob import escape
 from importlib.metadata import version
 from secrets import token_hex
-from socket import create_connection
 from typing import Any, cast
 
 from promptdsl.batch.engine import LoadWork, Work, without_rows
 from promptdsl.batch.renderer import RowResult
 from promptdsl.batch.rows import TableRow
-from promptdsl.foundation.errors import OptionError
+from promptdsl.foundation.errors import OptionError, PromptError
 from promptdsl.foundation.extras import require
+
+MOST_CPUS = 64
+"""The most CPUs that are used without ``workers``: one process does not keep more of them busy."""
 
 
 class RayPool:
@@ -24,12 +28,12 @@ class RayPool:
     The cluster is the one that this process is connected to, else that of ``address`` or of
     RAY_ADDRESS, else a new one on this machine, which ends with the pool. A cluster of an address
     gets the files of the current folder, but for those of ``left_out``. Without ``workers``, all
-    its CPUs are used. When a process dies, Ray begins its task again, up to three times. Raises
-    :class:`OptionError` for a cluster that cannot be used.
+    its CPUs are used, at most 64. When a process dies, Ray begins its task again, up to three
+    times. Raises :class:`OptionError` for a cluster that cannot be used.
     """
 
     # A task takes 1.4 ms of this process, and a row of it about 8 µs.
-    most_rows = 256
+    most_rows = 128
 
     def __init__(
         self,
@@ -38,39 +42,53 @@ class RayPool:
         address: str | None = None,
         left_out: Sequence[str] = (),
     ) -> None:
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
         self._ray, self._is_ours = _connected(address, left_out)
-        cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        self.ahead = 2 * cpus if workers is None else workers - 1
-        self._load = self._ray.put(pickle.dumps((version("promptdsl"), os.getcwd(), load)))
+        cpus = int(self._ray.cluster_resources().get("CPU", 0))
+        if not (cpus or workers):
+            fix = "start a machine with some, or name --workers to wait for one"
+            raise OptionError("the Ray cluster has no CPU", fix=fix)
+        self.ahead = 2 * min(cpus, MOST_CPUS) if workers is None else workers - 1
+        # The files that were sent are in the working folder of a process of the cluster. Another
+        # folder of the same name there may have other files.
+        was_sent = self._is_ours and address != "local"
+        folder = None if was_sent else os.getcwd()
+        self._load = pickle.dumps((version("promptdsl"), folder, load))
         self._task = self._ray.remote(num_cpus=1, max_retries=3)(_results)
+        self._begun = set[Any]()  # Any: a reference of Ray
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
         """Begin with rows, and return a function that waits for their results."""
         task = self._task.remote(self._load, chunk)
+        self._begun.add(task)
 
         def wait() -> list[RowResult]:
             errors = self._ray.exceptions
             try:
                 return cast("list[RowResult]", self._ray.get(task))
             except errors.RayTaskError as error:  # a row raises nothing: it is about the target
-                if isinstance(error.cause, OptionError):
-                    raise error.cause from None
-                what = str(error).strip().splitlines()[-1]
-                raise OptionError(f"a process of the Ray cluster cannot begin: {what}") from None
+                cause = error.cause or error
+                if isinstance(cause, PromptError):
+                    raise cause from None
+                problem = f"a process of the Ray cluster cannot begin: {_one_line(cause)}"
+                raise OptionError(problem) from None
             except errors.RayError as error:
                 raise BrokenExecutor(str(error)) from None
+            finally:
+                self._begun.discard(task)
 
         return wait
 
     def close(self) -> None:
         """Drop what is begun, and leave the cluster."""
+        for task in self._begun:
+            self._ray.cancel(task)
         if self._is_ours:
             self._ray.shutdown()
 
 
-def _connected(address: str | None, left_out: Sequence[str]) -> tuple[Any, bool]:
+def _connected(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
     """Return the module ``ray`` (it has no types of its own), and whether this connected it."""
-    address = address or os.environ.get("RAY_ADDRESS") or "local"
     if address == "local" and "ray" not in sys.modules:
         # Ray reads them when it is imported. The token is for this run, and in no file.
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token_hex(32))
@@ -81,20 +99,32 @@ def _connected(address: str | None, left_out: Sequence[str]) -> tuple[Any, bool]
     options: dict[str, Any] = {"logging_level": "error"}
     if address == "local":
         options["include_dashboard"] = False
-    elif (
-        "RAY_JOB_CONFIG_JSON_ENV_VAR" not in os.environ
-    ):  # a job of the cluster has its files there
-        left = [f"/{os.path.relpath(path)}" for path in left_out]
+    # A job of the cluster has its files there.
+    elif "RAY_JOB_CONFIG_JSON_ENV_VAR" not in os.environ:
+        left = [f"/{escape(os.path.relpath(path))}" for path in left_out]
         options["runtime_env"] = {"working_dir": os.getcwd(), "excludes": left}
-    host, _, port = address.rpartition(":")
+    if address.rpartition(":")[2].isdecimal() and "//" not in address:
+        _check_health(address)
     try:
-        if port.isdecimal() and "/" not in host:  # Ray tries for minutes
-            create_connection((host, int(port)), timeout=10).close()
         ray.init(address, **options)
     except Exception as error:  # Ray raises it as it is, where it does not start
-        what = str(error).strip().partition("\n")[0]
-        raise OptionError(f"there is no Ray cluster at {address}: {what}") from None
+        what = "start" if address == "local" else f"use the cluster at {address}"
+        raise OptionError(f"Ray cannot {what}: {_one_line(error)}") from None
     return ray, True
+
+
+def _check_health(address: str) -> None:
+    """Raise :class:`OptionError` for an address without a cluster: Ray itself tries for minutes."""
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    try:
+        subprocess.run(command, check=True, timeout=20, capture_output=True)
+    except subprocess.SubprocessError:
+        fix = "give HOST:PORT as ray start prints it; a cluster with a token needs RAY_AUTH_TOKEN"
+        raise OptionError(f"there is no Ray cluster at {address}", fix=fix) from None
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:500] or type(error).__name__
 
 
 @lru_cache(maxsize=1)
@@ -104,9 +134,12 @@ def _work(loaded: bytes) -> Work:
     if needed != there:
         what = f"the Ray cluster has promptdsl {there}, and this process {needed}"
         raise OptionError(what, fix="install the same version on both")
-    if os.path.isdir(folder):  # on this machine, or on a disk that machines share
+    if folder is not None:
         os.chdir(folder)
-    return cast("LoadWork", load)()
+    try:
+        return cast("LoadWork", load)()
+    except SystemExit as error:
+        raise OptionError(f"the file of the prompt ends the process: {error}") from None
 
 
 def _results(loaded: bytes, chunk: list[TableRow]) -> list[RowResult]:

@@ -90,7 +90,7 @@ class RowReader:
                     yield *read, False
                 return
             with _opened(path) as file:
-                for read in _json_lines(file) if kind == "json" else _csv(file, kind):
+                for read in _json_lines(file) if kind == "json" else _csv(file, path, kind):
                     self.share = (done + file.tell()) / total
                     yield *read, kind != "json"
         except OSError as error:
@@ -158,7 +158,7 @@ def _json_lines(file: BinaryIO) -> Iterator[_Read]:
             yield line, {}, f"the line is no JSON object, but {type(value).__name__}"
 
 
-def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
+def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
     csv.field_size_limit(_LONGEST_CELL)
     # Bytes that are not UTF-8 become lone surrogates, which are found in the cells of their row.
     lines = (
@@ -175,7 +175,7 @@ def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
             return
         except csv.Error as error:
             if not names:
-                raise DataError(f"the first line of {file.name} is not CSV: {error}") from None
+                raise DataError(f"the first line of {path} is not CSV: {error}") from None
             # A quotation mark that is never closed takes the lines behind it.
             more = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
             yield line, {}, f"the row is not CSV: {error}{more}"
@@ -186,12 +186,10 @@ def _csv(file: BinaryIO, delimiter: str) -> Iterator[_Read]:
         if not names:
             names = cells
             if not all(map(is_whole, names)):
-                raise DataError(
-                    f"the first line of {file.name} is not UTF-8", fix="save it as UTF-8"
-                )
+                raise DataError(f"the first line of {path} is not UTF-8", fix="save it as UTF-8")
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
-                raise DataError(f"{file.name} has two columns {twice!r}", fix="rename one")
+                raise DataError(f"{path} has two columns {twice!r}", fix="rename one")
         elif len(cells) != len(names):
             yield line, {}, f"the row has {len(cells)} cells, the first line {len(names)}"
         elif not all(map(is_whole, cells)):

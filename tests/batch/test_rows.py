@@ -219,3 +219,14 @@ def test_an_address_of_no_table(address: str, problem: str) -> None:
     """An address that leads nowhere is named."""
     pytest.importorskip("pyarrow", reason="needs pyarrow")
     assert raised(DataError, lambda: RowReader([address])).what.startswith(problem)
+
+
+@pytest.mark.parametrize("line", ["a,a", '"a', "\udcff"])
+def test_a_wrong_first_line_at_an_address(tmp_path: Path, line: str) -> None:
+    """It is told as that of a file, with the address."""
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    path = tmp_path / "rows.csv"
+    path.write_bytes(f"{line}\n1\n".encode(errors="surrogateescape"))
+    here = raised(DataError, lambda: RowReader([str(path)])).what
+    there = raised(DataError, lambda: RowReader([path.as_uri()])).what
+    assert here.replace(str(path), path.as_uri()) == there

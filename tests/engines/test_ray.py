@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,12 @@ ray = pytest.importorskip("ray", reason="make test-engines installs the engines"
 
 ADDRESS = re.compile(r"--address='(.+?)'")
 QUESTIONS = [{"question": f"Is it {n % 300}?", "key": f"k{n}"} for n in range(400)]
+
+
+LISTING = """\
+def listing(question):
+    return Timeline(User(question, *os.listdir()))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +110,7 @@ def killed_renderer() -> RowRenderer:
 def test_a_process_that_is_killed_twice(folder: Folder) -> None:
     """Ray renders its rows again: none is lost, and none is there twice."""
     rows = [{"question": f"Is it {n}?"} for n in range(300)]
-    rows[70], rows[200] = {"question": "Kill 0?"}, {"question": "Kill 1?"}
+    rows[70], rows[280] = {"question": "Kill 0?"}, {"question": "Kill 1?"}
     reader = RowReader([folder.table(rows)])
     job = Job(reader, killed_renderer(), killed_renderer, {}, RayPool)
     [*_] = write_batch(job, "out")
@@ -134,23 +141,29 @@ def test_another_version_on_the_cluster(folder: Folder, monkeypatch: pytest.Monk
     assert (2, True) == (done.code, "and this process 9.9: install the same version" in done.err)
 
 
-def test_no_cluster_at_an_address(folder: Folder) -> None:
-    """An address where nobody listens is an error at once, and one without Ray of the user."""
-    asked = ("ask", folder.table([GOOD]), "--address", "127.0.0.1:1")
-    done = folder.batch(*asked)
+def test_an_address_needs_the_engine(folder: Folder) -> None:
+    """The address of a cluster says nothing without Ray."""
+    done = folder.batch("ask", folder.table([GOOD]), "--address", "127.0.0.1:1")
     assert (2, True) == (done.code, "--address is that of a Ray cluster: add" in done.err)
-    for address in ("127.0.0.1:1", "nowhere", "127.0.0.1:x"):
+
+
+def test_no_cluster_at_an_address(folder: Folder) -> None:
+    """A program that is no Ray, and a name that is none, are errors in less than a minute."""
+    folder.table([GOOD])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
         done = command(folder.path, "--address", address)
-        assert (2, True) == (
-            done.returncode,
-            f"there is no Ray cluster at {address}: " in done.stderr,
-        )
-        shutil.rmtree(folder.path / "out")
+    assert (2, True) == (done.returncode, f"there is no Ray cluster at {address}" in done.stderr)
+    shutil.rmtree(folder.path / "out")
+    done = command(folder.path, "--address", "nowhere")
+    assert (2, True) == (done.returncode, "Ray cannot use the cluster at nowhere" in done.stderr)
 
 
-def command(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def command(
+    folder: Path, *options: str, target: str = "ask", **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run the command on Ray in a process of its own; a hang is a failure."""
-    asked = ["batch", "prompts.py:ask", "rows.jsonl", "--engine", "ray", "--output", "out"]
+    asked = ["batch", f"prompts.py:{target}", "rows.jsonl", "--engine", "ray", "--output", "out"]
     return subprocess.run(
         [sys.executable, "-m", "promptdsl", *asked, *options],
         cwd=folder,
@@ -173,8 +186,10 @@ def test_a_new_ray_leaves_nothing(folder: Folder) -> None:
 
 
 def test_a_cluster_that_runs(folder: Folder, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The prompt is sent to a cluster that was started in another folder, which then stays."""
+    """A cluster of another folder gets the files of this one, but for the table, and stays."""
     folder.table([{"question": f"Is it {n}?"} for n in range(400)])
+    prompts = folder.path / "prompts.py"
+    prompts.write_text(f"{prompts.read_text('utf-8')}\n\n{LISTING}", "utf-8")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     start = [os.path.join(os.path.dirname(sys.executable), "ray"), "start", "--head", "--port=0"]
     environment = {**os.environ, "RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(ROOT)}
@@ -185,9 +200,12 @@ def test_a_cluster_that_runs(folder: Folder, tmp_path_factory: pytest.TempPathFa
     try:
         assert cluster.stdout is not None
         address = next(filter(None, map(ADDRESS.search, cluster.stdout)))[1]
-        done = command(folder.path, "--address", address, RAY_AUTH_MODE="disabled")
+        listed = ("--address", address, "--format", "messages")
+        done = command(folder.path, *listed, target="listing", RAY_AUTH_MODE="disabled")
         assert (0, 400) == (done.returncode, len(folder.requests())), done.stderr
         assert cluster.poll() is None
+        sent = {entry["messages"] for entry in folder.requests()}
+        assert [True, False] == [any(name in it for it in sent) for name in ("prompts.py", "rows.")]
     finally:
         cluster.terminate()
         cluster.wait(60)
