@@ -41,8 +41,11 @@ def _capped(
     if sum(sizes) <= most:
         return result
     room, kept, is_cut = most, list[Block](), False
-    for block, size in zip(result.content, sizes, strict=True):
-        if size <= room and not is_cut:
+    mark = tokens.of(f"\n{MARK}")
+    for number, (block, size) in enumerate(zip(result.content, sizes, strict=True), start=1):
+        # What is left out behind it needs a mark.
+        reserve = mark if number < len(sizes) and size + sum(sizes[number:]) > room else 0
+        if size + reserve <= room and not is_cut:
             kept.append(block)
             room -= size
             continue

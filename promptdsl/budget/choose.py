@@ -150,10 +150,10 @@ class Choice:
         cuts = unit.cuts
         if cuts.clearing is None:
             least = bisect_left(range(cuts.last), need, key=saved)
-        elif saved(cuts.clears) >= need + cuts.clearing.slack:
+        elif saved(cuts.clears) >= need + cuts.clearing.debt:
             least = bisect_left(range(cuts.clears), need, key=saved)
         else:
-            first, need = min(cuts.clears + 1, cuts.last), need + cuts.clearing.slack
+            first, need = min(cuts.clears + 1, cuts.last), need + cuts.clearing.debt
             least = bisect_left(range(cuts.last), need, first, key=saved)
         step = cuts.step
         if least > cuts.clears and step:
@@ -192,7 +192,7 @@ class Order:
                     action.saves += companion.tokens
             before = trial.parts
             if isinstance(action, Cut) and action.unit.cuts.clearing:
-                self.slack = max(self.slack, action.unit.cuts.clearing.slack)
+                self.slack = max(self.slack, action.unit.cuts.clearing.debt)
             trial.do(action)
             saved = trial.parts - before
             self.saved.append(max(trial.saved, self.saved[-1]))

@@ -3,8 +3,8 @@
 The frontier is the first entry that is not cleared. It stands at the first round at which clearing
 has saved another ``at_least`` tokens, so it depends on the conversation before it alone. The cut
 of a budget begins when the largest frontier is not enough. That frontier moves on with the
-conversation: so the cut makes room for the largest request so far, not only for this one, and never
-moves back.
+conversation: so the cut makes room for the largest request so far, if it was longer by at most a
+step, and seldom moves back.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,8 @@ class Clearing:
     """The places of the frontier, in order; the first clears nothing."""
     most: int = 0
     """The first entry that is never cleared: the round of one of the last calls."""
-    slack: int = 0
-    """The tokens that the largest request so far was longer than this one."""
+    debt: int = 0
+    """The tokens that the largest request so far was longer than this one, at most a step."""
 
     def count(self, frontier: int) -> int:
         """Return how many results before a frontier there are."""
@@ -107,6 +107,8 @@ def clearing_of(
     clearing.called = [0, *accumulate(results)]
     at_least = max(step, 1) if words.at_least is None else words.at_least
     _find_frontiers(clearing, tokens, rounds, keep=words.keep, at_least=at_least)
+    # A larger debt would drop most of a conversation for one result that is cleared by now.
+    clearing.debt = min(clearing.debt, step)
     return clearing
 
 
@@ -140,7 +142,7 @@ def _find_frontiers(
         longest = max(longest, newest)
     clearing.frontiers = places[: place + 1]
     clearing.most = starts[kept]
-    clearing.slack = longest - newest
+    clearing.debt = longest - newest
 
 
 def _cleared_run(run: RecordedNode, words: ClearResults) -> RecordedNode:

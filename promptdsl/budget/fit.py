@@ -47,15 +47,14 @@ def fit(
     facts: ModelFacts,
     *,
     measuring: Callable[[], Measure],
-    prepare: Callable[[RootNode, bool | Message], S],
+    prepare: Callable[[RootNode, bool], S],
     tokens: Callable[[S], int],
 ) -> tuple[ListDropped, S]:
     """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
-    ``prepare`` makes a tree ready, given whether a part is missing in it, or the first message that
-    was written since the last part went; ``tokens`` counts its result. ``measuring`` returns the
-    counter of parts, made only for choices or a plan: most prompts fit whole. The whole is tried
-    first, and a plan is made only when that is too long.
+    ``prepare`` makes a tree ready, given whether a part is missing in it; ``tokens`` counts its
+    result. ``measuring`` returns the counter of parts, made only for choices or a plan: most
+    prompts fit whole. The whole is tried first, and a plan is made only when that is too long.
     """
     has_choices = not is_settled(hollow(tree))
     measure = measuring() if has_choices else None
@@ -81,7 +80,7 @@ def fit(
             largest=refused.needed(),
         )
 
-    def attempt(part: RootNode, missing: bool | Message) -> tuple[S, int]:
+    def attempt(part: RootNode, missing: bool) -> tuple[S, int]:
         """Make a part ready; return it, and how many tokens it is over the limit."""
         ready = prepare(part, missing)
         return ready, tokens(ready) - limit
@@ -156,7 +155,7 @@ def _characters(
 def _drop_to_fit(
     plan: Plan,
     cuts: LimitCuts,
-    attempt: Callable[[RootNode, bool | Message], tuple[S, int]],
+    attempt: Callable[[RootNode, bool], tuple[S, int]],
     *,
     over: int | None,
     limit: int,
@@ -170,7 +169,6 @@ def _drop_to_fit(
     if over is not None:
         need = min(max(need, 1), over)  # with the first dropped part, reasoning may be left out
         least = 1
-    binds = plan.measure.facts.binds_reasoning
     best: tuple[ListDropped, S] | None = None
     best_saved = 0
     while True:
@@ -179,13 +177,8 @@ def _drop_to_fit(
         if best is not None and saved >= best_saved:
             return best
         cut_parts = still_cut(cuts, tree)
-        missing: bool | Message = bool(cut_parts or saved)
-        if binds and saved and not cut_parts:
-            from promptdsl.budget.fresh import first_since
-
-            missing = first_since(plan, choice, need) or True
         try:
-            ready, over = attempt(tree, missing)
+            ready, over = attempt(tree, bool(cut_parts or saved))
         except PromptError:
             if best is None:
                 raise
@@ -194,8 +187,7 @@ def _drop_to_fit(
             best_saved = saved
             best = partial(_all_dropped, cut_parts, choice, plan.line, plan.entries), ready
             surplus = planned - saved - over
-            if surplus <= SLACK or binds:
-                # With bound reasoning, the plan alone says where the cut is.
+            if surplus <= SLACK:
                 return best
             need = max(need - surplus, least)
             continue

@@ -199,11 +199,6 @@ class CutPoints:
         """The last point, which saves the most."""
         return len(self.saved) - 1
 
-    def state(self, point: int) -> tuple[int, int]:
-        """Return the first entry after the cut at a point, and the frontier of clearing."""
-        cleared = min(point, self.clears)
-        return self.starts[point], self.clearing.frontiers[cleared] if self.clearing else 0
-
     def is_between_rounds(self, point: int) -> bool:
         """Return whether a cut at a point keeps a question and the last rounds after it."""
         return point >= self.first_round and self.starts[point] < self.size

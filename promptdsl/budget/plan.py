@@ -28,11 +28,11 @@ class Plan:
 
     def __init__(self, root: RootNode, measure: Measure, budget: int, limit: int) -> None:
         scan = Scan(root, measure)
-        self.measure, self.budget, self.limit = measure, budget, limit
         self.entries = scan.entries
-        self.root = scan.root
+        self._scanned_root = scan.root
         links = link_calls(self.entries)
         question = last_question(self.entries)
+        self.measure = measure
         room = limit - sum(entry.tokens for entry in self.entries)
         for number, entry in enumerate(self.entries):
             unit = entry.unit
@@ -73,7 +73,7 @@ class Plan:
                 changes[conversation.slot] = conversation.cuts.kept(point)
         for lead in choice.dropped:
             changes |= dict.fromkeys((lead.slot, *(unit.slot for unit in lead.companions)))
-        return first_alternatives(changed(self.root, changes))
+        return first_alternatives(changed(self._scanned_root, changes))
 
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""

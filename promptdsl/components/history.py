@@ -234,6 +234,9 @@ def _checked_clearing(component: History, value: object) -> ClearResults | None:
     check_count(component, "clear_results.keep", value.keep, 1)
     if value.at_least is not None:
         check_count(component, "clear_results.at_least", value.at_least, 1)
+    if not all(isinstance(it, str) for it in value.exclude):  # pyright: ignore[reportUnnecessaryIsInstance]
+        fix = 'write the names of tools: exclude=("memory",)'
+        raise bad_option(component, "clear_results.exclude", value.exclude, fix)
     placeholder: object = value.placeholder
     if not (isinstance(placeholder, str) and placeholder.strip()):  # pyright: ignore[reportUnnecessaryIsInstance]
         fix = "write a text that is not empty: some targets refuse an empty result"

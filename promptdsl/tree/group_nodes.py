@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -65,6 +65,10 @@ class ReserveNode(Node):
         return f"reserve {self.tokens:,} tokens"
 
 
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else (*names,)
+
+
 @attrs.frozen
 class ClearResults:
     """How old results of tools are cleared: their content becomes a placeholder.
@@ -82,7 +86,7 @@ class ClearResults:
 
     keep: int = 3
     at_least: int | None = None
-    exclude: tuple[str, ...] = attrs.field(default=(), converter=tuple[str, ...])
+    exclude: tuple[str, ...] = attrs.field(default=(), converter=_names)
     placeholder: str = "[cleared]"
     inputs: bool = False
 

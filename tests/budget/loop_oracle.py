@@ -50,7 +50,8 @@ class Loop:
         frontier = cut = 0
         if self.size(count, 0, 0) > limit:
             frontier = places[-1]
-            over = self.longest(count) - limit
+            newest = self.size(count, frontier, 0)
+            over = newest + min(self.longest(count) - newest, self.step) - limit
             if over <= 0:
                 frontier = next(f for f in places if self.size(count, f, 0) <= limit)
             else:
