@@ -43,7 +43,7 @@ class Clearing:
     most: int = 0
     """The first entry that is never cleared: the round of one of the last calls."""
     debt: int = 0
-    """The tokens that the largest request so far was longer than this one, at most a step."""
+    """The tokens that the largest request so far was longer than this one; a plan bounds it."""
 
     def count(self, frontier: int) -> int:
         """Return how many results before a frontier there are."""
@@ -107,8 +107,6 @@ def clearing_of(
     clearing.called = [0, *accumulate(results)]
     at_least = max(step, 1) if words.at_least is None else words.at_least
     _find_frontiers(clearing, tokens, rounds, keep=words.keep, at_least=at_least)
-    # A larger debt would drop most of a conversation for one result that is cleared by now.
-    clearing.debt = min(clearing.debt, step)
     return clearing
 
 

@@ -108,6 +108,10 @@ def _set_cut_points(
         from promptdsl.budget.recorded_results import planned_clearing
 
         clearing = planned_clearing(node, measure, step=step, pinned=pinned)
+        if node.step is None:  # what a cut drops is cleared
+            step = default_step(clearing.sizes, known.rounds, budget, room)
+        # A larger debt would drop most of a conversation for a result that is cleared by now.
+        clearing.debt = min(clearing.debt, step)
     points = cut_points(
         node,
         tokens,
