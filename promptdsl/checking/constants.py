@@ -2,20 +2,21 @@
 
 import ast
 import re
+from itertools import zip_longest
 from typing import Any
 
 from promptdsl.checking.python_file import PythonFile
 from promptdsl.foundation.frozen import is_list
 
-_NUMBERS = {"int", "float", "bool", "None", "Decimal"}
 _CONTAINERS = {"list", "dict", "tuple", "Sequence", "Iterable", "Mapping", "Optional", "Union"}
 _TEXTS = {"str", "Any", "object"}
-_TEXT_OF = {"str", "repr", "dedent", "indent", "sorted", "list", "tuple", "reversed", "trusted"}
+_TEXT_OF = {"str", "repr", "dedent", "indent", "sorted", "trusted"}
 """The functions whose text is that of their argument."""
-_METHODS = {
-    *("capitalize", "casefold", "center", "format", "format_map", "join", "ljust", "lower"),
-    *("lstrip", "removeprefix", "removesuffix", "replace", "rstrip", "split", "strip", "title"),
-    *("upper", "get", "items", "keys", "values"),
+_BUILDING = {"format", "format_map", "join", "replace"}
+"""The methods whose text is also that of their arguments."""
+_METHODS = _BUILDING | {
+    *("capitalize", "casefold", "center", "ljust", "lower", "lstrip", "removeprefix"),
+    *("removesuffix", "rjust", "rstrip", "split", "strip", "title", "upper"),
 }
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _PIECES = ("values", "left", "right", "body", "orelse", "elts", "elt")
@@ -24,20 +25,24 @@ _MADE = (
     *(ast.GeneratorExp, ast.ListComp),
 )
 """The expressions that are made of others, and the names of these."""
+NUMBERS = re.compile(r"%[^%a-z]*[bdefgiouxc]|\{[^{}]*:[^{}]*[,bdefgnx%]\}", re.IGNORECASE)
+"""A place in a format that refuses text."""
+_UNKNOWN = ast.Constant("")
 Scope = tuple[ast.AST, ...]
 
 
 class Constants:
     """The names of a file: which are constant.
 
-    A variable is a parameter that may be a text, what a person types, and what is made of one.
-    What other functions return is not known, so it is none, as are numbers and attributes of self.
+    A variable is a parameter that may be any text, what a person types, and what is made of one. A
+    parameter that is assigned again, or compared with a text, and one of a private function may be
+    a known text. What other functions return, numbers and attributes are not known either.
     """
 
     def __init__(self, file: PythonFile) -> None:
         self._file = file
-        self._assigned: dict[ast.AST, dict[str, list[ast.expr]]] = {}
-        self._looking: set[tuple[ast.AST, str]] = set()
+        self._assigned: dict[ast.AST, dict[str, list[ast.expr | ast.AugAssign]]] = {}
+        self._known: dict[tuple[ast.AST, str], str] = {}
 
     def variable(self, node: ast.AST, scope: Scope) -> str:
         """Return a variable that the text of an expression is made of, or ``""``."""
@@ -45,103 +50,114 @@ class Constants:
         match node:
             case ast.Name(id=name):
                 return self._named(name, scope)
-            case ast.Attribute(value=value) | ast.Subscript(value=value):
-                is_enum = isinstance(node, ast.Attribute) and node.attr == "value"
+            case ast.Subscript(value=value):
                 is_given = self._file.dotted(value) == "sys.argv"
-                if isinstance(value, ast.Name) and value.id not in ("self", "cls"):
-                    is_given = is_given or bool(self._named(value.id, scope, is_whole=False))
-                elif not isinstance(value, ast.Name):
-                    is_given = is_given or bool(self.variable(value, scope))
-                return ast.unparse(node) if is_given and not is_enum else ""
+                if isinstance(value, ast.Name):
+                    is_given = is_given or bool(self._named(value.id, scope, is_annotated=True))
+                return ast.unparse(node) if is_given else ""
             case ast.FormattedValue(value=value, format_spec=spec):
-                # A format for numbers refuses text.
-                is_number = spec is not None and ast.unparse(spec).strip("f'\"")[-1:] in ",dfeg%xb"
+                is_number = spec and NUMBERS.search(f"{{:{ast.unparse(spec)[2:-1]}}}")
                 pieces = [] if is_number else [value]
+            case ast.Call(func=ast.Name(id="input")):
+                return ast.unparse(node)
             case ast.Call(func=func, args=arguments, keywords=keywords):
-                if last(func) == "input":
-                    return ast.unparse(node)
-                is_method = last(func) in _METHODS and not self._file.dotted(func)
-                if is_method or last(func) in _TEXT_OF:
+                name = last(func)
+                is_method = name in _METHODS and isinstance(func, ast.Attribute)
+                if name in _TEXT_OF or (is_method and name in _BUILDING):
                     pieces = [*arguments, *(it.value for it in keywords)]
-                    pieces += [func.value] if isinstance(func, ast.Attribute) and is_method else []
+                if is_method and not self._file.dotted(func):
+                    pieces.append(getattr(func, "value", func))
             case _ if isinstance(node, _MADE):
                 for name in _PIECES:
                     piece: Any = getattr(node, name, [])
                     pieces += piece if is_list(piece) else [piece]
+                is_sum = not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Add | ast.Mod)
+                pieces = pieces if is_sum and not any(map(_is_number, pieces)) else []
             case _:
                 pass
         return next(filter(None, (self.variable(it, scope) for it in pieces)), "")
 
-    def values(self, name: str, scope: Scope) -> list[ast.expr]:
-        """Return what is assigned to a name in the innermost scope that assigns it."""
+    def values(self, name: str, scope: Scope) -> list[ast.expr | ast.AugAssign]:
+        """Return in written order what is assigned to a name in the innermost scope that does."""
         every = (it[name] for it in map(self._names_of, scope) if name in it)
-        return next(every, list[ast.expr]())
+        return next(every, list[ast.expr | ast.AugAssign]())
 
-    def _named(self, name: str, scope: Scope, *, is_whole: bool = True) -> str:
+    def _named(self, name: str, scope: Scope, *, is_annotated: bool = False) -> str:
         for number, function in enumerate(scope):
-            if isinstance(function, _FUNCTIONS) and name in (given := _parameters(function)):
-                return name if _may_be_text(*given[name], is_whole=is_whole) else ""
             values = self._names_of(function).get(name)
-            if values is not None and (function, name) not in self._looking:
-                self._looking.add((function, name))
-                is_variable = any(self.variable(it, scope[number:]) for it in values)
-                self._looking.discard((function, name))
-                return name if is_variable else ""
+            if isinstance(function, _FUNCTIONS) and name in (given := _parameters(function)):
+                # Other functions have their callers in this file, with constants maybe.
+                of = getattr(function, "name", "")
+                is_private = of.startswith("_") and of != "__init__"
+                if values or is_private or len(scope) > number + 2 or name in ("self", "cls"):
+                    return ""
+                return name if _may_be_text(*given[name], is_annotated=is_annotated) else ""
+            if values is not None and (function, name) not in self._known:
+                self._known[function, name] = ""
+                if all(self.variable(it, scope[number:]) for it in values):
+                    self._known[function, name] = name
+            if values is not None:
+                return self._known[function, name]
         return ""
 
-    def _names_of(self, function: ast.AST) -> dict[str, list[ast.expr]]:
+    def _names_of(self, function: ast.AST) -> dict[str, list[ast.expr | ast.AugAssign]]:
         """Return what is assigned to each name of a function or module, loops included."""
         if function in self._assigned:
             return self._assigned[function]
-        found: dict[str, list[ast.expr]] = {}
+        found: dict[str, list[ast.expr | ast.AugAssign]] = {}
         body: Any = getattr(function, "body", [])  # Any: that of a lambda is no list
-        waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body]
+        waiting: list[ast.AST] = [*body][::-1] if isinstance(body, list) else [body]
         while waiting:
-            node = waiting.pop()
+            node, target = waiting.pop(), None
             match node:
                 case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
-                    | ast.AugAssign(target=ast.Name(id=name), value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                    | ast.For(target=ast.Name(id=name), iter=value)
-                    | ast.comprehension(target=ast.Name(id=name), iter=value)
+                    ast.Assign(targets=[ast.Name(id=name) as target], value=ast.expr() as value)
+                    | ast.AnnAssign(target=ast.Name(id=name) as target, value=ast.expr() as value)
+                    | ast.For(target=ast.Name(id=name) as target, iter=value)
+                    | ast.comprehension(target=ast.Name(id=name) as target, iter=value)
                 ):
                     found.setdefault(name, []).append(value)
-                case ast.Name(id=name, ctx=ast.Store()):
-                    found.setdefault(name, [])
+                case ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add()):
+                    found.setdefault(name, []).append(node)
+                case ast.Compare(left=ast.Name(id=name), ops=[op, *_]):
+                    if not isinstance(op, ast.Is | ast.IsNot):
+                        found.setdefault(name, []).append(_UNKNOWN)
+                case ast.Name(id=name, ctx=ast.Store()) | ast.Match(subject=ast.Name(id=name)):
+                    found.setdefault(name, []).append(_UNKNOWN)
                 case _:
                     pass
             if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-                waiting += ast.iter_child_nodes(node)
+                waiting += [it for it in ast.iter_child_nodes(node) if it is not target][::-1]
         return self._assigned.setdefault(function, found)
 
 
 def _parameters(function: Any) -> dict[str, tuple[ast.expr | None, ast.expr | None]]:  # Any: a def
     """Return the parameters of a function, each with its annotation and its default."""
     it = function.args
-    named = [*it.posonlyargs, *it.args]
-    defaults = [
-        *[None] * (len(named) - len(it.defaults)),
-        *it.defaults,
-        *it.kw_defaults,
-        None,
-        None,
+    named = [*it.posonlyargs, *it.args][::-1]
+    every = [
+        *zip_longest(named, it.defaults[::-1]),
+        *zip_longest(it.kwonlyargs, it.kw_defaults),
+        *((arg, None) for arg in (it.vararg, it.kwarg) if arg),
     ]
-    every = [*named, *it.kwonlyargs, *filter(None, (it.vararg, it.kwarg))]
-    return {arg.arg: (arg.annotation, value) for arg, value in zip(every, defaults, strict=False)}
+    return {arg.arg: (arg.annotation, value) for arg, value in every}
 
 
-def _may_be_text(annotation: ast.expr | None, default: ast.expr | None, *, is_whole: bool) -> bool:
-    """Return whether a parameter may be a text; without ``is_whole``, whether a part of it may."""
+def _may_be_text(
+    annotation: ast.expr | None, default: ast.expr | None, *, is_annotated: bool
+) -> bool:
+    """Return whether a parameter may be any text; with ``is_annotated``, whether it says so."""
     if annotation is None:
-        return not isinstance(default, ast.Constant) or default.value in (None, str(default.value))
+        value = default.value if isinstance(default, ast.Constant) else default
+        return not is_annotated and (value is None or isinstance(value, str))
     nodes = [*ast.walk(annotation)]
     quoted = " ".join(str(it.value) for it in nodes if isinstance(it, ast.Constant))
-    kinds = {*map(last, nodes), *re.findall(r"\w+", quoted)} - {""} - _CONTAINERS
-    if "Literal" in kinds or (kinds and kinds <= _NUMBERS):
-        return False
-    # An object of another class may be an enum, and its attributes may be texts.
-    return not is_whole or bool(kinds & _TEXTS) or not kinds
+    kinds = {*map(last, nodes), *re.findall(r"\w+", quoted)} - {"", "None"} - _CONTAINERS
+    return bool(kinds) and kinds <= _TEXTS
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def last(node: ast.AST) -> str:

@@ -33,8 +33,8 @@ class AuthorCall(NamedTuple):
         outermost, call = self, self.around
         while outermost.name not in TURNS and call is not None:
             outermost, call = call, call.around
-        # A section outside of any turn belongs to the system message.
-        is_loose = outermost.name in ("Section", "Timeline") and self.name != "Timeline"
+        # A section beside turns belongs to the system message; any other may go anywhere.
+        is_loose = outermost.name == "Timeline" and self.name != "Timeline"
         return "System" if is_loose else outermost.name if outermost.name in TURNS else None
 
 

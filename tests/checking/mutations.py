@@ -109,10 +109,16 @@ def found_in(path: Path, code: str, rendered: Rendered | None) -> Counter[str]:
 
 
 def sites(tree: ast.Module, lines: set[int]) -> Iterator[tuple[ast.Call, str]]:
-    """Yield the calls in a tree that write instructions, each with a parameter that is a text."""
+    """Yield the calls in a System of a tree, each with a parameter that is a text."""
     for function in (it for it in ast.walk(tree) if isinstance(it, ast.FunctionDef)):
         texts = [it.arg for it in function.args.args if ast.unparse(it.annotation or it) == "str"]
-        for call in (it for part in function.body for it in ast.walk(part)):
+        turns = [
+            it
+            for it in ast.walk(function)
+            if ast.unparse(it).startswith("System(")
+            or (isinstance(it, ast.With) and "System()" in map(ast.unparse, it.items))
+        ]
+        for call in (it for turn in turns for it in ast.walk(turn)):
             is_sent = isinstance(call, ast.Call) and call.lineno in lines
             if is_sent and getattr(call.func, "id", "") in ("System", "Section", "Item", "Text"):
                 yield call, next(iter(texts), "")

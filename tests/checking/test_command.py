@@ -76,8 +76,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         "findings": [
             {
                 "file": "shop.py",
-                "line": 7,
-                "column": 28,
+                "line": 10,
+                "column": 29,
                 "rule": "PD101",
                 "message": "an f-string makes an instruction of `plan`, whatever text that is",
                 "fix": "write Value(plan) beside the text",

@@ -1,11 +1,11 @@
 """What an f-string, %, + or .format() puts into the text of an author becomes an instruction, with
-tags and headings of its own. Constants, numbers and texts of a Literal may be there. What a
-function returns is not known, so it is no finding.
+tags and headings of its own. Judged are parameters that may be any text: not of private functions,
+not compared or assigned again. Attributes and what functions return may be known texts.
 """
 
 import ast
 
-from promptdsl.checking.constants import Constants
+from promptdsl.checking.constants import NUMBERS, Constants
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.checking.python_file import INSTRUCTIONS, AuthorCall, PythonFile
 
@@ -32,8 +32,14 @@ def _way(
 ) -> tuple[str, ast.AST]:
     """Return how an argument is built, and where; ``""`` for one that is not."""
     if isinstance(text, ast.Name):  # it may be built on a line of its own
-        values = constants.values(text.id, call.scope)
-        text = values[0] if len(values) == 1 else text
+        match constants.values(text.id, call.scope):
+            case [ast.expr() as value]:
+                text = value
+            case [value, *more] if _is_text(value):
+                added = [it.value for it in more if isinstance(it, ast.AugAssign)]
+                return "+=" * (len(added) == len(more)), ast.Tuple(added)
+            case _:
+                pass
     match text:
         case (
             ast.Call(func=ast.Name(id="dedent"), args=[inner])
@@ -46,6 +52,10 @@ def _way(
             return (way, built) if way else _way(file, constants, call, other)
         case ast.JoinedStr():
             return "an f-string", text
+        case (
+            ast.BinOp(op=ast.Mod(), left=form) | ast.Call(func=ast.Attribute(attr="format", value=form))
+        ) if NUMBERS.search(ast.unparse(form)):
+            return "", text  # one of them may be a number
         case ast.BinOp(op=ast.Mod(), left=left) if _is_text(left):
             return "%", text
         case ast.BinOp(op=ast.Add()) if any(map(_is_text, ast.walk(text))):
@@ -55,7 +65,7 @@ def _way(
         case ast.Call() if file.public(text) == "trusted":
             return "trusted()", text
         case _:
-            return "", file.tree
+            return "", text or file.tree
 
 
 def _is_text(node: ast.AST) -> bool:
