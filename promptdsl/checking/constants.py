@@ -79,8 +79,12 @@ class Constants:
 
     def values(self, name: str, scope: Scope) -> list[ast.expr | ast.AugAssign]:
         """Return in written order what is assigned to a name in the innermost scope that does."""
-        every = (it[name] for it in map(self._names_of, scope) if name in it)
-        return next(every, list[ast.expr | ast.AugAssign]())
+        for it in scope:
+            if name in (found := self._names_of(it)):
+                return found[name]
+            if isinstance(it, _FUNCTIONS) and name in _parameters(it):
+                break
+        return []
 
     def _named(self, name: str, scope: Scope, *, is_annotated: bool = False) -> str:
         for number, function in enumerate(scope):

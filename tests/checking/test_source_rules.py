@@ -111,6 +111,8 @@ CLOCK = "import datetime, random, time, uuid\nfrom datetime import datetime as d
         "System(*{'a', 'b'})",
         "System(', '.join(set(A)))",
         "System(*[Item(x) for x in set(A)])",
+        "def f():\n    at = str(uuid.uuid4())\n    System('a', at)",
+        "KINDS = {'a', 'b'}\ndef f(): System(', '.join(KINDS))",
     ],
 )
 def test_changing_instructions_are_found(code: str, found: Find) -> None:
@@ -129,6 +131,13 @@ def test_changing_instructions_are_found(code: str, found: Find) -> None:
         "System(str(uuid.uuid5(uuid.NAMESPACE_DNS, 'a')), str(dt(2026, 1, 1)))",
         "System(random.Random(7).choice(A))",
         "render(System('a'), budget=random.randint(1, 2))",
+        "System('a', id=str(uuid.uuid4()), metadata={'at': time.time()})",
+        "System(Section(str(uuid.uuid4()), 'a', priority=random.random()))",
+        "def now(): return Section('now', str(dt.now()))\nEphemeral(now())",
+        "def f(now=None):\n    now = now or dt.now()\n    System(str(now))",
+        "AT = dt.now()\ndef f(at, kinds): System(str(AT), at)",
+        "kinds = {'a', 'b'}\ndef f(kinds): System(', '.join(kinds))",
+        "random.seed(7)\nSystem(random.choice(A))",
     ],
 )
 def test_what_stays_is_not_found(code: str, found: Find) -> None:

@@ -6,6 +6,7 @@ snapshot of it stays the same.
 import ast
 import re
 
+from promptdsl.checking.constants import Constants, Scope
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.checking.python_file import INSTRUCTIONS, PythonFile
 
@@ -19,29 +20,38 @@ _IN_ORDER = ("sorted", "len", "min", "max", "sum", "any", "all", "set", "frozens
 
 def find(file: PythonFile) -> Found:
     """Yield each call in an instruction that returns something else each time."""
+    constants = Constants(file)
     for call in file.calls:
         if call.turn in INSTRUCTIONS and (call.name[:1].isupper() or call.name == "trusted"):
-            yield from _changing(file, [*call.node.args, *(it.value for it in call.node.keywords)])
+            # An id, metadata or a priority is not sent; a template sends all that it gets.
+            is_sent = call.name.startswith("Template")
+            sent = [it.value for it in call.node.keywords if is_sent or it.arg == "title"]
+            for each in [*call.node.args[call.name == "Section" :], *sent]:
+                yield from _changing(file, constants, call.scope, each)
 
 
-def _changing(file: PythonFile, waiting: list[ast.AST]) -> Found:
+def _changing(file: PythonFile, constants: Constants, scope: Scope, node: ast.AST) -> Found:
+    waiting, seen = [node], set[str]()
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Lambda) or file.public(node):
-            continue  # what is called later, and what is looked at by itself
-        if isinstance(node, ast.Call) and _CHANGING.fullmatch(file.dotted(node.func)):
-            code = ast.unparse(node)
-            message = f"{code} gives an instruction another text in each request"
-            fix = f'write Ephemeral(...) at the end, or Volatile({code}, label="...")'
-            yield node, f"{message}, so no cache serves it", fix
-        elif unordered := _set_in(node):
+        if isinstance(node, ast.Lambda | ast.BoolOp | ast.IfExp) or file.public(node):
+            continue  # what may not be called, and what is looked at by itself
+        if isinstance(node, ast.Call) and _CHANGING.fullmatch(name := file.dotted(node.func)):
+            if not (name.startswith("random.") and "random.seed(" in ast.unparse(file.tree)):
+                message = f"{ast.unparse(node)} gives an instruction another text in each request"
+                yield node, f"{message}, so no cache serves it", "write Ephemeral(...) at the end"
+        elif unordered := _set_in(node, constants, scope):
             message = "the order of a set differs from one process to the next"
             yield unordered, f"{message}, and the text with it", "write sorted(...) around it"
+        elif isinstance(node, ast.Name):
+            values = constants.values(node.id, scope[:1])
+            waiting += values if len(values) == 1 and node.id not in seen else []
+            seen.add(node.id)
         elif not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in _IN_ORDER):
             waiting += ast.iter_child_nodes(node)
 
 
-def _set_in(node: ast.AST) -> ast.expr | None:
+def _set_in(node: ast.AST, constants: Constants, scope: Scope) -> ast.expr | None:
     """Return the set that a call of ``join``, a star or a loop goes through."""
     match node:
         case (
@@ -49,9 +59,11 @@ def _set_in(node: ast.AST) -> ast.expr | None:
             | ast.Starred(value=each)
             | ast.comprehension(iter=each)
         ):
-            is_made = isinstance(each, ast.Call) and getattr(each.func, "id", "") == "set"
-            is_shown = isinstance(each, ast.Set) and len(each.elts) > 1
-            return each if is_made or is_shown or isinstance(each, ast.SetComp) else None
+            values = constants.values(each.id, scope) if isinstance(each, ast.Name) else [each]
+            made = values[0] if len(values) == 1 else None
+            is_made = isinstance(made, ast.Call) and getattr(made.func, "id", "") == "set"
+            is_shown = isinstance(made, ast.Set) and len(made.elts) > 1
+            return each if is_made or is_shown or isinstance(made, ast.SetComp) else None
         case _:
             return None
 
