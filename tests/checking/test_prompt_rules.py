@@ -28,7 +28,9 @@ def with_tools(*content: str) -> str:
         ("Call `lookup_oder`.", True),
         ("Call `lookup_order_(id)`.", False),
         ("Call `lookup_orders(id)`.", True),
-        ("Call `serch`.", True),
+        ("Call `serch`, then `searches`: `searched`.", False),
+        ("The `lookup_orders` list.", False),
+        ("Call `lookup_orders` first.", True),
         ("Use the `open_case` tool.", True),
         ("Use the tool `close()`.", True),
         ("- You must call the `open_case(id)` tool", True),
@@ -57,6 +59,9 @@ def test_names_without_tools(found: Find) -> None:
         ('ToolUse("lookup_order", {"id": str(7)}, id="c1")', False),
         ('ToolUse("lookup_order", {**{"id": 7}}, id="c1")', False),
         ('ToolUse("search", {"id": 7}, id="c1")', False),
+        ("""ToolUse("lookup_order", '{"order_id": "7"}', id="c1")""", False),
+        ("""ToolUse("lookup_order", '{"order_id": 7}', id="c1")""", True),
+        ("""ToolUse("lookup_order", "{", id="c1")""", False),
     ],
 )
 def test_written_calls(call: str, is_found: bool, found: Find) -> None:
@@ -78,19 +83,28 @@ def test_recorded_calls(found: Find) -> None:
 @pytest.mark.parametrize(
     ("answer", "is_found"),
     [
-        ('\'{"town": "Oslo"}\'', True),
-        ('\'{"city": "Oslo"\'', True),
-        ('\'{"city": "Oslo"}\'', False),
-        ("'Oslo'", False),
-        ("Value('{')", False),
+        ("""Example('In Oslo.', '{"city": 7}')""", True),
+        ("""Example('In Oslo.', Json({"city": "Oslo", "at": 7}))""", True),
+        ("""Example(input='In Oslo.', output='{"city": 7}')""", True),
+        ("""Example('In Oslo.', Json({"city": str(7)}))""", False),
+        ("""Example('mail', '{"from": "bob"}')""", False),
+        ("""Example('In Oslo.', '{"city": "Oslo"')""", False),
+        ("""Example('In Oslo.', '{"city": "Oslo"}')""", False),
+        ("""Example('In Oslo.', 'Oslo')""", False),
+        ("""Example('In Oslo.', Value('{'))""", False),
+        ("""'a'), User('In Oslo.'), Assistant(Json({'city': 7})""", True),
+        ("""'a'), User('In Oslo.'), Assistant('{"city": 7}')""".removesuffix(")"), True),
+        ("""'a'), User('In Oslo.'), Assistant('I am in {}.'""", False),
     ],
 )
 def test_answers_of_examples(answer: str, is_found: bool, found: Find) -> None:
     """The answer of an example has the form that the prompt asks for."""
-    schema = '{"type": "object", "required": ["city"]}'
-    code = (
-        f"prompt = Timeline(Output({schema}), System(Example('In Oslo.', {answer})), User('a'))\n"
-    )
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "additionalProperties": False,
+    }
+    code = f"prompt = Timeline(Output({schema}), System({answer}), User('a'))\n"
     assert ["PD203:1"] * is_found == found(code)
 
 
@@ -103,6 +117,7 @@ def test_answers_of_examples(answer: str, is_found: bool, found: Find) -> None:
         ('"## A\\n\\n### B\\n\\n#### C\\n\\n# D\\n\\n## E"', False),
         ('"# A\\n\\n```\\n### b\\n```\\n\\n~~~~\\n```\\n#### c\\n~~~~"', False),
         ('"# A\\n\\n###b\\n\\n    ### c"', False),
+        ('"# A\\n\\n<example>\\n### B\\n</example>"', False),
         ('Heading("A"), Value("### B"), Code("### c")', False),
         ('"### A", User("# B\\n### C")', False),
     ],
@@ -124,6 +139,9 @@ def test_headings(content: str, is_found: bool, found: Find) -> None:
         ('"a `{{ x }}` b", "```\\n{{ x }}\\n```"', False),
         ('Code("{{ x }}")', False),
         ('Template.from_string("{% raw %}{{ x }}{% endraw %}")', False),
+        ('Template\\\n.from_format("{{{{ x }}}}")', False),
+        ('(lambda it: Template.from_string(it))("{% raw %}{{ x }}{% endraw %}")', False),
+        ('"$x^{{n}}$ x_{{i}} \\\\mathbf{{x}}"', False),
         ('Value("{{ x }}"), Untrusted("{{ x }}")', False),
         ('"{x} { x } {{}} {{ 1 }} ${{ github.sha }}"', False),
     ],

@@ -1,15 +1,16 @@
 """A model that is told to call a tool which the request does not have makes one up, or gives up.
-Where a prompt has tools, names in backticks count: those that differ from a tool in a letter or
-two, and those that it is told to use: use the `look_up` tool.
+Where a prompt has tools, names in backticks count: those with a _ that differ from a tool in a
+letter or two, and those that it is told to use: use the `look_up` tool. A plural is another name,
+unless it is called.
 """
 
+import json
 import re
-from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.foundation.frozen import thawed
 
 _IN_BACKTICKS = re.compile(
     r"(?P<told>(?:^|[.!?:;*-] |\b(?:always|must|should|then|first|never|to) )(?:use|call) the )?"
@@ -17,6 +18,7 @@ _IN_BACKTICKS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A name in backticks, and whether a model is told to use the tool of that name."""
+_CALLED = re.compile(r"\b(?:use|call) (?:the )?(?:tool )?`$", re.IGNORECASE)
 _ALIKE = 0.83
 """How alike two names are that differ in a letter of six, or in two of twelve."""
 
@@ -24,34 +26,24 @@ _ALIKE = 0.83
 def find(prompt: CheckedPrompt) -> Found:
     """Yield names in backticks that are called a tool, or almost have the name of one."""
     tools = sorted(it.name for it in prompt.rendered.tools)
-    output = prompt.rendered.output
-    known = {*tools, *(_names(output.schema) if output else ())}
-    known |= {name for it in prompt.rendered.tools for name in _names(it.input_schema)}
+    schemas = [it.input_schema for it in prompt.rendered.tools]
+    schemas += [prompt.rendered.output.schema] if prompt.rendered.output else []
+    known = {*tools, *re.findall(r'"(\w+)"', json.dumps(thawed(schemas), ensure_ascii=False))}
     for span in prompt.texts if tools else ():
         for match in _IN_BACKTICKS.finditer(span.text):
-            name, is_named = match["name"], match["told"] and (match["before"] or match["after"])
+            name, start = match["name"], match.start("name")
             if name in known:
                 continue
-            alike = [it for it in tools if it.count("_") == name.count("_") and len(it) > 4]
-            if near := get_close_matches(name, alike, 1, _ALIKE):
+            is_called = match["call"] or _CALLED.search(span.text[max(0, start - 20) : start])
+            alike = [it for it in tools if it.count("_") == name.count("_") > 0]
+            near = get_close_matches(name, alike, 1, _ALIKE)
+            if near and (is_called or name.rstrip("s") != near[0].rstrip("s")):
                 message = f"there is no tool `{name}`, but `{near[0]}`"
                 yield span.source, message, f"write `{near[0]}`, or add the tool"
-            elif is_named and (match["call"] or "_" in name):  # not a program, such as `git`
-                message = f"`{name}` is no tool of this prompt"
-                yield span.source, message, f"write one of {', '.join(tools)}, or add it"
-
-
-def _names(schema: Any) -> Iterator[str]:  # Any: JSON
-    """Yield the keys and the texts of a schema: of parameters, choices and definitions."""
-    waiting = [schema]
-    while waiting:
-        it = waiting.pop()
-        if isinstance(it, str):
-            yield it
-        elif isinstance(it, Mapping):
-            waiting += [*it, *it.values()]
-        elif isinstance(it, list | tuple):
-            waiting += it
+            elif match["told"] and (match["before"] or match["after"]):
+                if match["call"] or "_" in name:  # not a program, such as `git`
+                    message = f"`{name}` is no tool of this prompt"
+                    yield span.source, message, f"write one of {', '.join(tools)}, or add it"
 
 
 _EXAMPLE = """\

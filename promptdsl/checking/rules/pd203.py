@@ -1,5 +1,6 @@
 """A model follows an example before it follows a schema. Judged are calls and answers that are
-written out in code: recorded ones, and those with values, never are.
+written out in code, answers only where they have a key of the schema. Recorded ones, and those with
+values, never are.
 """
 
 import ast
@@ -7,6 +8,7 @@ import json
 from typing import Any
 
 from promptdsl.checking.checked_prompt import CheckedPrompt, literal
+from promptdsl.checking.constants import last
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import thawed
@@ -17,32 +19,38 @@ _FIX = "write it as the schema has it"
 def find(prompt: CheckedPrompt) -> Found:
     """Yield what is written out in code and breaks a schema; a recorded call is never judged."""
     schemas = {it.name: thawed(it.input_schema) for it in prompt.rendered.tools}
-    output = prompt.rendered.output
-    for source, call in prompt.calls("ToolUse", "Example"):
-        match call.name, call.node.args:
-            case "ToolUse", [ast.Constant(value=str(name)), given, *_] if name in schemas:
-                if problem := _problem(given, schemas[name]):
+    output = thawed(prompt.rendered.output.schema) if prompt.rendered.output else {}
+    for source, call in prompt.calls("ToolUse", "Example", "Assistant"):
+        given = [*call.node.args, *(it.value for it in call.node.keywords if it.arg == "output")]
+        match call.name, given:
+            case "ToolUse", [ast.Constant(value=str(name)), written, *_] if name in schemas:
+                if problem := _problem(_value(written), schemas[name]):
                     yield source, f"the call of `{name}` breaks its schema: {problem}", _FIX
-            case "Example", [_, answer, *_] if output:
-                if problem := _problem(answer, thawed(output.schema), is_text=True):
-                    yield source, f"the answer of the example breaks its schema: {problem}", _FIX
+            case ("Example" | "Assistant"), [*_, written]:
+                answer, keys = _value(written), output.get("properties", {})
+                is_answer = isinstance(answer, dict) and any(it in keys for it in answer)
+                if is_answer and (problem := _problem(answer, output)):
+                    what = "example" if call.name == "Example" else "assistant"
+                    yield source, f"the answer of the {what} breaks its schema: {problem}", _FIX
             case _:
                 pass
 
 
-def _problem(node: ast.expr, schema: Any, *, is_text: bool = False) -> str:  # Any: JSON
-    """Return how a value that is written out breaks a schema; ``""`` for one that is not known."""
+def _value(node: ast.expr) -> object:
+    """Return the data that is written out, as JSON too; ``None`` for any other."""
+    if isinstance(node, ast.Call) and last(node.func) == "Json" and node.args:
+        node = node.args[0]
     try:
         value = literal(node)
+        return json.loads(value) if isinstance(value, str) else value
     except ValueError:
+        return None
+
+
+def _problem(value: object, schema: Any) -> str:  # Any: JSON
+    """Return how data breaks a schema, or ``""``."""
+    if value is None:
         return ""
-    if is_text:
-        if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
-            return ""
-        try:
-            value = json.loads(value)
-        except ValueError as error:
-            return f"it is no JSON, {error}"
     jsonschema: Any = require("jsonschema", "check")  # Any: it has no types
     try:
         errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(value)
@@ -53,7 +61,7 @@ def _problem(node: ast.expr, schema: Any, *, is_text: bool = False) -> str:  # A
 
 
 _EXAMPLE = """\
-CITY = {"type": "object", "required": ["city"]}
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
 find = Example("I live in Oslo.", '{"city": "Oslo"}')
 prompt = Timeline(Output(CITY), System("Find.", find), User("In Bonn."))
 """
@@ -62,7 +70,7 @@ RULE = CheckRule(
     name="example that breaks its schema",
     why=__doc__,
     source="OpenAI, Structured outputs; Google, Few-shot examples (2026).",
-    wrong=_EXAMPLE.replace('"city":', '"town":'),
+    wrong=_EXAMPLE.replace('"Oslo"}', '["Oslo"]}'),
     right=_EXAMPLE,
     in_prompt=find,
 )

@@ -5,27 +5,20 @@ before it belongs to a part that is not there, often because a section moved.
 import re
 from itertools import groupby
 
-from promptdsl.checking.checked_prompt import CheckedPrompt
+from promptdsl.checking.checked_prompt import CheckedPrompt, prose
 from promptdsl.checking.finding import CheckRule, Found
 
-_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)", re.MULTILINE)
 
 
 def find(prompt: CheckedPrompt) -> Found:
     """Yield headings of instructions that are more than one level below the heading before."""
     spans = [it for it in prompt.spans if it.role in ("system", "developer") and it.text]
     for _, group in groupby(spans, lambda it: (it.message, it.block)):
-        pieces = [*group]
-        start, level, fence = pieces[0].start, 0, ""
-        for line in "".join(it.text for it in pieces).split("\n"):
+        pieces, level = [*group], 0
+        for heading in _HEADING.finditer(prose("".join(it.text for it in pieces))):
+            start, depth = pieces[0].start + heading.start(), len(heading[1])
             span = next(it for it in reversed(pieces) if it.start <= start)
-            start += len(line) + 1
-            if mark := _FENCE.match(line):
-                fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
-            if fence or not (heading := _HEADING.match(line)):
-                continue
-            depth = len(heading[1])
             if level and depth > level + 1 and span.kind in ("author", "section"):
                 message = f"the heading {heading[2][:40]!r} has level {depth}, after level {level}"
                 yield span.source, message, f"write {'#' * (level + 1)}, or the level between"

@@ -7,19 +7,23 @@ import re
 from promptdsl.checking.checked_prompt import CheckedPrompt, prose
 from promptdsl.checking.finding import CheckRule, Found
 
-_LEFT = re.compile(
-    r"(?<!\$)\{\{[-+]?\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?[-+]?\}\}|\{%[-+]?\s*\w[^{}%]*%\}"
+_LEFT = re.compile(  # not as LaTeX and GitHub write braces: x^{{n}}, ${{ github.sha }}
+    r"(?<![$^\w}])\{\{[-+]?\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?[-+]?\}\}|\{%[-+]?\s*\w[^{}%]*%\}"
 )
-_SHOW = ("Template", "Template.from_string", "Code")
+_SHOW = ("TemplateNode", "CodeNode")
 
 
 def find(prompt: CheckedPrompt) -> Found:
     """Yield what looks like Jinja in author text of Python, outside of code."""
-    for span in prompt.texts:
-        has_mark = "{{" in span.text or "{%" in span.text
-        if not has_mark or span.library or any(prompt.calls_at(span.source, *_SHOW)):
-            continue
-        if match := _LEFT.search(prose(span.text)):
+    spans = [it for it in prompt.texts if not it.library and _LEFT.search(prose(it.text))]
+    shown: set[object] = set()
+    waiting = [it.tree for it in prompt.rendered.stages() if spans and it.name == "fill"]
+    while waiting:
+        node = waiting.pop()
+        shown |= {node.source} if type(node).__name__ in _SHOW else set()
+        waiting += [it for it in node.content if not isinstance(it, str)]
+    for span in spans:
+        if (match := _LEFT.search(prose(span.text))) and span.source not in shown:
             message = f"{match[0]!r} is sent as it is: a string is no template"
             yield span.source, message, "write Template.from_string(...), or Value(...) there"
 
