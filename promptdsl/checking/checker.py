@@ -1,8 +1,9 @@
 """Looking at files and prompts with all rules that are selected."""
 
 import os
+import tokenize
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from typing import NamedTuple
 
 import attrs
 
@@ -16,15 +17,29 @@ from promptdsl.checking.settings import HINTS, CheckSettings
 
 ENDINGS = (".j2", ".jinja", ".jinja2")
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "venv")
+_OFTEN_TWICE = (BROKEN, "PD104")
+"""What is found in code and in the prompt, too, at the same line."""
+
+
+class _Read(NamedTuple):
+    """A file that was read: a file of Python that names promptdsl is parsed."""
+
+    text: str
+    file: PythonFile | None
+    ignores: Ignores
 
 
 @attrs.frozen
 class CheckReport:
-    """What was found, in the order of files and lines, and how much was looked at."""
+    """What was found, in the order of files and lines, and how much was looked at.
+
+    ``unread`` are the files and folders that could not be looked at, each with the reason.
+    """
 
     findings: tuple[Finding, ...]
     files: int
     prompts: int
+    unread: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -49,37 +64,30 @@ class Checker:
         self._settings = settings or CheckSettings()
         self._rules = {id: it for id, it in RULES.items() if self._settings.selects(id)}
         self._found: set[Finding] = set()
-        self._parsed: dict[str, tuple[PythonFile | None, Ignores]] = {}
-        self._files: set[str] = set()
-        self._templates: dict[str, str] = {}
+        self._texts: dict[str, _Read] = {}
+        self._files: dict[str, None] = {}
+        self._unread: dict[str, str] = {}
         self._prompts = 0
-        self._seen: set[tuple[str, int]] = set()
-        """The lines that wrote a part of a prompt."""
 
     def paths(self, paths: Iterable[str]) -> None:
         """Look at files and, for folders, at all files of Python and templates in them.
 
-        Raises :class:`OSError` for a path that cannot be read.
+        What cannot be read is in the report, as ``unread``.
         """
-        files = [file for path in paths for file in self._files_in(path)]
+        files = dict.fromkeys(file for path in paths for file in self._files_in(path))
+        self._files |= files
         for path in files:
-            if path.endswith(ENDINGS):
-                with open(path, encoding="utf-8", errors="replace") as template:
-                    self._templates[path] = template.read()
-        for path in dict.fromkeys(files):
-            self._files.add(path)
-            file, text = self._file(path), self._templates.get(path, "")
-            for rule in self._rules.values():
+            text, file, _ = self._read(path)
+            for rule in self._rules.values() if path not in self._unread else ():
                 if file and rule.in_source:
                     self._note(rule.id, path, rule.in_source(file))
-                elif text and rule.in_template:
-                    self._note(rule.id, path, rule.in_template(path, text, self._templates))
+                elif path.endswith(ENDINGS) and rule.in_template:
+                    self._note(rule.id, path, rule.in_template(path, text, self._files))
 
     def prompt(self, rendered: Rendered) -> None:
         """Look at a prompt that was rendered."""
         self._prompts += 1
-        prompt = CheckedPrompt(rendered, self._file)
-        self._seen |= {(_shown(it.source.file), it.source.line) for it in prompt.spans if it.source}
+        prompt = CheckedPrompt(rendered, lambda path: self._read(path).file)
         owners = {name: rule.id for rule in RULES.values() for name in rule.hints}
         for rule in self._rules.values():
             if rule.in_prompt:
@@ -87,81 +95,102 @@ class Checker:
         for hint in rendered.losses:
             owner = owners.get(hint.name, HINTS)
             if hint.kind == "hint" and self._settings.selects(owner):
-                message, _, fix = hint.why.rpartition("; ")
-                fix, why = (fix, message) if message else ("change it, or ignore it", fix)
+                why, _, fix = hint.why.partition("; ")
                 what = hint.what + (f" ({hint.path})" if hint.path else "")
+                fix = fix or "correct it, or name the rule in a comment"
                 self._note(owner, "<prompt>", iter([(hint.source, f"{what}: {why}", fix)]))
 
     def failed(self, target: str, error: PromptError) -> None:
         """Note that a prompt cannot be rendered."""
         self._prompts += 1
-        file, _, line = (error.at[0] if error.at else "").rpartition(":")
-        place = Source(file, int(line)) if line.isdecimal() else None
+        at = (it.rpartition(":") for it in error.at)
+        places = [Source(file, int(line)) for file, _, line in at if os.path.isfile(file)]
         message = f"the prompt cannot be rendered: {error.what}"
         if BROKEN in self._rules:
-            self._note(BROKEN, target, iter([(place, message, error.fix or "correct it")]))
+            what = next(iter(places), None), message, error.fix or "correct it"
+            self._note(BROKEN, target, iter([what]))
 
     def report(self) -> CheckReport:
-        """Return what was found so far, with the comments that no finding needed."""
-        for path, (_, ignores) in self._parsed.items() if UNUSED in self._rules else ():
-            for line, id in ignores.unused():
-                if self._was_looked_for(path, id, ignores.lines[line]):
-                    message = f"the comment ignores {id}, which is not found here"
-                    self._note(UNUSED, path, iter([(line, message, f"take {id} out of it")]))
-        return CheckReport(tuple(sorted(self._found)), len(self._files), self._prompts)
+        """Return what was found so far, with the comments that no finding needed.
 
-    def _was_looked_for(self, path: str, id: str, lines: Iterable[int]) -> bool:
-        """Return whether a rule looked at the lines of a comment, or there is no such rule."""
-        rule = self._rules.get(id)
-        if rule is None:
-            return id not in (HINTS, *RULES)
-        if rule.in_prompt or rule.hints:
-            return any((path, line) in self._seen for line in lines)
-        return path in self._files
+        Of rules that look at prompts a comment is never unused: another prompt may need it.
+        """
+        for path in self._files.keys() - self._unread.keys() if UNUSED in self._rules else ():
+            for line, id in self._read(path).ignores.unused():
+                rule = self._rules.get(id)
+                if id not in (HINTS, *RULES):
+                    message = f"the comment names {id!r}, which is no rule" if id else "the comment names no rule"
+                    fix = "write a whole id, such as ignore[PD101]"
+                    self._note(UNUSED, path, iter([(Source(path, line), message, fix)]))
+                elif rule and rule.in_source and not rule.hints:
+                    message = f"the comment ignores {id}, which is not found here"
+                    self._note(UNUSED, path, iter([(Source(path, line), message, f"take {id} out of it")]))
+        # What is found in code, with its column, need not be told of the prompt again.
+        known = {(it.file, it.line) for it in self._found if it.column}
+        found = {
+            it
+            for it in self._found
+            if it.column or it.rule not in _OFTEN_TWICE or (it.file, it.line) not in known
+        }
+        unread = (f"not looked at: {path}: {why}" for path, why in sorted(self._unread.items()))
+        files = len(self._files.keys() - self._unread.keys())
+        return CheckReport(tuple(sorted(found)), files, self._prompts, tuple(unread))
 
     def _note(self, rule: str, path: str, what: Found) -> None:
         """Note what a rule yields, if no comment lets it stand."""
-        # Code may be nested deeper than Python goes: of such a file the rest is not judged.
-        with suppress(RecursionError):
+        try:
             for place, message, fix in what:
                 file, line, column = path, 0, 0
                 if isinstance(place, Source):
-                    file, line = place.file, place.line
-                elif isinstance(place, int):
-                    line = place
+                    file, line = shown(place.file), place.line
                 elif place is not None:
                     line, column = place.lineno, place.col_offset + 1
-                file = _shown(file)
-                self._file(file)
-                if not self._parsed[file][1].covers(line, rule):
+                if not self._read(file).ignores.covers(line, rule):
                     self._found.add(Finding(file, line, column, rule, message, fix))
+        except RecursionError:  # code may be nested deeper than Python goes
+            if path in self._files:
+                self._unread[path] = "its code is nested too deep"
 
-    def _file(self, path: str) -> PythonFile | None:
-        """Return a file of Python, parsed at most once; ``None`` for any other."""
-        path = _shown(path)
-        if path not in self._parsed:
-            text, file = self._templates.get(path, ""), None
-            if path.endswith(".py") and os.path.isfile(path):
-                with open(path, encoding="utf-8-sig", errors="replace") as source:
+    def _read(self, path: str) -> _Read:
+        """Return a file with its comments, read at most once; an empty one for any other."""
+        path = shown(path)
+        if path in self._texts:
+            return self._texts[path]
+        is_python, text, file, problem = path.endswith(".py"), "", None, ""
+        if not path.endswith((".py", *ENDINGS)):
+            problem = "it is neither Python nor a template"
+        elif not os.path.isfile(path):  # a pipe would be waited for
+            problem = "it is no file"
+        else:
+            try:
+                opened = tokenize.open(path) if is_python else open(path, encoding="utf-8-sig")
+                with opened as source:
                     text = source.read()
-                file = parsed(text)
-            self._parsed[path] = file, Ignores(text, file)
-        return self._parsed[path][0]
+                file = parsed(text) if is_python else None
+            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                problem = getattr(error, "strerror", None) or str(error)
+        if problem and path in self._files:
+            self._unread[path] = problem.replace("<unknown>, ", "")
+        self._texts[path] = _Read(text, file, Ignores(text, file))
+        return self._texts[path]
 
     def _files_in(self, path: str) -> Iterator[str]:
         if not os.path.isdir(path):
-            os.stat(path)
-            yield _shown(path)
+            yield shown(path)
+            return
+
+        def unread(error: OSError) -> None:
+            self._unread[shown(error.filename)] = error.strerror or ""
+
         skipped = {*_SKIPPED, *self._settings.exclude}
-        for folder, folders, files in os.walk(path):
+        for folder, folders, files in os.walk(path, onerror=unread):
             folders[:] = sorted(it for it in folders if it not in skipped and it[0] != ".")
-            for file in sorted({*files} - skipped):
+            for file in sorted(it for it in files if it not in skipped and it[0] != "."):
                 if file.endswith((".py", *ENDINGS)):
-                    yield _shown(os.path.join(folder, file))
+                    yield shown(os.path.join(folder, file))
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
     """Return a path as findings name it: relative where it is below the working folder."""
-    full = os.path.abspath(path)
-    below = os.path.relpath(full) if os.path.isabs(path) or "." in path else path
-    return path if path.startswith("<") else full if below.startswith("..") else below
+    is_code = path.startswith("<")
+    return path if is_code else os.path.abspath(path).removeprefix(os.path.join(os.getcwd(), ""))

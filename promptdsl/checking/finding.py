@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from promptdsl.checking.checked_prompt import CheckedPrompt
     from promptdsl.checking.python_file import PythonFile
 
-Place: TypeAlias = "ast.expr | ast.stmt | Source | int | None"
-"""Where something was found: code, a line of the author, the number of a line, or nowhere."""
+Place: TypeAlias = "ast.expr | ast.stmt | Source | None"
+"""Where something was found: code, a line of the author, or nowhere."""
 Found: TypeAlias = Iterator[tuple[Place, str, str]]
 """What a rule yields: the place, what is wrong there, and what to do."""
 
@@ -72,4 +72,6 @@ class CheckRule:
     def __str__(self) -> str:
         """Return the rule as it is explained on a terminal."""
         examples = f"Wrong:\n{indent(self.wrong, '    ')}Right:\n{indent(self.right, '    ')}"
-        return f"{self.id}: {self.name}\n\n{fill(self.why or '', 79)}\n\n{examples}\n{self.source}"
+        hints = [f"Hints that it takes: {', '.join(self.hints)}."] if self.hints else []
+        texts = (f"{self.id}: {self.name}", "", fill(self.why or "", 79), "", examples)
+        return "\n".join([*texts, fill(" ".join([*hints, f"Source: {self.source}"]), 79)])

@@ -4,28 +4,32 @@ import ast
 import io
 import re
 import tokenize
+from collections import defaultdict
 from collections.abc import Iterator
 
 from promptdsl.checking.python_file import PythonFile
 
-_COMMENT = re.compile(r"promptdsl: ignore\[([^\]]*)\]")
-_TEMPLATE = re.compile(r"\{#-?\s*promptdsl: ignore\[([^\]]*)\]\s*-?#\}")
+_COMMENT = re.compile(r"promptdsl: ?ignore\b(?:\[([^\]]*)\])?")
+_TEMPLATE = re.compile(r"\{#-?\s*promptdsl: ?ignore\b(?:\[([^\]]*)\])?\s*-?#\}")
+Comment = tuple[int, str]
+"""The line of a comment, and an id in it, or ``""`` for one without ids."""
 
 
 class Ignores:
-    """The comments of a file: the ids in each, by its line, and the lines that it is about."""
+    """The comments of a file, and the lines that each is about."""
 
     def __init__(self, text: str, file: PythonFile | None = None) -> None:
-        self._ids: dict[int, list[str]] = {}
-        self._used: set[tuple[int, str]] = set()
-        if "promptdsl: ignore" not in text:
+        self._covering: defaultdict[int, set[Comment]] = defaultdict(set)
+        self._used: set[Comment] = set()
+        self._every: list[Comment] = []
+        if "promptdsl:" not in text:
             return
         for number, line in _comments(text) if file else enumerate(text.split("\n"), 1):
             for match in (_COMMENT if file else _TEMPLATE).finditer(line):
-                self._ids[number] = [it.strip() for it in match[1].split(",") if it.strip()]
-        self.lines = {number: {number} for number in self._ids}
-        """The lines that the comment of a line is about."""
-        for node in ast.walk(file.tree) if file else ():
+                ids = (match[1] or "").split(",")
+                self._covering[number] |= {(number, it.strip()) for it in ids}
+        self._every += sorted(set[Comment]().union(*self._covering.values()))
+        for node in ast.walk(file.tree) if file and self._every else ():
             if isinstance(node, ast.With | ast.AsyncWith):
                 head = range(node.lineno, node.body[0].lineno)
             elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
@@ -33,21 +37,19 @@ class Ignores:
                 head = range(node.lineno, (node.end_lineno or 0) + 1)
             else:
                 continue
-            for number in self._ids.keys() & {*head}:
-                self.lines[number] |= {*range(node.lineno, (node.end_lineno or number) + 1)}
+            at_head = {it for line in head for it in self._covering.get(line, ()) if it[0] == line}
+            for line in range(node.lineno, (node.end_lineno or 0) + 1) if at_head else ():
+                self._covering[line] |= at_head
 
     def covers(self, line: int, rule: str) -> bool:
         """Return whether a comment lets a finding stand, and note that it was needed."""
-        for number, ids in self._ids.items():
-            if rule in ids and line in self.lines[number]:
-                self._used.add((number, rule))
-                return True
-        return False
+        needed = {it for it in self._covering.get(line, ()) if it[1] == rule}
+        self._used |= needed
+        return bool(needed)
 
-    def unused(self) -> Iterator[tuple[int, str]]:
+    def unused(self) -> Iterator[Comment]:
         """Yield the line and the id of each comment that no finding needed."""
-        every = ((number, id) for number, ids in self._ids.items() for id in ids)
-        return (it for it in every if it not in self._used)
+        return (it for it in self._every if it not in self._used)
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:

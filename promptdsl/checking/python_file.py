@@ -113,11 +113,9 @@ class PythonFile:
 
 @lru_cache(maxsize=64)
 def parsed(text: str) -> PythonFile | None:
-    """Return a file; ``None`` for one that does not name promptdsl or is no Python.
+    """Return a file; ``None`` for one that does not name promptdsl.
 
-    A run of tests asks for the same files again, for each of its prompts.
+    A run of tests asks for the same files again, for each of its prompts. Raises what
+    :func:`ast.parse` does for what is no Python.
     """
-    try:
-        return PythonFile(ast.parse(text)) if "promptdsl" in text else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return PythonFile(ast.parse(text)) if "promptdsl" in text else None

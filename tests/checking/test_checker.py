@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,10 @@ Find = Callable[..., list[str]]
     [
         ('def f(x): System(f"{x}")  # promptdsl: ignore[PD101]', []),
         ('def f(x): System(f"{x}")  # promptdsl: ignore[PD102, PD101] why', ["PD001:1"]),
-        ('def f(x): System(f"{x}")  # promptdsl: ignore', ["PD101:1"]),
+        ('def f(x): System(f"{x}")  # promptdsl: ignore', ["PD001:1", "PD101:1"]),
+        ('System("a")  # promptdsl:ignore[pd101]', ["PD001:1"]),
+        ('System("a")  # promptdsl: ignore[PD1] # promptdsl: ignore[PD102]', ["PD001:1"] * 2),
+        ('System("a")  # promptdsl: ignored', []),
         ('def f(x): System(f"{x}", "# promptdsl: ignore[PD101]")', ["PD101:1"]),
         ('def f(x):\n    System(f"""\n{x}""")  # promptdsl: ignore[PD101]', []),
         ('def f(x):\n    with System():  # promptdsl: ignore[PD101]\n        Text(f"{x}")', []),
@@ -49,7 +53,7 @@ Find = Callable[..., list[str]]
         ),
         ('System("a")  # promptdsl: ignore[PD999]', ["PD001:1"]),
         ('System("a")  # promptdsl: ignore[PD205]', []),
-        ('prompt = System("a")  # promptdsl: ignore[PD205]', ["PD001:1"]),
+        ('prompt = System("a")  # promptdsl: ignore[PD205]', []),
         ('prompt = System("{{ a }}")  # promptdsl: ignore[PD205]', []),
     ],
 )
@@ -85,18 +89,55 @@ def test_templates_in_folders(tmp_path: Path) -> None:
 
 def test_what_is_no_python_is_passed_over(tmp_path: Path) -> None:
     """Files with errors, of other languages and encodings are no findings and no crash."""
-    for name, data in {"a.py": b"promptdsl (", "b.py": b"promptdsl\xff\x00", "c.txt": b"x"}.items():
+    bad = {
+        "a.py": b"promptdsl (",
+        "b.py": b"promptdsl\xff\x00",
+        "deep.py": b"import promptdsl\nx = " + b"-" * 5_000 + b"1",
+        "sum.py": b"from promptdsl import System\ndef f(x):\n    System('a'" + b" + x" * 3_000 + b")",
+        "d/c.txt": b"x",
+        ".#e.py": b"promptdsl (",
+    }
+    good = {
+        "long.py": b"from promptdsl import System\ndef f(x):\n    System('a'" + b" + x" * 300 + b")",
+        "bom.j2": b"\xef\xbb\xbf---\ninputs:\n  a: str\n---\nb",
+    }
+    (tmp_path / "d").mkdir()
+    for name, data in (bad | good).items():
         (tmp_path / name).write_bytes(data)
-    (tmp_path / "deep.py").write_text("import promptdsl\nx = " + "-" * 5_000 + "1", "utf-8")
-    (tmp_path / "sum.py").write_text(
-        "from promptdsl import System\ndef f(x):\n    System('a'" + " + x" * 3_000 + ")", "utf-8"
-    )
-    (tmp_path / "long.py").write_text(
-        "from promptdsl import System\ndef f(x):\n    System('a'" + " + x" * 700 + ")", "utf-8"
-    )
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe.j2")
+    (tmp_path / "self").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "loop.py").symlink_to("loop.py")
     checker = Checker()
+    checker.paths([str(tmp_path), str(tmp_path / "d/c.txt")])
+    report = checker.report()
+    assert (2, ["PD101", "PD103"]) == (report.files, sorted(it.rule for it in report.findings))
+    assert ["a.py", "b.py", "c.txt", "deep.py", "gone.py", "loop.py", "pipe.j2", "sum.py"] == [
+        re.split("[/:]", it.partition(": /")[2].partition(": ")[0])[-1] for it in report.unread
+    ]
+
+
+def test_time_of_names_and_comments(tmp_path: Path) -> None:
+    """Neither names that are made of each other nor comments take long."""
+    names = "\n".join(f"    a{n} = f'{{a{n + 1}}}{{a{n + 1}}}'" for n in range(40))
+    code = f"from promptdsl import System\ndef f(x):\n{names}\n    System(f'{{a0}}')\n"
+    code += "System(f'{input()}')  # promptdsl: ignore[PD101]\n" * 2_000
+    (tmp_path / "a.py").write_text(code, "utf-8")
+    checker, start = Checker(), time.perf_counter()
     checker.paths([str(tmp_path)])
-    assert (5, 0) == (checker.report().files, checker.report().prompts)
+    assert () == checker.report().findings
+    assert time.perf_counter() - start < 5
+
+
+def test_templates_beside_and_above(tmp_path: Path) -> None:
+    """A template that is included may be on disk: beside a file, or in a folder above it."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "rules.j2").write_text("Rules.", "utf-8")
+    text = "---\ninputs:\n  a: str\n---\n{{ a }}{% include 'rules.j2' %}{% include 'no.j2' %}"
+    (tmp_path / "a" / "x.j2").write_text(text, "utf-8")
+    checker = Checker()
+    checker.paths([str(tmp_path / "a" / "x.j2")])
+    assert ["no.j2"] == [it.message.split("'")[1] for it in checker.report().findings]
 
 
 @pytest.mark.parametrize(

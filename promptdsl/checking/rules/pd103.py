@@ -3,8 +3,11 @@ that no test takes. A variable that it does not use is a fact that the model nev
 templates that declare their inputs are looked at.
 """
 
+import os
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
+from promptdsl import Source
 from promptdsl.checking.checked_prompt import literal
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.checking.python_file import PythonFile
@@ -56,17 +59,19 @@ def find_in_template(path: str, text: str, known: Collection[str]) -> Found:
         return
     facts = template_facts(text, path)
     if isinstance(facts, WrongTemplate):
-        yield facts.line or 1, facts.problem.what, facts.problem.fix or "correct the template"
+        yield Source(path, facts.line or 1), facts.problem.what, facts.problem.fix or "correct the template"
         return
     for it in facts.inputs or ():
         if facts.used is not None and it.name not in facts.used:
             line = head.partition(f" {it.name}:")[0].count("\n") + 1
-            yield line, *_unused(it.name, ())
+            yield Source(path, line), *_unused(it.name, ())
+    folders = Path(os.path.abspath(path)).parents
     for name, line in facts.includes:
-        is_known = any(f"/{it}".endswith(f"/{name.removeprefix('./')}") for it in known)
+        is_there = any((it / name).exists() for it in folders)
+        is_known = is_there or any(f"/{it}".endswith(f"/{name.removeprefix('./')}") for it in known)
         if not is_known and ":" not in name:  # a section of a library
-            message = f"there is no template {name!r} among those that were looked at"
-            yield line, message, "correct the name, or check its folder too"
+            message = f"there is no template {name!r} beside or above, or among those looked at"
+            yield Source(path, line), message, "correct the name, or check its folder too"
 
 
 RULE = CheckRule(
