@@ -119,12 +119,18 @@ class Checker:
             for line, id in self._read(path).ignores.unused():
                 rule = self._rules.get(id)
                 if id not in (HINTS, *RULES):
-                    message = f"the comment names {id!r}, which is no rule" if id else "the comment names no rule"
+                    message = (
+                        f"the comment names {id!r}, which is no rule"
+                        if id
+                        else "the comment names no rule"
+                    )
                     fix = "write a whole id, such as ignore[PD101]"
                     self._note(UNUSED, path, iter([(Source(path, line), message, fix)]))
                 elif rule and rule.in_source and not rule.hints:
                     message = f"the comment ignores {id}, which is not found here"
-                    self._note(UNUSED, path, iter([(Source(path, line), message, f"take {id} out of it")]))
+                    self._note(
+                        UNUSED, path, iter([(Source(path, line), message, f"take {id} out of it")])
+                    )
         # What is found in code, with its column, need not be told of the prompt again.
         known = {(it.file, it.line) for it in self._found if it.column}
         found = {

@@ -1,5 +1,6 @@
 """The settings of ``[tool.promptdsl.check]``: which rules look, and at what."""
 
+import os
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +11,7 @@ import attrs
 from promptdsl import ConfigError
 from promptdsl.checking.rules import RULES
 from promptdsl.foundation.errors import nearest
-from promptdsl.foundation.frozen import is_list
+from promptdsl.foundation.frozen import is_list, is_mapping
 
 HINTS = "hints"
 """The name by which all hints of a render are selected; none is a finding without it."""
@@ -59,11 +60,14 @@ class CheckSettings:
         above = [Path(folder).resolve(), *Path(folder).resolve().parents]
         path = next((it for each in above if (it := each / "pyproject.toml").is_file()), None)
         try:
-            # Any: TOML
-            tool: Any = tomllib.loads(path.read_text("utf-8")).get("tool", {}) if path else {}
+            table: Any = tomllib.loads(path.read_text("utf-8")) if path else {}  # Any: TOML
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path} cannot be read: {error}", fix="correct it") from None
-        table = tool.get("promptdsl", {}).get("check", {})
+        for key in ("tool", "promptdsl", "check"):
+            table = table.get(key, {}) if is_mapping(table) else None
+        if not is_mapping(table):
+            problem = f"{path}: [tool.promptdsl.check] is no table"
+            raise ConfigError(problem, fix='write its settings below it: select = ["PD"]')
         known = [it.name for it in attrs.fields(cls)]
         for key, value in table.items():
             if key not in known:
@@ -72,4 +76,10 @@ class CheckSettings:
             if not (is_list(value) and all(isinstance(it, str) for it in value)):
                 problem = f"{path}: {key} in [tool.promptdsl.check] is no list of texts"
                 raise ConfigError(problem, fix=f'write {key} = ["..."]')
-        return cls(**{key: tuple(value) for key, value in table.items()})
+        settings = cls(**{key: tuple(value) for key, value in table.items()})
+        root = os.path.relpath(path.parent, folder) if settings.targets and path else "."
+        targets = (
+            os.path.normpath(os.path.join(root, it)) if ".py:" in it else it
+            for it in settings.targets
+        )
+        return attrs.evolve(settings, targets=tuple(targets))

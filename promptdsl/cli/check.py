@@ -3,11 +3,13 @@
 import argparse
 import os
 import re
+import traceback
 from collections.abc import Callable, Mapping
 
 import attrs
 
 from promptdsl import PromptError
+from promptdsl.batch import user_frames
 from promptdsl.checking import RULES, Checker, CheckReport, CheckSettings, Finding
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
@@ -67,10 +69,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     files = [it.rpartition(":")[0] for it in targets]
     if not arguments.targets and settings.targets:
         paths.append(".")
-    try:
-        checker.paths(dict.fromkeys([*paths, *filter(os.path.isfile, files)]))
-    except OSError as error:
-        raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
+    checker.paths(dict.fromkeys([*paths, *filter(os.path.isfile, files)]))
     props = read_arguments(arguments.pairs, arguments.props)
     for target in targets:
         arguments.target = target  # for errors
@@ -79,26 +78,35 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             try:
                 with rendered_target(target, props, request) as rendered:
                     pass
-            except PromptError as error:
-                checker.failed(target, error)
+            except UsageError:
+                raise
+            except (Exception, SystemExit) as error:
+                checker.failed(target, _failure(error))
             else:
                 checker.prompt(rendered)
     report = checker.report()
     if not report.files and not report.prompts:
-        raise UsageError(f"nothing was looked at: {', '.join(given)} has no Python and no template")
-    return (
-        FORMATS[arguments.format](report),
-        [] if targets else [NO_TARGET],
-        int(bool(report.findings)),
-    )
+        why = "; ".join(report.unread) or f"{', '.join(given)} has no Python and no template"
+        raise UsageError(f"nothing was looked at: {why}")
+    notes = [*report.unread, *([] if targets else [NO_TARGET])]
+    return FORMATS[arguments.format](report), notes, int(bool(report.findings))
+
+
+def _failure(error: BaseException) -> PromptError:
+    """Return what a target raises as an error with the lines of its code, not of this command."""
+    if not isinstance(error, PromptError):
+        at = [f"{it.filename}:{it.lineno}" for it in user_frames(error)[-1:]]
+        return PromptError(f"{type(error).__name__}: {error}", fix="correct its code", at=at)
+    ours = {f"{it.filename}:{it.lineno}" for it in traceback.extract_stack()}
+    return PromptError(error.what, fix=error.fix, at=[it for it in error.at if it not in ours])
 
 
 def _explained(id: str) -> str:
     if id == "all":
         return "\n".join(f"{rule.id}  {rule.name}" for rule in RULES.values())
-    if id not in RULES:
-        raise UsageError(f"there is no rule {id!r}{near(id, RULES)}")
-    return str(RULES[id])
+    if id.upper() not in RULES:
+        raise UsageError(f"there is no rule {id!r}{near(id.upper(), RULES)}")
+    return str(RULES[id.upper()])
 
 
 def _ids(text: str | None) -> list[str]:
@@ -126,7 +134,8 @@ def _annotation(it: Finding) -> str:
 
 
 def _escaped(text: str, *, data: bool = False) -> str:
-    marks = "%\r\n" if data else "%\r\n:,"
+    marks = "%" if data else "%:,"
+    text = visible(text, one_line=True)
     return re.sub(f"[{marks}]", lambda mark: f"%{ord(mark[0]):02X}", text)
 
 

@@ -93,12 +93,16 @@ def test_what_is_no_python_is_passed_over(tmp_path: Path) -> None:
         "a.py": b"promptdsl (",
         "b.py": b"promptdsl\xff\x00",
         "deep.py": b"import promptdsl\nx = " + b"-" * 5_000 + b"1",
-        "sum.py": b"from promptdsl import System\ndef f(x):\n    System('a'" + b" + x" * 3_000 + b")",
+        "sum.py": b"from promptdsl import System\ndef f(x):\n    System('a'"
+        + b" + x" * 3_000
+        + b")",
         "d/c.txt": b"x",
         ".#e.py": b"promptdsl (",
     }
     good = {
-        "long.py": b"from promptdsl import System\ndef f(x):\n    System('a'" + b" + x" * 300 + b")",
+        "long.py": b"from promptdsl import System\ndef f(x):\n    System('a'"
+        + b" + x" * 300
+        + b")",
         "bom.j2": b"\xef\xbb\xbf---\ninputs:\n  a: str\n---\nb",
     }
     (tmp_path / "d").mkdir()
@@ -162,11 +166,15 @@ def test_settings(toml: str, expected: object, tmp_path: Path) -> None:
         ('select = "PD1"', "select in [tool.promptdsl.check] is no list of texts"),
         ('select = ["PD9"]', "there is no rule 'PD9'"),
         ("select = [", "cannot be read"),
+        ("[tool]\npromptdsl = 1", "[tool.promptdsl.check] is no table"),
+        ("tool = 1", "[tool.promptdsl.check] is no table"),
+        ("[tool.promptdsl]\ncheck = true", "[tool.promptdsl.check] is no table"),
     ],
 )
 def test_wrong_settings(toml: str, problem: str, tmp_path: Path) -> None:
     """A wrong setting is an error that names it."""
-    (tmp_path / "pyproject.toml").write_text(f"[tool.promptdsl.check]\n{toml}\n", "utf-8")
+    head = "" if "promptdsl" in toml or "tool" in toml else "[tool.promptdsl.check]\n"
+    (tmp_path / "pyproject.toml").write_text(f"{head}{toml}\n", "utf-8")
     with pytest.raises(ConfigError) as caught:
         CheckSettings.near(str(tmp_path))
     assert problem in caught.value.what

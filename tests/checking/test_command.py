@@ -11,6 +11,11 @@ from promptdsl.cli import main
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "checking.md").read_text("utf-8")
 SHOP = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
+ODD = """import sys
+def none(): return None
+def broken(): raise ValueError("x")
+def leaves(): sys.exit("x")
+"""
 [(CALL, SHOWN)] = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
@@ -49,14 +54,31 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
         ("--explain PD101", 0, "PD101: value built into an instruction"),
         ("--explain all", 0, "PD210  content that the target does not get"),
         ("--explain PD9", 2, "there is no rule 'PD9'"),
+        ("--explain pd104", 0, "Hints that it takes: empty_block"),
         ("--help", 0, "--explain ID"),
+        ("notes.ipynb", 2, "notes.ipynb: it is neither Python nor a template"),
+        ("wrong.py shop.py", 1, "not looked at: wrong.py: '(' was never closed (line 2)"),
     ],
 )
 def test_calls(arguments: str, code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A call has its exit code, and says what was looked at or what is wrong with it."""
     Path("empty").mkdir()
+    Path("notes.ipynb").write_text("{}", "utf-8")
+    Path("wrong.py").write_text("import promptdsl\n(", "utf-8")
     assert code == main(["check", *arguments.split()])
     assert told in "".join(capsys.readouterr())
+
+
+def test_every_target_is_looked_at(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What one target raises does not hide what is found in others."""
+    (shop / "odd.py").write_text(ODD, "utf-8")
+    targets = [f"odd.py:{it}" for it in ("none", "broken", "leaves")]
+    assert 1 == main(["check", *targets, "shop.py:support", "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    assert [("odd.py", 3), ("odd.py", 4), ("odd.py:none", 0), ("shop.py", 10), ("shop.py", 11)] == [
+        (it["file"], it["line"]) for it in report["findings"]
+    ]
+    assert 4 == report["prompts"]
 
 
 def test_help_fits_a_screen(
@@ -100,9 +122,15 @@ def test_annotations(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_settings_name_the_prompts(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_name_the_prompts(
+    shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without arguments the settings say which prompts are rendered, and for which models."""
     toml = '[tool.promptdsl.check]\ntargets = ["shop.py:support"]\nmodels = ["gpt-5", "o3"]\n'
     (shop / "pyproject.toml").write_text(toml, "utf-8")
+    assert 1 == main(["check"])
+    assert capsys.readouterr().out.endswith("1 file and 2 prompts checked, 2 findings\n")
+    (shop / "below").mkdir()
+    monkeypatch.chdir(shop / "below")
     assert 1 == main(["check"])
     assert capsys.readouterr().out.endswith("1 file and 2 prompts checked, 2 findings\n")

@@ -53,7 +53,8 @@ def _way(
         case ast.JoinedStr():
             return "an f-string", text
         case (
-            ast.BinOp(op=ast.Mod(), left=form) | ast.Call(func=ast.Attribute(attr="format", value=form))
+            ast.BinOp(op=ast.Mod(), left=form)
+            | ast.Call(func=ast.Attribute(attr="format", value=form))
         ) if NUMBERS.search(ast.unparse(form)):
             return "", text  # one of them may be a number
         case ast.BinOp(op=ast.Mod(), left=left) if _is_text(left):

@@ -59,7 +59,11 @@ def find_in_template(path: str, text: str, known: Collection[str]) -> Found:
         return
     facts = template_facts(text, path)
     if isinstance(facts, WrongTemplate):
-        yield Source(path, facts.line or 1), facts.problem.what, facts.problem.fix or "correct the template"
+        yield (
+            Source(path, facts.line or 1),
+            facts.problem.what,
+            facts.problem.fix or "correct the template",
+        )
         return
     for it in facts.inputs or ():
         if facts.used is not None and it.name not in facts.used:

@@ -26,7 +26,7 @@ def find(prompt: CheckedPrompt) -> Found:
             case "ToolUse", [ast.Constant(value=str(name)), written, *_] if name in schemas:
                 if problem := _problem(_value(written), schemas[name]):
                     yield source, f"the call of `{name}` breaks its schema: {problem}", _FIX
-            case ("Example" | "Assistant"), [*_, written]:
+            case (("Example" | "Assistant"), [*_, written]):
                 answer, keys = _value(written), output.get("properties", {})
                 is_answer = isinstance(answer, dict) and any(it in keys for it in answer)
                 if is_answer and (problem := _problem(answer, output)):

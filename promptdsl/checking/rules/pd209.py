@@ -24,7 +24,7 @@ def find(prompt: CheckedPrompt) -> Found:
     tokens = rendered.tokens
     sent = tokens.tools + sum(tokens.messages[: 1 + marked[-1].message])
     if sent < least * _SURE:
-        message = f"the {sent:,} tokens before this mark are never cached: {least:,} are the least"
+        message = f"at most {sent:,} tokens are before this mark: below {least:,} none is cached"
         yield marked[-1].source, message, "take the mark away"
 
 

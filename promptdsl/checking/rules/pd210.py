@@ -16,7 +16,8 @@ def find(prompt: CheckedPrompt) -> Found:
         if loss.kind != "hint" and loss.what != "a lone surrogate":  # it may be of a value
             way = "is not sent" if loss.kind == "content" else "is sent in another role"
             message = f"{loss.what} {way} to {target}: {loss.why}"
-            yield loss.source, message, "take another target, or leave it out for this one"
+            fix = "write it as text" if loss.kind == "content" else "write it where it is taken"
+            yield loss.source, message, f"{fix}, or take another model"
     window, total = rendered.facts.window, rendered.tokens.total
     if window and total > window * _SURE:
         message = f"{total:,} tokens do not fit into the {window:,} of {target}"
