@@ -1,8 +1,10 @@
 """Looking at files and prompts with all rules that are selected."""
 
+import io
 import os
 import tokenize
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import attrs
@@ -118,19 +120,13 @@ class Checker:
         for path in self._files.keys() - self._unread.keys() if UNUSED in self._rules else ():
             for line, id in self._read(path).ignores.unused():
                 rule = self._rules.get(id)
+                message, fix = "", f"take {id} out of it"
                 if id not in (HINTS, *RULES):
-                    message = (
-                        f"the comment names {id!r}, which is no rule"
-                        if id
-                        else "the comment names no rule"
-                    )
+                    message = f"the comment names {id!r}, which is no rule"
                     fix = "write a whole id, such as ignore[PD101]"
-                    self._note(UNUSED, path, iter([(Source(path, line), message, fix)]))
                 elif rule and rule.in_source and not rule.hints:
                     message = f"the comment ignores {id}, which is not found here"
-                    self._note(
-                        UNUSED, path, iter([(Source(path, line), message, f"take {id} out of it")])
-                    )
+                self._note(UNUSED, path, iter([(Source(path, line), message, fix)] * bool(message)))
         # What is found in code, with its column, need not be told of the prompt again.
         known = {(it.file, it.line) for it in self._found if it.column}
         found = {
@@ -169,9 +165,9 @@ class Checker:
             problem = "it is no file"
         else:
             try:
-                opened = tokenize.open(path) if is_python else open(path, encoding="utf-8-sig")
-                with opened as source:
-                    text = source.read()
+                data = Path(path).read_bytes()
+                encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+                text = data.decode(encoding if is_python else "utf-8-sig")
                 file = parsed(text) if is_python else None
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 problem = getattr(error, "strerror", None) or str(error)

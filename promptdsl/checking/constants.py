@@ -112,16 +112,17 @@ class Constants:
         body: Any = getattr(function, "body", [])  # Any: that of a lambda is no list
         waiting: list[ast.AST] = [*body][::-1] if isinstance(body, list) else [body]
         while waiting:
-            node, target = waiting.pop(), None
+            node = waiting.pop()
+            bound: ast.AST | None = None
             match node:
                 case (
-                    ast.Assign(targets=[ast.Name(id=name) as target], value=ast.expr() as value)
-                    | ast.AnnAssign(target=ast.Name(id=name) as target, value=ast.expr() as value)
-                    | ast.For(target=ast.Name(id=name) as target, iter=value)
-                    | ast.comprehension(target=ast.Name(id=name) as target, iter=value)
+                    ast.Assign(targets=[ast.Name(id=name) as bound], value=ast.expr() as value)
+                    | ast.AnnAssign(target=ast.Name(id=name) as bound, value=ast.expr() as value)
+                    | ast.For(target=ast.Name(id=name) as bound, iter=value)
+                    | ast.comprehension(target=ast.Name(id=name) as bound, iter=value)
                 ):
                     found.setdefault(name, []).append(value)
-                case ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add()):
+                case ast.AugAssign(target=ast.Name(id=name) as bound, op=ast.Add()):
                     found.setdefault(name, []).append(node)
                 case ast.Compare(left=ast.Name(id=name), ops=[op, *_]):
                     if not isinstance(op, ast.Is | ast.IsNot):
@@ -131,7 +132,7 @@ class Constants:
                 case _:
                     pass
             if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-                waiting += [it for it in ast.iter_child_nodes(node) if it is not target][::-1]
+                waiting += [it for it in ast.iter_child_nodes(node) if it is not bound][::-1]
         return self._assigned.setdefault(function, found)
 
 

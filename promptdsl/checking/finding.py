@@ -47,7 +47,8 @@ class Finding:
 class CheckRule:
     """A rule of ``promptdsl check``: data, and the functions that look.
 
-    ``why`` is the docstring of its file, ``source`` says where it comes from, with its date.
+    ``id``, ``why`` and the functions are those of its file: its name, its docstring, ``in_source``,
+    ``in_template`` and ``in_prompt``. ``source`` says where it comes from, with its date.
     ``wrong`` and ``right`` are examples in Python, which has all public names; a rule about prompts
     looks at their name ``prompt``, rendered for ``model``. ``hints`` are those of a render that are
     findings of this rule.
@@ -57,21 +58,21 @@ class CheckRule:
     'value built into an instruction'
     """
 
-    id: str
     name: str
-    why: str | None
     source: str
     wrong: str
     right: str
     model: str | None = None
+    hints: tuple[str, ...] = ()
+    id: str = ""
+    why: str = ""
     in_source: "Callable[[PythonFile], Found] | None" = None
     in_template: "Callable[[str, str, Collection[str]], Found] | None" = None
     in_prompt: "Callable[[CheckedPrompt], Found] | None" = None
-    hints: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the rule as it is explained on a terminal."""
         examples = f"Wrong:\n{indent(self.wrong, '    ')}Right:\n{indent(self.right, '    ')}"
         hints = [f"Hints that it takes: {', '.join(self.hints)}."] if self.hints else []
-        texts = (f"{self.id}: {self.name}", "", fill(self.why or "", 79), "", examples)
+        texts = (f"{self.id}: {self.name}", "", fill(self.why, 79), "", examples)
         return "\n".join([*texts, fill(" ".join([*hints, f"Source: {self.source}"]), 79)])

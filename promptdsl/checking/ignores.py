@@ -24,8 +24,8 @@ class Ignores:
         self._every: list[Comment] = []
         if "promptdsl:" not in text:
             return
-        for number, line in _comments(text) if file else enumerate(text.split("\n"), 1):
-            for match in (_COMMENT if file else _TEMPLATE).finditer(line):
+        for number, words in _comments(text) if file else enumerate(text.split("\n"), 1):
+            for match in (_COMMENT if file else _TEMPLATE).finditer(words):
                 ids = (match[1] or "").split(",")
                 self._covering[number] |= {(number, it.strip()) for it in ids}
         self._every += sorted(set[Comment]().union(*self._covering.values()))
@@ -37,7 +37,7 @@ class Ignores:
                 head = range(node.lineno, (node.end_lineno or 0) + 1)
             else:
                 continue
-            at_head = {it for line in head for it in self._covering.get(line, ()) if it[0] == line}
+            at_head = {it for at in head for it in self._covering.get(at, ()) if it[0] == at}
             for line in range(node.lineno, (node.end_lineno or 0) + 1) if at_head else ():
                 self._covering[line] |= at_head
 

@@ -60,14 +60,15 @@ class CheckSettings:
         above = [Path(folder).resolve(), *Path(folder).resolve().parents]
         path = next((it for each in above if (it := each / "pyproject.toml").is_file()), None)
         try:
-            table: Any = tomllib.loads(path.read_text("utf-8")) if path else {}  # Any: TOML
+            toml: Any = tomllib.loads(path.read_text("utf-8")) if path else {}  # Any: TOML
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path} cannot be read: {error}", fix="correct it") from None
         for key in ("tool", "promptdsl", "check"):
-            table = table.get(key, {}) if is_mapping(table) else None
-        if not is_mapping(table):
+            toml = toml.get(key, {}) if is_mapping(toml) else None
+        if not is_mapping(toml):
             problem = f"{path}: [tool.promptdsl.check] is no table"
             raise ConfigError(problem, fix='write its settings below it: select = ["PD"]')
+        table: dict[str, Any] = {**toml}
         known = [it.name for it in attrs.fields(cls)]
         for key, value in table.items():
             if key not in known:

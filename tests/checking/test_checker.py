@@ -87,6 +87,9 @@ def test_templates_in_folders(tmp_path: Path) -> None:
     assert "7 files and 0 prompts checked, 3 findings" == report.summary
 
 
+SUM = b"from promptdsl import System\ndef f(x):\n    System('a'%s)"
+
+
 def test_what_is_no_python_is_passed_over(tmp_path: Path) -> None:
     """Files with errors, of other languages and encodings are no findings and no crash."""
     bad = {

@@ -21,7 +21,6 @@ BUILT = [
     'def f(x: dict[str, str]): System(f"{x[0]}")',
     'def f(x): System(dedent(f"""\n{x}\n""").strip())',
     'def f(x): System(f"{x.strip().lower()!r:>10}")',
-    'def f(x): System("a" if x else f"{x}")',
     'def f(x):\n    text = f"a {x}"\n    System(text)',
     'def f(x):\n    name = x.title()\n    System(f"a {name}")',
     'def f(xs):\n    for x in xs: System(Item(f"a {x}"))',
@@ -80,6 +79,7 @@ NOT_BUILT = [
     'def _f(x): return Timeline(Section("s", f"{x}"))\n_f("a")',
     'def f():\n    def g(x): return System(f"{x}")\n    return g("a")',
     'def f(x=SIZE): System(f"{x}")',
+    'A = "{:d}"\ndef f(x): System(A.format(x))',
     'def f(n):\n    count = 0\n    count += n\n    System(count, f"{count}")',
 ]
 

@@ -2,13 +2,21 @@
 
 from importlib import import_module
 
+import attrs
+
 from promptdsl.checking.finding import CheckRule
 
 UNUSED, BROKEN = "PD001", "PD002"
 """The rules about comments that ignore, and about errors: the checker finds these by itself."""
-_IDS = (
-    *(UNUSED, BROKEN, "PD101", "PD102", "PD103", "PD104"),
-    *(f"PD2{number:02}" for number in range(1, 11)),
-)
-RULES: dict[str, CheckRule] = {id: import_module(f"{__name__}.{id.lower()}").RULE for id in _IDS}
+_NUMBERS = (1, 2, *range(101, 105), *range(201, 211))
+
+
+def _rule(id: str) -> CheckRule:
+    """Return the rule of a file, with its id, its docstring and the functions that look."""
+    module = import_module(f"{__name__}.{id.lower()}")
+    looks = {it: getattr(module, it, None) for it in ("in_source", "in_template", "in_prompt")}
+    return attrs.evolve(module.RULE, id=id, why=module.__doc__, **looks)
+
+
+RULES: dict[str, CheckRule] = {it: _rule(it) for it in (f"PD{it:03}" for it in _NUMBERS)}
 """All rules by their ids."""

@@ -3,9 +3,7 @@
 from promptdsl.checking.finding import CheckRule
 
 RULE = CheckRule(
-    id="PD001",
     name="unused ignore",
-    why=__doc__,
     source="The rule RUF100 of ruff (2023).",
     wrong='System("Be brief.")  # promptdsl: ignore[PD101]\n',
     right='System("Be brief.")\n',

@@ -3,9 +3,7 @@
 from promptdsl.checking.finding import CheckRule
 
 RULE = CheckRule(
-    id="PD002",
     name="prompt that cannot be rendered",
-    why=__doc__,
     source="The errors of promptdsl (2026).",
     wrong='prompt = Timeline(System(Section("a", "One.")), Section("a", "Two."))\n',
     right='prompt = Timeline(System(Section("a", "One.")), Section("b", "Two."))\n',

@@ -13,7 +13,7 @@ _PARTS = ("Section", "Text", "Item", "Heading", "Paragraph", "List", "Checklist"
 _TURNS = (*INSTRUCTIONS, "Event")
 
 
-def find(file: PythonFile) -> Found:
+def in_source(file: PythonFile) -> Found:
     """Yield each argument of an author's text that is built of a variable."""
     constants = Constants(file)
     for call in file.calls:
@@ -31,15 +31,12 @@ def _way(
     file: PythonFile, constants: Constants, call: AuthorCall, text: ast.AST | None
 ) -> tuple[str, ast.AST]:
     """Return how an argument is built, and where; ``""`` for one that is not."""
-    if isinstance(text, ast.Name):  # it may be built on a line of its own
-        match constants.values(text.id, call.scope):
-            case [ast.expr() as value]:
-                text = value
-            case [value, *more] if _is_text(value):
-                added = [it.value for it in more if isinstance(it, ast.AugAssign)]
-                return "+=" * (len(added) == len(more)), ast.Tuple(added)
-            case _:
-                pass
+    if isinstance(text, ast.Name):  # it may be built in lines of its own
+        first, *more = constants.values(text.id, call.scope) or [text]
+        added = [it.value for it in more if isinstance(it, ast.AugAssign)]
+        if added and len(added) == len(more) and _is_text(first):
+            return "+=", ast.Tuple(added)
+        text = text if more else first
     match text:
         case (
             ast.Call(func=ast.Name(id="dedent"), args=[inner])
@@ -47,26 +44,18 @@ def _way(
             | ast.Call(func=ast.Attribute(attr="strip" | "lstrip" | "rstrip", value=inner))
         ):
             return _way(file, constants, call, inner)
-        case ast.IfExp(body=one, orelse=other):
-            way, built = _way(file, constants, call, one)
-            return (way, built) if way else _way(file, constants, call, other)
         case ast.JoinedStr():
-            return "an f-string", text
-        case (
-            ast.BinOp(op=ast.Mod(), left=form)
-            | ast.Call(func=ast.Attribute(attr="format", value=form))
-        ) if NUMBERS.search(ast.unparse(form)):
-            return "", text  # one of them may be a number
-        case ast.BinOp(op=ast.Mod(), left=left) if _is_text(left):
-            return "%", text
+            way = "an f-string"
+        case ast.BinOp(op=ast.Mod(), left=form) if _is_text(form):
+            way = "%" * (not NUMBERS.search(ast.unparse(form)))
         case ast.BinOp(op=ast.Add()) if any(map(_is_text, ast.walk(text))):
-            return "+", text
-        case ast.Call(func=ast.Attribute(attr="format" | "format_map")):
-            return ".format()", text
-        case ast.Call() if file.public(text) == "trusted":
-            return "trusted()", text
+            way = "+"
+        case ast.Call(func=ast.Attribute(attr="format" | "format_map", value=form)):
+            forms = constants.values(form.id, call.scope) if isinstance(form, ast.Name) else [form]
+            way = ".format()" * (not any(NUMBERS.search(ast.unparse(it)) for it in forms))
         case _:
-            return "", text or file.tree
+            way = "trusted()" if text and file.public(text) == "trusted" else ""
+    return way, text or file.tree
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -75,9 +64,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 RULE = CheckRule(
-    id="PD101",
     name="value built into an instruction",
-    why=__doc__,
     source="OWASP Top 10 for LLM Applications, LLM01 (2025).",
     wrong='def role(customer):\n    return System(f"You help {customer}.")\n',
     right="""\
@@ -86,5 +73,4 @@ SHOP = "Oslo Books"
 def role(customer):
     return System(f"You work for {SHOP}. You help ", Value(customer), ".")
 """,
-    in_source=find,
 )

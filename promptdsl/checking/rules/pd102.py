@@ -18,7 +18,7 @@ _CHANGING = re.compile(
 _IN_ORDER = ("sorted", "len", "min", "max", "sum", "any", "all", "set", "frozenset")
 
 
-def find(file: PythonFile) -> Found:
+def in_source(file: PythonFile) -> Found:
     """Yield each call in an instruction that returns something else each time."""
     constants = Constants(file)
     for call in file.calls:
@@ -69,9 +69,7 @@ def _set_in(node: ast.AST, constants: Constants, scope: Scope) -> ast.expr | Non
 
 
 RULE = CheckRule(
-    id="PD102",
     name="clock or chance in an instruction",
-    why=__doc__,
     source="OpenAI, Prompt caching: static content first (2026).",
     wrong='from datetime import date\n\nSystem("You help. Today is ", str(date.today()), ".")\n',
     right="""\
@@ -79,5 +77,4 @@ from datetime import date
 
 Timeline(System("You help."), Ephemeral("Today is ", str(date.today())))
 """,
-    in_source=find,
 )

@@ -18,7 +18,7 @@ from promptdsl.templates.facts import WrongTemplate, template_facts
 _SETTINGS = ("vars", "trim_blocks", "lstrip_blocks", "keep_trailing_newline")
 
 
-def find(file: PythonFile) -> Found:
+def in_source(file: PythonFile) -> Found:
     """Yield what is wrong with templates that are given as text, and with what they are given."""
     for call in file.calls:
         keywords = {str(it.arg): it.value for it in call.node.keywords}
@@ -49,7 +49,7 @@ def _unused(name: str, known: Iterable[str]) -> tuple[str, str]:
     return f"the template does not use {name!r}", fix
 
 
-def find_in_template(path: str, text: str, known: Collection[str]) -> Found:
+def in_template(path: str, text: str, known: Collection[str]) -> Found:
     """Yield inputs that a template does not declare or use, and templates that are not there.
 
     A template without inputs may be one of any other program.
@@ -79,13 +79,9 @@ def find_in_template(path: str, text: str, known: Collection[str]) -> Found:
 
 
 RULE = CheckRule(
-    id="PD103",
     name="inputs of a template",
-    why=__doc__,
     source="Templates of promptdsl, front matter (2026).",
     wrong='Template.from_string("Only {{ region }}.", regoin="EU", region="EU")\n',
     right='Template.from_string("Only {{ region }}.", region="EU")\n',
-    in_source=find,
-    in_template=find_in_template,
     hints=("unused_variable", "glued_item"),
 )

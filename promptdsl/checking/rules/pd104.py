@@ -14,7 +14,7 @@ _EMPTY = ("Section", "System", "Developer", "User", "Assistant", "Event", "Ephem
 _NOTHING = (ast.Pass, ast.Constant)
 
 
-def find(file: PythonFile) -> Found:
+def in_source(file: PythonFile) -> Found:
     """Yield sections whose id a sibling has that is always there, too, and empty blocks."""
     for call in file.calls:
         if call.name in _HOLD_SECTIONS:
@@ -58,12 +58,9 @@ def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Found:
 
 
 RULE = CheckRule(
-    id="PD104",
     name="section twice, or empty block",
-    why=__doc__,
     source="The errors and hints of promptdsl (2026).",
     wrong='with Section("rules", title="Rules"):\n    "Never promise refunds."\n',
     right='with Section("rules", title="Rules"):\n    Text("Never promise refunds.")\n',
-    in_source=find,
     hints=("empty_block", "title_only", "empty_grounding"),
 )

@@ -5,9 +5,7 @@ keys is sent without it, and the answer may have any form.
 from promptdsl.checking.finding import CheckRule
 
 RULE = CheckRule(
-    id="PD201",
     name="tool without description, or schema that is not strict",
-    why=__doc__,
     source="OpenAI, Function calling; Anthropic, How to implement tool use (2026).",
     wrong="""\
 def lookup(order: str) -> str: ...

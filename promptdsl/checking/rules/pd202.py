@@ -23,7 +23,7 @@ _ALIKE = 0.83
 """How alike two names are that differ in a letter of six, or in two of twelve."""
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield names in backticks that are called a tool, or almost have the name of one."""
     tools = sorted(it.name for it in prompt.rendered.tools)
     schemas = [it.input_schema for it in prompt.rendered.tools]
@@ -35,15 +35,15 @@ def find(prompt: CheckedPrompt) -> Found:
             if name in known:
                 continue
             is_called = match["call"] or _CALLED.search(span.text[max(0, start - 20) : start])
+            is_name = match["call"] or "_" in name  # not a program, such as `git`
             alike = [it for it in tools if it.count("_") == name.count("_") > 0]
             near = get_close_matches(name, alike, 1, _ALIKE)
             if near and (is_called or name.rstrip("s") != near[0].rstrip("s")):
                 message = f"there is no tool `{name}`, but `{near[0]}`"
                 yield span.source, message, f"write `{near[0]}`, or add the tool"
-            elif match["told"] and (match["before"] or match["after"]):
-                if match["call"] or "_" in name:  # not a program, such as `git`
-                    message = f"`{name}` is no tool of this prompt"
-                    yield span.source, message, f"write one of {', '.join(tools)}, or add it"
+            elif match["told"] and (match["before"] or match["after"]) and is_name:
+                message = f"`{name}` is no tool of this prompt"
+                yield span.source, message, f"write one of {', '.join(tools)}, or add it"
 
 
 _EXAMPLE = """\
@@ -52,11 +52,8 @@ order = Tool(name="lookup_order", description="Find.", input_schema=form)
 prompt = Timeline(order, System("Call `lookup_order` first."), User("Hi."))
 """
 RULE = CheckRule(
-    id="PD202",
     name="name of a tool that is not there",
-    why=__doc__,
     source="OpenAI, GPT-4.1 prompting guide: name tools clearly (2025).",
     wrong=_EXAMPLE.replace("lookup_order`", "lookup_oder`"),
     right=_EXAMPLE,
-    in_prompt=find,
 )

@@ -16,7 +16,7 @@ from promptdsl.foundation.frozen import thawed
 _FIX = "write it as the schema has it"
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield what is written out in code and breaks a schema; a recorded call is never judged."""
     schemas = {it.name: thawed(it.input_schema) for it in prompt.rendered.tools}
     output = thawed(prompt.rendered.output.schema) if prompt.rendered.output else {}
@@ -66,11 +66,8 @@ find = Example("I live in Oslo.", '{"city": "Oslo"}')
 prompt = Timeline(Output(CITY), System("Find.", find), User("In Bonn."))
 """
 RULE = CheckRule(
-    id="PD203",
     name="example that breaks its schema",
-    why=__doc__,
     source="OpenAI, Structured outputs; Google, Few-shot examples (2026).",
     wrong=_EXAMPLE.replace('"Oslo"}', '["Oslo"]}'),
     right=_EXAMPLE,
-    in_prompt=find,
 )

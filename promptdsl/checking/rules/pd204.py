@@ -11,7 +11,7 @@ from promptdsl.checking.finding import CheckRule, Found
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)", re.MULTILINE)
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield headings of instructions that are more than one level below the heading before."""
     spans = [it for it in prompt.spans if it.role in ("system", "developer") and it.text]
     for _, group in groupby(spans, lambda it: (it.message, it.block)):
@@ -26,11 +26,8 @@ def find(prompt: CheckedPrompt) -> Found:
 
 
 RULE = CheckRule(
-    id="PD204",
     name="heading that leaves out a level",
-    why=__doc__,
     source="WCAG 2.2, technique G141: headings nested by level (2023).",
     wrong='prompt = System(Heading("Rules"), Heading("Tone", level=3), "Be brief.")\n',
     right='prompt = System(Heading("Rules"), Heading("Tone", level=2), "Be brief.")\n',
-    in_prompt=find,
 )

@@ -3,6 +3,7 @@ fences and in Code may show such marks.
 """
 
 import re
+from typing import Any
 
 from promptdsl.checking.checked_prompt import CheckedPrompt, prose
 from promptdsl.checking.finding import CheckRule, Found
@@ -13,10 +14,11 @@ _LEFT = re.compile(  # not as LaTeX and GitHub write braces: x^{{n}}, ${{ github
 _SHOW = ("TemplateNode", "CodeNode")
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield what looks like Jinja in author text of Python, outside of code."""
     spans = [it for it in prompt.texts if not it.library and _LEFT.search(prose(it.text))]
     shown: set[object] = set()
+    waiting: list[Any]  # nodes of any class
     waiting = [it.tree for it in prompt.rendered.stages() if spans and it.name == "fill"]
     while waiting:
         node = waiting.pop()
@@ -29,11 +31,8 @@ def find(prompt: CheckedPrompt) -> Found:
 
 
 RULE = CheckRule(
-    id="PD205",
     name="template mark left in text",
-    why=__doc__,
     source="Jinja, Template Designer Documentation: variables (2024).",
     wrong='prompt = System("Work for {{ shop }}.")\n',
     right='prompt = System(Template.from_string("Work for {{ shop }}.", shop="Oslo"))\n',
-    in_prompt=find,
 )

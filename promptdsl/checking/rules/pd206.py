@@ -7,7 +7,7 @@ from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.foundation.unicode import invisible
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield author texts with invisible or bidirectional characters that belong to no spelling."""
     for span in prompt.texts:
         if names := invisible(span.text):
@@ -16,11 +16,8 @@ def find(prompt: CheckedPrompt) -> Found:
 
 
 RULE = CheckRule(
-    id="PD206",
     name="invisible characters",
-    why=__doc__,
     source="Trojan Source, CVE-2021-42574 (2021).",
     wrong='prompt = System("Be\\u200b brief.")\n',
     right='prompt = System("Be brief.")\n',
-    in_prompt=find,
 )

@@ -6,7 +6,7 @@ from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield each system turn that stands behind a turn of the conversation."""
     has_begun = False
     trees = {stage.name: stage.tree for stage in prompt.rendered.stages()}
@@ -19,11 +19,8 @@ def find(prompt: CheckedPrompt) -> Found:
 
 
 RULE = CheckRule(
-    id="PD207",
     name="System after turns",
-    why=__doc__,
     source="Anthropic, Messages API: system is a parameter beside messages (2026).",
     wrong='prompt = Timeline(User("Hi."), System("Be brief."))\n',
     right='prompt = Timeline(User("Hi."), Developer("Be brief."))\n',
-    in_prompt=find,
 )

@@ -7,7 +7,7 @@ from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import CheckRule, Found
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield each volatile value before a mark that ``cache="auto"`` placed.
 
     Those before a mark of the author are hints of the render.
@@ -26,9 +26,7 @@ def find(prompt: CheckedPrompt) -> Found:
 
 
 RULE = CheckRule(
-    id="PD208",
     name="volatile text that is to be cached",
-    why=__doc__,
     source="Anthropic, Prompt caching (2026).",
     wrong=(
         'now = Volatile("12:03", label="now")\n'
@@ -38,6 +36,5 @@ RULE = CheckRule(
         'now = Volatile("12:03", label="now")\n'
         'prompt = Timeline(System("Hi.", cache=True), User("Hi."), Ephemeral(now))\n'
     ),
-    in_prompt=find,
     hints=("volatile_in_cache",),
 )

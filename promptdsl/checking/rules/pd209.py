@@ -10,7 +10,7 @@ _SURE = 0.8
 """The share of the least tokens that an estimate may reach, and be certainly below."""
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield marks beyond the most of a request, and one on a system text that is too short."""
     rendered = prompt.rendered
     for loss in rendered.losses:
@@ -29,12 +29,9 @@ def find(prompt: CheckedPrompt) -> Found:
 
 
 RULE = CheckRule(
-    id="PD209",
     name="cache mark that never hits",
-    why=__doc__,
     source="Anthropic, Prompt caching: cache limitations (2026).",
     model="claude-sonnet-4-5",
     wrong='prompt = Timeline(System("Be brief.", cache=True), User("Hi."))\n',
     right='prompt = Timeline(System("Be brief. " * 2_000, cache=True), User("Hi."))\n',
-    in_prompt=find,
 )

@@ -8,7 +8,7 @@ from promptdsl.checking.finding import CheckRule, Found
 _SURE = 1.2
 
 
-def find(prompt: CheckedPrompt) -> Found:
+def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield losses of content and role, and a prompt that is over the window by a fifth."""
     rendered = prompt.rendered
     target = rendered.facts.model or rendered.facts.provider or "the target"
@@ -25,12 +25,9 @@ def find(prompt: CheckedPrompt) -> Found:
 
 
 RULE = CheckRule(
-    id="PD210",
     name="content that the target does not get",
-    why=__doc__,
     source="The losses of promptdsl, of kind content and role (2026).",
     model="claude-sonnet-4-5",
     wrong='prompt = User("What is this?", Video.from_url("https://example.com/a.mp4"))\n',
     right='prompt = User("What is this?", Image.from_url("https://example.com/a.png"))\n',
-    in_prompt=find,
 )
