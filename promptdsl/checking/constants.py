@@ -110,7 +110,8 @@ class Constants:
             return self._assigned[function]
         found: dict[str, list[ast.expr | ast.AugAssign]] = {}
         body: Any = getattr(function, "body", [])  # Any: that of a lambda is no list
-        waiting: list[ast.AST] = [*body][::-1] if isinstance(body, list) else [body]
+        waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body]
+        waiting.reverse()
         while waiting:
             node = waiting.pop()
             bound: ast.AST | None = None

@@ -119,8 +119,9 @@ def sites(tree: ast.Module, lines: set[int]) -> Iterator[tuple[ast.Call, str]]:
             or (isinstance(it, ast.With) and "System()" in map(ast.unparse, it.items))
         ]
         for call in (it for turn in turns for it in ast.walk(turn)):
-            is_sent = isinstance(call, ast.Call) and call.lineno in lines
-            if is_sent and getattr(call.func, "id", "") in ("System", "Section", "Item", "Text"):
+            if not isinstance(call, ast.Call) or call.lineno not in lines:
+                continue
+            if getattr(call.func, "id", "") in ("System", "Section", "Item", "Text"):
                 yield call, next(iter(texts), "")
 
 

@@ -1,4 +1,6 @@
-"""A comment that ignores a finding outlives it, and then hides the next one."""
+"""A comment that ignores a finding outlives it, and then hides the next one. Judged are comments of
+files that were looked at: those with PD101 or PD102, and those that name no rule.
+"""
 
 from promptdsl.checking.finding import CheckRule
 

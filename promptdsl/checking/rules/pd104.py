@@ -45,16 +45,14 @@ def _always(block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
 def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Found:
     lines: dict[str, int] = {}
     for node in nodes:
-        match node:
-            case ast.Call(args=[ast.Constant(value=str(id)), *_], keywords=keywords) if file.public(
-                node
-            ) == "Section" and "audience" not in [it.arg for it in keywords]:
-                if id in lines:
-                    message = f"two sections {id!r} are side by side, the other in line {lines[id]}"
-                    yield node, message, "give one of them another id"
-                lines.setdefault(id, node.lineno)
-            case _:
-                pass
+        if not isinstance(node, ast.Call) or file.public(node) != "Section" or not node.args:
+            continue
+        id = getattr(node.args[0], "value", None)
+        if isinstance(id, str) and "audience" not in [it.arg for it in node.keywords]:
+            if id in lines:
+                message = f"two sections {id!r} are side by side, the other in line {lines[id]}"
+                yield node, message, "give one of them another id"
+            lines.setdefault(id, node.lineno)
 
 
 RULE = CheckRule(

@@ -11,7 +11,7 @@ from promptdsl.checking.checked_prompt import CheckedPrompt, literal
 from promptdsl.checking.constants import last
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.foundation.extras import require
-from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.frozen import is_mapping, thawed
 
 _FIX = "write it as the schema has it"
 
@@ -19,7 +19,7 @@ _FIX = "write it as the schema has it"
 def in_prompt(prompt: CheckedPrompt) -> Found:
     """Yield what is written out in code and breaks a schema; a recorded call is never judged."""
     schemas = {it.name: thawed(it.input_schema) for it in prompt.rendered.tools}
-    output = thawed(prompt.rendered.output.schema) if prompt.rendered.output else {}
+    output: Any = thawed(prompt.rendered.output.schema) if prompt.rendered.output else {}
     for source, call in prompt.calls("ToolUse", "Example", "Assistant"):
         given = [*call.node.args, *(it.value for it in call.node.keywords if it.arg == "output")]
         match call.name, given:
@@ -28,7 +28,7 @@ def in_prompt(prompt: CheckedPrompt) -> Found:
                     yield source, f"the call of `{name}` breaks its schema: {problem}", _FIX
             case (("Example" | "Assistant"), [*_, written]):
                 answer, keys = _value(written), output.get("properties", {})
-                is_answer = isinstance(answer, dict) and any(it in keys for it in answer)
+                is_answer = is_mapping(answer) and any(it in keys for it in answer)
                 if is_answer and (problem := _problem(answer, output)):
                     what = "example" if call.name == "Example" else "assistant"
                     yield source, f"the answer of the {what} breaks its schema: {problem}", _FIX
