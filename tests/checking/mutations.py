@@ -53,7 +53,7 @@ WRITTEN = {
     "PD205": ["for {{ customer }}", "{% if shop %}"],
     "PD206": ["\u200b."],
 }
-"""What is written into the text of an instruction; ``TOOL`` is a tool with two letters swapped."""
+"""What is written into an instruction; ``TOOL`` is a tool with a _, and two letters swapped."""
 MISTAKES = [
     (rule, code) for each in (ADDED, WRITTEN) for rule, codes in each.items() for code in codes
 ]
@@ -75,11 +75,14 @@ def put(mistake: tuple[str, str], call: ast.Call, parameter: str, tools: list[st
         code = re.sub(r"\bP\b", parameter or "P", code)
         call.args.append(ast.parse(code, mode="eval").body)
         return bool(parameter) or rule != "PD101"
-    long = [it for it in tools if len(it) > 5 and it[2] != it[3]]
-    if rule == "PD202" and not long:
+    long = [it for it in tools if "_" in it and it[2] != it[3]]
+    name = getattr(call.func, "id", "")
+    if (rule == "PD202" and not tools) or ("TOOL" in code and not long):
+        return False
+    if rule == "PD204" and name == "Item":  # its lines are indented
         return False
     swapped = "".join([long[0][:2], long[0][3], long[0][2], long[0][4:]]) if long else ""
-    for node in call.args[getattr(call.func, "id", "") == "Section" :]:
+    for node in call.args[name == "Section" :]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             node.value = f"{node.value} {code.replace('TOOL', swapped)}"
             return True

@@ -67,10 +67,5 @@ RULE = CheckRule(
     name="value built into an instruction",
     source="OWASP Top 10 for LLM Applications, LLM01 (2025).",
     wrong='def role(customer):\n    return System(f"You help {customer}.")\n',
-    right="""\
-SHOP = "Oslo Books"
-
-def role(customer):
-    return System(f"You work for {SHOP}. You help ", Value(customer), ".")
-""",
+    right='def role(customer):\n    return System("You help ", Value(customer), ".")\n',
 )

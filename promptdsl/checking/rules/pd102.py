@@ -72,9 +72,5 @@ RULE = CheckRule(
     name="clock or chance in an instruction",
     source="OpenAI, Prompt caching: static content first (2026).",
     wrong='from datetime import date\n\nSystem("You help. Today is ", str(date.today()), ".")\n',
-    right="""\
-from datetime import date
-
-Timeline(System("You help."), Ephemeral("Today is ", str(date.today())))
-""",
+    right='from datetime import date\n\nEphemeral("Today is ", str(date.today()))\n',
 )

@@ -7,16 +7,12 @@ from promptdsl.checking.finding import CheckRule
 RULE = CheckRule(
     name="tool without description, or schema that is not strict",
     source="OpenAI, Function calling; Anthropic, How to implement tool use (2026).",
-    wrong="""\
-def lookup(order: str) -> str: ...
-
-prompt = Timeline(Tool(lookup), User("Where is my order?"))
-""",
+    wrong='prompt = Timeline(Tool(lambda: "12:03", name="now"), User("Hi."))\n',
     right="""\
-def lookup(order: str) -> str:
-    '''Return where an order is.'''
+def now() -> str:
+    '''Return the time.'''
 
-prompt = Timeline(Tool(lookup), User("Where is my order?"))
+prompt = Timeline(Tool(now), User("What time is it?"))
 """,
     hints=("undescribed_tool", "strict_schema"),
 )
