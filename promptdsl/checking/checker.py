@@ -122,7 +122,7 @@ class Checker:
                 rule = self._rules.get(id)
                 message, fix = "", f"take {id} out of it"
                 if id not in (HINTS, *RULES):
-                    message = f"the comment names {id!r}, which is no rule"
+                    message = f"the comment names {f'{id!r}, which is ' if id else ''}no rule"
                     fix = "write a whole id, such as ignore[PD101]"
                 elif rule and rule.in_source and not rule.hints:
                     message = f"the comment ignores {id}, which is not found here"
@@ -134,7 +134,7 @@ class Checker:
             for it in self._found
             if it.column or it.rule not in _OFTEN_TWICE or (it.file, it.line) not in known
         }
-        unread = (f"not looked at: {path}: {why}" for path, why in sorted(self._unread.items()))
+        unread = (f"{path}: {why}" for path, why in sorted(self._unread.items()))
         files = len(self._files.keys() - self._unread.keys())
         return CheckReport(tuple(sorted(found)), files, self._prompts, tuple(unread))
 

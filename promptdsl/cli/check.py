@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     if not report.files and not report.prompts:
         why = "; ".join(report.unread) or f"{', '.join(given)} has no Python and no template"
         raise UsageError(f"nothing was looked at: {why}")
-    notes = [*report.unread, *([] if targets else [NO_TARGET])]
+    notes = [*(f"not looked at: {it}" for it in report.unread), *([] if targets else [NO_TARGET])]
     return FORMATS[arguments.format](report), notes, int(bool(report.findings))
 
 
