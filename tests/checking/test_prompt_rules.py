@@ -172,6 +172,7 @@ def test_invisible_characters(text: str, is_found: bool, found: Find) -> None:
         ('History([{"role": "user", "content": "a"}]), System("b")', True),
         ('System("a"), System("b"), User("c"), Developer("d"), Section("s", "e")', False),
         ('Event(UserAction("a")), System("b"), User("c")', False),
+        ('User("a"), System("b", audience="people"), System(None)', False),
     ],
 )
 def test_system_after_turns(content: str, is_found: bool, found: Find) -> None:

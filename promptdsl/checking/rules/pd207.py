@@ -13,7 +13,7 @@ def in_prompt(prompt: CheckedPrompt) -> Found:
     for node in trees["expand"].content:  # in written order, the parts of groups too
         role = getattr(node, "role", None)
         has_begun = has_begun or role in ("user", "assistant", "tool") or hasattr(node, "form")
-        if has_begun and role == "system":
+        if has_begun and role == "system" and node.content:
             message = "a System after the conversation has begun is sent at the beginning"
             yield node.source, message, "write it first, or write Developer(...) to keep its place"
 
