@@ -6,10 +6,10 @@ from typing import TypeAlias
 from promptdsl.budget.cut_text import Leaves
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
+from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.rewrite import hollow, rewrite, with_content
+from promptdsl.tree.rewrite import edits_results, hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 LimitCuts: TypeAlias = Sequence[tuple[Node | None, Dropped]]
@@ -26,7 +26,7 @@ def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
     """
     nodes = hollow(root)
     cuts: list[tuple[Node | None, Dropped]] = []
-    if any(isinstance(node, ConversationNode) and node.edits_results for node in nodes):
+    if any(map(edits_results, nodes)):
         from promptdsl.budget.recorded_results import capped_histories, cleared_histories
 
         root, cuts = cleared_histories(capped_histories(root, measure), measure)

@@ -111,11 +111,6 @@ class ConversationNode(FragmentNode):
     clear_results: ClearResults | None = None
     pin: Any = None  # Any: a set of ids, or a function from a Message to a bool
 
-    @property
-    def edits_results(self) -> bool:
-        """Whether recorded results are cut or cleared."""
-        return self.max_result_tokens is not None or self.clear_results is not None
-
     def _name(self) -> str:
         return "History"
 

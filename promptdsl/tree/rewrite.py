@@ -332,9 +332,13 @@ def is_settled(nodes: Iterable[Node]) -> bool:
 
     Nor may one of them be a history whose results are cut or cleared.
     """
-    return not any(
-        type(node) in _CHOICES or (isinstance(node, ConversationNode) and node.edits_results)
-        for node in nodes
+    return not any(type(node) in _CHOICES or edits_results(node) for node in nodes)
+
+
+def edits_results(node: Node) -> bool:
+    """Return whether a node is a history whose recorded results are cut or cleared."""
+    return isinstance(node, ConversationNode) and not (
+        node.max_result_tokens is None and node.clear_results is None
     )
 
 

@@ -27,7 +27,7 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def said(*exchanges: int) -> list[Message]:
+def recorded_exchanges(*exchanges: int) -> list[Message]:
     """Return exchanges of so many rounds; ids are ``q1``, ``q1a1``, and ``q1r1`` of results."""
     found: list[dict[str, Any]] = []
     for number, rounds in enumerate(exchanges, 1):
@@ -73,12 +73,15 @@ def kept(messages: list[Message], budget: int, pin: Any, **options: Any) -> str:
 )
 def test_what_stays(pin: Any, expected: str) -> None:
     """The round of a pinned message stays, with the question of its exchange."""
-    assert kept(said(2, 2, 2), 62, pin) == expected
+    assert kept(recorded_exchanges(2, 2, 2), 62, pin) == expected
 
 
 def test_it_is_not_cleared() -> None:
     """What is pinned keeps its result."""
-    assert kept(said(5), 100, ["q1a2"], clear_results=1) == "q1 (q1a1) q1a2 (q1a3) q1a4 q1a5"
+    assert (
+        kept(recorded_exchanges(5), 100, ["q1a2"], clear_results=1)
+        == "q1 (q1a1) q1a2 (q1a3) q1a4 q1a5"
+    )
 
 
 def test_written_turns() -> None:
@@ -94,7 +97,7 @@ def test_written_turns() -> None:
 
 def test_it_is_required() -> None:
     """What is pinned has to stay, and the error counts it."""
-    prompt = Timeline(History(said(9), step=0, pin=lambda _message: True))
+    prompt = Timeline(History(recorded_exchanges(9), step=0, pin=lambda _message: True))
     error = raised(BudgetError, lambda: render(prompt, budget=60, counter=words))
     assert error.required == render(prompt, counter=words).tokens.total
     assert [(part.what, part.tokens) for part in error.largest] == [("history", error.required - 3)]
@@ -108,7 +111,7 @@ def test_a_bad_pin(pin: Any) -> None:
 
 def test_a_bad_answer() -> None:
     """A function has to return a boolean."""
-    prompt = Timeline(History(said(3), pin=lambda message: message.id))
+    prompt = Timeline(History(recorded_exchanges(3), pin=lambda message: message.id))
     error = raised(OptionError, lambda: render(prompt, budget=40, counter=words))
     assert "the function pin of a History returned 'q1'" in str(error)
 
@@ -122,7 +125,7 @@ def test_a_bad_answer() -> None:
 )
 def test_pins_stay(exchanges: list[int], pins: set[int], budget: int, clear: int | None) -> None:
     """In any budget every pinned message is sent unchanged, or the budget is refused."""
-    messages = said(*exchanges)
+    messages = recorded_exchanges(*exchanges)
     pinned = [messages[index] for index in pins if index < len(messages)]
     history = History(messages, step=20, pin=[m.id for m in pinned], clear_results=clear)
     try:
