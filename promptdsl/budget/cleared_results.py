@@ -40,8 +40,6 @@ class Clearing:
     """By entry, the count of results before it."""
     frontiers: Sequence[int] = (0,)
     """The places of the frontier, in order; the first clears nothing."""
-    most: int = 0
-    """The first entry that is never cleared: the round of one of the last calls."""
     debt: int = 0
     """The tokens that the largest request so far was longer than this one; a plan bounds it."""
 
@@ -139,7 +137,6 @@ def _find_frontiers(
         newest = total[stop] - saved[places[place]]
         longest = max(longest, newest)
     clearing.frontiers = places[: place + 1]
-    clearing.most = starts[kept]
     clearing.debt = longest - newest
 
 
