@@ -147,21 +147,7 @@ class Choice:
             self.cut(unit, point)
             return self.saved
 
-        cuts = unit.cuts
-        if cuts.clearing is None:
-            least = bisect_left(range(cuts.last), need, key=saved)
-        elif saved(cuts.clears) >= need + cuts.clearing.debt:
-            least = bisect_left(range(cuts.clears), need, key=saved)
-        else:
-            first, need = min(cuts.clears + 1, cuts.last), need + cuts.clearing.debt
-            least = bisect_left(range(cuts.last), need, first, key=saved)
-        step = cuts.step
-        if least > cuts.clears and step:
-            # The cut moves to where the tokens before it reach a multiple of the step.
-            before = cuts.before
-            reached = step * (before[least - 1] // step + 1)
-            least = min(bisect_left(before, reached), len(before) - 1)
-        self.cut(unit, least)
+        self.cut(unit, unit.cuts.point(need, saved))
 
     def positions(self, unit: Unit) -> Sequence[int]:
         """Return the positions of the messages of a unit in the line."""

@@ -7,6 +7,7 @@ conversation: so the cut makes room for the largest request so far, if it was lo
 step, and seldom moves back.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -36,16 +37,43 @@ class Clearing:
     """By entry, its tokens if it is cleared."""
     saved: Sequence[int]
     """By entry, the tokens saved by clearing all entries before it."""
-    called: Sequence[int] = ()
+    called: Sequence[int]
     """By entry, the count of results before it."""
-    frontiers: Sequence[int] = (0,)
+    places: Sequence[int]
     """The places of the frontier, in order; the first clears nothing."""
+    starts: Sequence[int]
+    """The first entry, and those that begin a round."""
+    called_at: Sequence[int]
+    """By start, the count of results before it."""
+    total: Sequence[int]
+    """By entry, the tokens of all before it, none of them cleared."""
+    longest: Sequence[int] = ()
+    """By round, the tokens of the longest request up to the one that it answers."""
+    frontiers: Sequence[int] = (0,)
+    """The places that the frontier of this request may have."""
     debt: int = 0
-    """The tokens that the largest request so far was longer than this one; a plan bounds it."""
+    """The tokens that the longest request so far was longer than this one, at most a step."""
 
     def count(self, frontier: int) -> int:
         """Return how many results before a frontier there are."""
         return self.called[frontier]
+
+    def reached(self, stop: int) -> int:
+        """Return how many places of the frontier are before the last calls of the first entries."""
+        words = self.node.clear_results or ClearResults()
+        kept = bisect_right(self.called_at, self.called[stop] - words.keep)
+        return bisect_right(self.places, self.starts[max(kept - 1, 0)])
+
+    def until(self, stop: int, step: int) -> "Clearing":
+        """Return how a request with the entries before ``stop`` is cleared and cut by ``step``."""
+        frontiers = self.places[: self.reached(stop)]
+        newest = self.total[stop] - self.saved[frontiers[-1]]
+        longest = max((newest, *self.longest[: bisect_left(self.starts, stop, 1) - 1][-1:]))
+        words = self.node.clear_results
+        if words is not None and words.at_least is not None:
+            frontiers = (0,)  # that one is cleared already
+        debt = min(longest - newest, step)
+        return attrs.evolve(self, frontiers=frontiers, debt=debt)
 
     def applied(self, frontier: int) -> ConversationNode:
         """Return the history with the results before a frontier cleared."""
@@ -101,43 +129,19 @@ def clearing_of(
         cleared[id(member)] = tuple(items)
         begin += len(items)
     saved = [0, *accumulate(a - b for a, b in zip(tokens, sizes, strict=True))]
-    clearing = Clearing(node, cleared, sizes, saved)
-    clearing.called = [0, *accumulate(results)]
     at_least = max(step, 1) if words.at_least is None else words.at_least
-    _find_frontiers(clearing, tokens, rounds, keep=words.keep, at_least=at_least)
-    return clearing
-
-
-def _find_frontiers(
-    clearing: Clearing,
-    tokens: Sequence[int],
-    rounds: Sequence[int],
-    *,
-    keep: int,
-    at_least: int,
-) -> None:
-    """Set the places of the frontier, and how much longer an earlier request was than this one."""
-    saved, size = clearing.saved, len(tokens)
     places, reached = [0], at_least
     for start in rounds:
         if saved[start] >= reached:
             places.append(start)
             reached = at_least * (saved[start] // at_least + 1)
-    called = clearing.called
-    total = [0, *accumulate(tokens)]
-    newest = kept = place = longest = 0
-    starts = [0, *rounds, size]
-    # Each request was sent before a turn of the model, and this one is.
-    for stop in (*rounds, size):
-        # The round with the first of the last calls, and the last frontier that is not behind it.
-        while kept + 1 < len(starts) and called[stop] - called[starts[kept + 1]] >= keep:
-            kept += 1
-        while place + 1 < len(places) and places[place + 1] <= starts[kept]:
-            place += 1
-        newest = total[stop] - saved[places[place]]
-        longest = max(longest, newest)
-    clearing.frontiers = places[: place + 1]
-    clearing.debt = longest - newest
+    called, total, starts = [0, *accumulate(results)], [0, *accumulate(tokens)], [0, *rounds]
+    called_at = [called[start] for start in starts]
+    clearing = Clearing(node, cleared, sizes, saved, called, places, starts, called_at, total)
+    # Each request was sent before a turn of the model.
+    needed = (total[stop] - saved[places[clearing.reached(stop) - 1]] for stop in rounds)
+    clearing.longest = [*accumulate(needed, max)]
+    return clearing
 
 
 def _cleared_run(run: RecordedNode, words: ClearResults) -> RecordedNode:

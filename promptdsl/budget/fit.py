@@ -1,6 +1,6 @@
 """Fitting: the whole prompt is sent if it is within its budget, otherwise parts are dropped."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from typing import TypeAlias, TypeVar
@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
+from promptdsl.budget.histories import reasoning_run
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
@@ -28,12 +29,20 @@ NEAR = 8
 """If the plan is over by less than this share of the budget, the whole is tried: an eighth."""
 CHARACTERS = 6
 """The most characters of a token, on average: ordinary text has about four."""
+SURE = 3
+"""A history with bound reasoning may be cut although the whole fits, from two thirds of the budget.
+
+So much is left free for what stands behind the history at most: half a step.
+"""
 PATIENCE = 50
 """After so many additions of the same tokens that change nothing, the addition doubles."""
 SLACK = 12
 """A rest that fits, with at most so many tokens less than planned, is sent as it is."""
 SHOWN = 5
 """The count of the largest parts that an error names."""
+
+ANY_TOKENS = 2**60
+"""The budget of a prompt without one that is planned all the same."""
 
 S = TypeVar("S")
 
@@ -47,14 +56,15 @@ def fit(
     facts: ModelFacts,
     *,
     measuring: Callable[[], Measure],
-    prepare: Callable[[RootNode, bool], S],
+    prepare: Callable[[RootNode, bool | Message], S],
     tokens: Callable[[S], int],
 ) -> tuple[ListDropped, S]:
     """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
-    ``prepare`` makes a tree ready, given whether a part is missing in it; ``tokens`` counts its
-    result. ``measuring`` returns the counter of parts, made only for choices or a plan: most
-    prompts fit whole. The whole is tried first, and a plan is made only when that is too long.
+    ``prepare`` makes a tree ready, given whether a part is missing in it, or the first message that
+    was written since the last part went; ``tokens`` counts its result. ``measuring`` returns the
+    counter of parts, made only for choices or a plan: most prompts fit whole. The whole is tried
+    first, and a plan is made only when that is too long.
     """
     has_choices = not is_settled(hollow(tree))
     measure = measuring() if has_choices else None
@@ -62,32 +72,28 @@ def fit(
     whole = first_alternatives(cut_tree) if has_choices else cut_tree
     cut_parts = still_cut(cuts, whole) if cuts else ()
     total = budget.of(facts.window, facts.model)
+    clearings = [*_clearings(cut_tree)] if has_choices else []
+    is_cleared = any(words.at_least for _, words in clearings)
+    binds = facts.binds_reasoning and any(map(reasoning_run, hollow(cut_tree)))
     if total is None:
-        if has_choices:
-            _check_clearing(cut_tree)
-        return partial(tuple, cut_parts), prepare(whole, bool(cut_parts))
+        _check_clearing(clearings)
+        if not (binds and is_cleared):
+            return partial(tuple, cut_parts), prepare(whole, bool(cut_parts))
+        total = ANY_TOKENS
     free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
     limit = total - free
     if limit < 0:
         refused = Plan(cut_tree, measuring(), total, limit)
         least = tokens(prepare(refused.tree_of(refused.choose(refused.spare)), True))
-        raise BudgetError(
-            f"the reserves are {in_tokens(free)}, the budget is {total:,}\n"
-            f"the prompt needs {in_tokens(least)} beside them\n{_shown(refused.needed())}",
-            fix="give it a larger budget, or leave less free",
-            at=[node.source for node in hollow(cut_tree) if isinstance(node, ReserveNode)],
-            required=least,
-            largest=refused.needed(),
-        )
+        raise _no_room(refused, cut_tree, free, least)
 
-    def attempt(part: RootNode, missing: bool) -> tuple[S, int]:
+    def attempt(part: RootNode, missing: bool | Message) -> tuple[S, int]:
         """Make a part ready; return it, and how many tokens it is over the limit."""
         ready = prepare(part, missing)
         return ready, tokens(ready) - limit
 
     # Try the whole, unless it is certain to be too long.
-    plan, over = None, None
-    is_cleared = has_choices and any(words.at_least for _, words in _clearings(cut_tree))
+    plan, over, fits = None, None, None
     if is_cleared or has_far_too_many_characters(whole, limit):
         plan = Plan(cut_tree, measuring(), total, limit)
     if plan is None or plan.need(limit) + plan.slack <= (0 if plan.slack else total // NEAR):
@@ -97,9 +103,36 @@ def fit(
             pass  # the error may be in a part that is dropped
         else:
             if over <= 0:
-                return partial(tuple, cut_parts), ready
+                fits = partial(tuple, cut_parts), ready
+                if not binds or (over <= -total // SURE and not is_cleared):
+                    return fits
     plan = plan or Plan(cut_tree, measuring(), total, limit)
-    return _drop_to_fit(plan, cuts, attempt, over=over, limit=limit)
+    bound = _fit_bound(plan, cuts, attempt) if binds else None
+    return bound or fits or _drop_to_fit(plan, cuts, attempt, over=over, limit=limit)
+
+
+def _fit_bound(
+    plan: Plan, cuts: LimitCuts, attempt: Callable[[RootNode, bool | Message], tuple[S, int]]
+) -> tuple[ListDropped, S] | None:
+    """Return the rest of a tree with the reasoning that is bound to what is sent before it.
+
+    ``None`` if that cannot be known, or if the rest is too long.
+    """
+    from promptdsl.budget.fresh import bound_choice
+
+    found = bound_choice(plan)
+    if found is None:
+        return None
+    choice, since = found
+    tree = plan.tree_of(choice)
+    limits = still_cut([cut for cut in cuts if cut[0] is not None], tree)
+    try:
+        ready, over = attempt(tree, bool(limits) or since)
+    except PromptError:
+        return None  # the error may be in a part that is dropped
+    parts = still_cut(cuts, tree)
+    dropped = partial(_all_dropped, parts, choice, plan.line, plan.entries)
+    return (dropped, ready) if over <= 0 else None
 
 
 def _clearings(tree: RootNode) -> Iterator[tuple[Node, ClearResults]]:
@@ -110,9 +143,9 @@ def _clearings(tree: RootNode) -> Iterator[tuple[Node, ClearResults]]:
             yield node, words
 
 
-def _check_clearing(tree: RootNode) -> None:
+def _check_clearing(clearings: Iterable[tuple[Node, ClearResults]]) -> None:
     """Raise :class:`OptionError` for a history that is cleared by a budget, as there is none."""
-    for node, words in _clearings(tree):
+    for node, words in clearings:
         if words.at_least is None:
             problem = "clear_results without a budget"
             fix = "render with budget=..., or write ClearResults(..., at_least=4_000)"
@@ -155,7 +188,7 @@ def _characters(
 def _drop_to_fit(
     plan: Plan,
     cuts: LimitCuts,
-    attempt: Callable[[RootNode, bool], tuple[S, int]],
+    attempt: Callable[[RootNode, bool | Message], tuple[S, int]],
     *,
     over: int | None,
     limit: int,
@@ -205,6 +238,17 @@ def _all_dropped(
     cut_parts: tuple[Dropped, ...], choice: Choice, line: Line, entries: Sequence[Entry]
 ) -> tuple[Dropped, ...]:
     return (*cut_parts, *dropped_by(choice, line, entries))
+
+
+def _no_room(plan: Plan, tree: RootNode, free: int, least: int) -> BudgetError:
+    return BudgetError(
+        f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
+        f"the prompt needs {in_tokens(least)} beside them\n{_shown(plan.needed())}",
+        fix="give it a larger budget, or leave less free",
+        at=[node.source for node in hollow(tree) if isinstance(node, ReserveNode)],
+        required=least,
+        largest=plan.needed(),
+    )
 
 
 def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:

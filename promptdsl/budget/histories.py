@@ -4,11 +4,11 @@ A cut moves in steps of tokens, counted from the beginning of the conversation. 
 depend on other parts of the prompt, and a provider's cache keeps its beginning for many turns.
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import sub
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -19,6 +19,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import ConversationNode
+from promptdsl.tree.masks import CALL, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import cut, remember
 from promptdsl.tree.rewrite import with_content
@@ -27,6 +28,8 @@ from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 if TYPE_CHECKING:
     from promptdsl.budget.cleared_results import Clearing
 
+State: TypeAlias = tuple[int, bool, int]
+"""The first entry after a cut, whether a question before it stays, and the frontier of clearing."""
 REUSE = 0.8
 """The share of a request that the default step lets a cache serve, if a step can."""
 
@@ -50,10 +53,23 @@ class Exchanges:
     """The role of the last message."""
     system: int = 0
     """The count of messages at the beginning that belong to the system text."""
-    last_question: int = -1
-    """The index of the last user message that is not only results, -1 for none."""
+    questions: tuple[int, ...] = ()
+    """The index of each user message that is not only results."""
     required: int = 0
     """The count of messages at the beginning that no budget drops: system text and a summary."""
+
+    @property
+    def last_question(self) -> int:
+        """The index of the last of the questions, -1 for none."""
+        return self.questions[-1] if self.questions else -1
+
+    def until(self, stop: int) -> "Exchanges":
+        """Return the exchanges and rounds of the messages before an index."""
+        parts = self.exchanges, self.rounds, self.questions
+        exchanges, rounds, questions = (part[: bisect_left(part, stop)] for part in parts)
+        return attrs.evolve(
+            self, count=stop, exchanges=exchanges, rounds=rounds, questions=questions
+        )
 
 
 def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -> Exchanges:
@@ -67,8 +83,8 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     exchanges: list[int] = []
     rounds: list[int] = []
     open_calls: frozenset[str] | set[str] = before.open_calls
-    last, system, question = before.role, before.system, before.last_question
-    required = before.required
+    questions: list[int] = []
+    last, system, required = before.role, before.system, before.required
     for index in range(before.count, len(messages)):
         message = messages[index]
         role = message.role
@@ -78,7 +94,7 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
         if role == "user":
             blocks = () if message.plain is not None else message.content
             is_question = not any(isinstance(block, ToolResultBlock) for block in blocks)
-            question = index if is_question else question
+            questions += [index] if is_question else []
             if is_question and not open_calls and last != "user":
                 start = index
                 while start and messages[start - 1].role == "event":
@@ -103,9 +119,20 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
         frozenset(open_calls),
         last,
         system,
-        question,
+        (*before.questions, *questions),
         required,
     )
+
+
+def reasoning_run(node: Node) -> RecordedNode | None:
+    """Return the recording of a history, if it is one and has reasoning."""
+    if not isinstance(node, ConversationNode) or len(node.content) != 1:
+        return None
+    run = node.content[0]
+    if not isinstance(run, RecordedNode) or not run.mask & CALL << SHIFT:
+        return None
+    blocks = (b for m in run.items if m.plain is None for b in m.content)
+    return run if any(block.type == "reasoning" for block in blocks) else None
 
 
 def entries_of(
@@ -134,24 +161,28 @@ def entries_of(
     return tokens, seams, exchanges_of(messages)
 
 
-def default_step(tokens: Sequence[int], rounds: Sequence[int], budget: int, room: int) -> int:
+def default_step(
+    before: Sequence[int],
+    rounds: Sequence[int],
+    budget: int,
+    room: int,
+    *,
+    cleared: Sequence[int] | None = None,
+) -> int:
     """Return the step of a history that says none: an eighth, a fourth or half of the budget.
 
     It is the smallest with which a cache is expected to serve ``REUSE`` of a request, by the mean
     of the first rounds: those in half of the budget, and in ``room``, which the limit leaves for
-    the history. So it no longer changes once something is cut.
+    the history. So it no longer changes once something is cut. ``before`` has by entry the tokens
+    of those before it; ``cleared`` has them for cleared ones, which are what is cut.
     """
     eighth = max(budget // 8, 1)
     seen = min(budget // 2, max(room, eighth) // eighth * eighth)
-    starts: list[int] = []
-    before = entry = 0
-    for start in rounds:
-        before += sum(tokens[entry:start])
-        entry = start
-        if before > seen:
-            break
-        starts.append(before)
-    size = (starts[-1] - starts[0]) / (len(starts) - 1) if len(starts) > 1 else seen
+    first = rounds[: bisect_right(rounds, seen, key=before.__getitem__)]
+    size: float = seen
+    if len(first) > 1:
+        sizes = before if cleared is None else cleared
+        size = (sizes[first[-1]] - sizes[first[0]]) / (len(first) - 1)
     for part in (8, 4):
         if size * (part + 1) <= budget * (1 - REUSE):
             return budget // part
@@ -198,6 +229,36 @@ class CutPoints:
     def last(self) -> int:
         """The last point, which saves the most."""
         return len(self.saved) - 1
+
+    def point(self, need: int, saved: Callable[[int], int]) -> int:
+        """Return the point to cut at, so that ``need`` tokens are saved; ``saved`` is by point."""
+        if self.clearing is None:
+            least = bisect_left(range(self.last), need, key=saved)
+        elif saved(self.clears) >= need + self.clearing.debt:
+            least = bisect_left(range(self.clears), need, key=saved)
+        else:
+            first, need = min(self.clears + 1, self.last), need + self.clearing.debt
+            least = bisect_left(range(self.last), need, first, key=saved)
+        if least > self.clears and self.step:
+            # The cut moves to where the tokens before it reach a multiple of the step.
+            reached = self.step * (self.before[least - 1] // self.step + 1)
+            least = min(bisect_left(self.before, reached), self.last)
+        return least
+
+    def state(self, point: int) -> State:
+        """Return the state at a point: requests of one state send the same of what both have."""
+        clearing, frontier = self.clearing, 0
+        if clearing:
+            words = clearing.node.clear_results
+            frontier = clearing.frontiers[min(point, self.clears)]
+            if words is not None and words.at_least is not None:
+                frontier = clearing.places[clearing.reached(self.size) - 1]
+        return self.starts[point], self.is_between_rounds(point), frontier
+
+    def least(self, need: int) -> int:
+        """Return the point to cut at for ``need`` tokens, when nothing is merged."""
+        debt = self.clearing.debt if self.clearing else 0
+        return self.point(need, self.saved.__getitem__) if need + debt > 0 else 0
 
     def is_between_rounds(self, point: int) -> bool:
         """Return whether a cut at a point keeps a question and the last rounds after it."""
@@ -255,23 +316,29 @@ class CutPoints:
 
 
 def cut_points(
+    size: int,
+    required: bool,
+    *,
     node: ConversationNode,
     tokens: Sequence[int],
     seams: Sequence[Seam],
     known: Exchanges,
-    *,
-    required: bool,
     answers: bool,
+    step: int,
     clearing: "Clearing | None" = None,
     pinned: Sequence[tuple[int, int]] = (),
 ) -> CutPoints:
-    """Return the points where a conversation may be cut.
+    """Return the points where the first ``size`` entries of a conversation may be cut.
 
-    ``tokens`` are those of its entries, ``seams`` tell how these merge, empty if none does.
     ``required`` is whether its last exchange has to stay; the last ``keep`` stay in any case.
+    ``tokens`` are those of its entries, ``seams`` tell how these merge, empty if none does.
     ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
     With ``clearing``, the first points only clear results. The entries in ``pinned`` stay.
     """
+    if size < len(tokens):
+        tokens, seams, known = tokens[:size], (), known.until(size)
+        pinned = [(start, min(stop, size)) for start, stop in pinned if start < size]
+    clearing = clearing and clearing.until(size, step)
     frontiers: Sequence[int] = (0,)
     if clearing:
         frontiers = clearing.frontiers
@@ -283,7 +350,6 @@ def cut_points(
         before = [0, *accumulate(clearing.sizes)]
     if any(merged):
         before = [0, *map(sub, before[1:], merged)]
-    size = len(tokens)
     # The entries before the first exchange are dropped with it, but not answers to earlier calls.
     exchanges, lead = known.exchanges, known.required
     if answers:
@@ -292,6 +358,7 @@ def cut_points(
     droppable = max(len(exchanges) - max(kept, 1), 0)
     starts = [lead, *exchanges[1 : droppable + 1]]
     points = CutPoints(node, starts, [before[start] - before[lead] for start in starts], [])
+    points.step = step
     points.saved = [alone[start] - alone[lead] for start in starts]
     points.lead, points.size, points.first_round = lead, size, len(starts)
     points.system, points.last_question = known.system, known.last_question

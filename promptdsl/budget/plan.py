@@ -1,7 +1,9 @@
 """The plan of a budget: the tokens of a prompt, and the tree that is left within a limit."""
 
 from collections.abc import Sequence
-from operator import attrgetter
+from functools import partial
+from itertools import accumulate
+from operator import attrgetter, sub
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
@@ -32,7 +34,7 @@ class Plan:
         self._scanned_root = scan.root
         links = link_calls(self.entries)
         question = last_question(self.entries)
-        self.measure = measure
+        self.measure, self.budget, self.limit = measure, budget, limit
         room = limit - sum(entry.tokens for entry in self.entries)
         for number, entry in enumerate(self.entries):
             unit = entry.unit
@@ -51,9 +53,9 @@ class Plan:
         self._tools_frame = tools_frame(measure.facts) if has_tools else 0
         self.line = line_of(self.entries, measure)
         self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
-        self._order = Order(scan.units, self.line)
-        self.spare = self._order.saved[-1]
-        self.slack = self._order.slack
+        self.order = Order(scan.units, self.line)
+        self.spare = self.order.saved[-1]
+        self.slack = self.order.slack
 
     def need(self, limit: int) -> int:
         """Return the count of tokens that have to be dropped to be within a limit."""
@@ -61,7 +63,7 @@ class Plan:
 
     def choose(self, need: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that may be dropped."""
-        return self._order.choose(min(need, self.spare))
+        return self.order.choose(min(need, self.spare))
 
     def tree_of(self, choice: Choice) -> RootNode:
         """Return the tree that a choice leaves."""
@@ -77,7 +79,7 @@ class Plan:
 
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""
-        needed = needed_by(self.entries, self._order.within, self.measure)
+        needed = needed_by(self.entries, self.order.within, self.measure)
         if self._tools_frame:
             needed.append(Needed("the provider's instructions for tools", self._tools_frame, None))
         return sorted(needed, key=attrgetter("tokens"), reverse=True)
@@ -97,7 +99,7 @@ def _set_cut_points(
     tokens, seams, known = entries_of(node, measure)
     step = node.step
     if step is None:
-        step = default_step(tokens, known.rounds, budget, room)
+        step = default_step([0, *accumulate(tokens)], known.rounds, budget, room)
     clearing = None
     pinned: Sequence[tuple[int, int]] = ()
     if node.pin is not None:
@@ -108,19 +110,19 @@ def _set_cut_points(
         from promptdsl.budget.recorded_results import planned_clearing
 
         clearing = planned_clearing(node, measure, step=step, pinned=pinned)
-        if node.step is None:  # what a cut drops is cleared
-            step = default_step(clearing.sizes, known.rounds, budget, room)
-        # A larger debt would drop most of a conversation for a result that is cleared by now.
-        clearing.debt = min(clearing.debt, step)
-    points = cut_points(
-        node,
-        tokens,
-        seams,
-        known,
-        required=required,
+        if node.step is None:
+            total, saved = clearing.total, clearing.saved
+            sizes = [*map(sub, total, saved)]
+            step = default_step(total, known.rounds, budget, room, cleared=sizes)
+    unit.cuts_at = partial(
+        cut_points,
+        node=node,
+        tokens=tokens,
+        seams=seams,
+        known=known,
         answers=answers,
+        step=step,
         clearing=clearing,
         pinned=pinned,
     )
-    points.step = step
-    unit.cuts = points
+    unit.cuts = unit.cuts_at(len(tokens), required)

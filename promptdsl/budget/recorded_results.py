@@ -58,7 +58,7 @@ def cleared_histories(
         if node.pin is not None:
             pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
         clearing = clearing_of(node, tokens, known.rounds, measure, step=0, pinned=pinned)
-        frontier = clearing.frontiers[-1]
+        frontier = clearing.places[clearing.reached(len(tokens)) - 1]
         if frontier:
             why = f"the results of its first {clearing.count(frontier)} calls are cleared"
             saved = clearing.saved[frontier]
@@ -77,10 +77,7 @@ def planned_clearing(
     """
     before = with_content(node, tuple(map(_uncleared, node.content)))
     tokens, _, known = entries_of(before, measure)
-    clearing = clearing_of(before, tokens, known.rounds, measure, step=step, pinned=pinned)
-    if node.clear_results is not None and node.clear_results.at_least is not None:
-        clearing.frontiers = (0,)
-    return clearing
+    return clearing_of(before, tokens, known.rounds, measure, step=step, pinned=pinned)
 
 
 def _uncleared(member: Node) -> Node:

@@ -1,5 +1,6 @@
 """Units: what a budget keeps or drops as a whole, and the actions that make room."""
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import attrs
@@ -72,6 +73,8 @@ class ConversationUnit(Unit):
     node: ConversationNode = attrs.field(kw_only=True)
     cuts: CutPoints = attrs.field(init=False)
     """Set by ``Plan``, which knows the calls and the last question of all entries."""
+    cuts_at: Callable[[int, bool], CutPoints] = attrs.field(init=False)
+    """The cuts of a request with so many of its entries, and whether their last exchange stays."""
 
 
 @attrs.define(eq=False)

@@ -98,6 +98,8 @@ class Prompt:
     output: OutputSchema | None = None
     trimmed: bool = False
     """Whether a budget removed parts, so that the beginning of the payload may have changed."""
+    fresh: int | None = attrs.field(default=None, kw_only=True)
+    """The first message that was written since the budget last did so, ``None`` if unknown."""
     lone_text: LoneText | None = None
     """The form of a content that is one text; ``None`` for the own form of each target."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)

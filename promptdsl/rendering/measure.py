@@ -285,8 +285,7 @@ class Measuring:
     def _price(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
         """Return the tokens that blocks add to the payload their adapter writes: 0 for a loss.
 
-        The payload is that of a short prompt with nothing else in it. Reasoning is written as after
-        a budget dropped a part, when some models no longer accept it.
+        The payload is that of a short prompt with nothing else in it.
         """
         if self.with_bytes is not None:
             blocks = [
@@ -314,7 +313,7 @@ class Measuring:
             messages = (Message(role, said),)
         else:
             messages = (question, Message(role, said))
-        return WrittenPayload(Prompt(messages, trimmed=True), self.facts).tally(self.tokens).total
+        return WrittenPayload(Prompt(messages), self.facts).tally(self.tokens).total
 
 
 def _error_around(part: TracedPart, turn: Node) -> bool | None:

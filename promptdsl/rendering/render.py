@@ -267,9 +267,12 @@ def _again(
 
 
 def _prepared(
-    tree: RootNode, trimmed: bool, *, request: RenderRequest, settings: Settings
+    tree: RootNode, trimmed: bool | Message, *, request: RenderRequest, settings: Settings
 ) -> Outgoing:
-    """Run the passes of the target, lower the tree and write it; ``trimmed`` if a budget cut it."""
+    """Run the passes of the target, lower the tree and write it.
+
+    ``trimmed`` is whether a budget cut it, or the first message that was written since it did.
+    """
     facts, config = settings
     stages = [(FIT, tree)]
     for name, mask, run in FOR_TARGET:
@@ -280,7 +283,10 @@ def _prepared(
     messages, losses = lower(tree, config=config, media_roots=request.media_roots, joints=joints)
     if tree.equipment:
         losses += tuple(lost_marks(tree))
-    prompt = _prompt(messages, tree, request, trimmed=trimmed)
+    prompt = _prompt(messages, tree, request, trimmed=bool(trimmed))
+    if isinstance(trimmed, Message):
+        fresh = next((n for n, message in enumerate(messages) if message is trimmed), None)
+        prompt = attrs.evolve(prompt, fresh=fresh)
     if config.lone_text or joints:
         prompt = attrs.evolve(prompt, lone_text=config.lone_text, joints=joints)
     marked = prompt

@@ -148,7 +148,8 @@ def written(place: Any, block: dict[str, Any]) -> Node:
 def misjudged(case: str) -> str:
     """Return the tokens of a prompt by plan and as it is sent, if these differ.
 
-    By plan the prompt may have 12 tokens more, or 40 less: a template may write long frames.
+    By plan the prompt may have 12 tokens more, or 40 less: a template may write long frames. Bound
+    reasoning counts in the plan, though what was written before the last move is not sent.
     """
     target, name, form, loads = case.split(" | ")
     place, block = BLOCKS[name]
@@ -160,7 +161,8 @@ def misjudged(case: str) -> str:
     tree = Timeline(*tools, rules, turns, User("And?"))
     error = raised(BudgetError, lambda: render(tree, budget=1, **to))
     planned = sum(part.tokens for part in error.largest)
-    is_right = -40 <= planned - error.required <= 12
+    is_bound = target in ("claude-opus-5-5", "Bedrock") and name.startswith("reasoning of")
+    is_right = -40 <= planned - error.required and (is_bound or planned - error.required <= 12)
     return "" if is_right else f"{planned} planned, {error.required} sent"
 
 

@@ -271,10 +271,10 @@ def stale_before(prompt: Prompt) -> int:
     preserved thinking.
     """
     messages = prompt.messages
-    if prompt.trimmed:
-        return len(messages)
+    moved = len(messages) if prompt.fresh is None else prompt.fresh
+    moved = moved if prompt.trimmed else 0
     if _FLEETING.isdisjoint(map(_kind, messages)):
-        return 0
+        return moved
     last_request = max(n for n, message in enumerate(messages) if message.kind in FLEETING)
     # The last question: a user's turn of the conversation that answers no calls.
     asked = -1
@@ -286,7 +286,7 @@ def stale_before(prompt: Prompt) -> int:
                 asked = index
                 break
     is_after = last_request > asked or messages[asked].kind == "trailed"
-    return len(messages) if is_after else asked
+    return len(messages) if is_after else max(asked, moved)
 
 
 def _postpone(request: Turns, place: Place, params: list[Param]) -> None:

@@ -1,0 +1,103 @@
+"""Reasoning that is bound, and sent although a budget cleared or cut: what was written since then.
+
+Models that bind reasoning take it as long as all before it is what it was when it was written. So
+what is sent of a history has to follow from the history alone, up to each turn of the model. What
+stands behind the history, such as a question that is recorded later, is another one in each
+request: it counts as whole halves of a step, so the cut leaves room for it.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate, starmap
+
+import attrs
+
+from promptdsl.budget.choose import Choice
+from promptdsl.budget.histories import State, exchanges_of, reasoning_run
+from promptdsl.budget.plan import Plan
+from promptdsl.budget.units import ConversationUnit
+from promptdsl.messages.message import Message
+from promptdsl.tree.masks import REQUEST, SECTION, SYSTEM, TURN
+from promptdsl.tree.recorded import remember
+
+MARGIN = 64
+"""The share of a budget by which the sum of the parts may differ from the tokens of the whole."""
+
+
+@attrs.define(eq=False)
+class _Requests:
+    """The requests of one history: this one, and those that its turns of the model answer."""
+
+    items: Sequence[Message]
+    unit: ConversationUnit
+    before: Sequence[int]
+    """By message, the tokens of those before it."""
+    rest: int
+    """The tokens that have to go for all that stands before the history."""
+    budget: int
+
+    def needs(self, stop: int, behind: int) -> tuple[int, int]:
+        """Return the end of the messages that were answered, and the tokens that had to go.
+
+        The question after them was in the history, or stood behind it.
+        """
+        end = stop
+        while end and _is_question(self.items[end - 1]):
+            end -= 1
+        half = max(min(self.unit.cuts.step // 2, self.budget // 4), 1)
+        behind += self.before[stop] - self.before[end] + self.budget // MARGIN
+        return end, self.rest + self.before[end] + -(-behind // half) * half
+
+    def was(self, state: State, start: int, fleeting: int) -> bool:
+        """Return whether the request before a turn of the model had a state, and for certain."""
+        end, need = self.needs(start, fleeting)
+        cuts = self.unit.cuts
+        if state == (cuts.lead, False, 0) and need + cuts.step <= 0:
+            return True
+        readings = starmap(self.unit.cuts_at, ((start, True), (end, False)))
+        return all(points.state(points.least(need)) == state for points in readings)
+
+
+def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
+    """Return the choice for a prompt with bound reasoning, and the first message since it moved.
+
+    In its place is ``False`` if all reasoning is sent, ``True`` if none is. ``None`` if another
+    part than one history goes first: nobody knows when it went.
+    """
+    behind = fleeting = 0
+    units: list[ConversationUnit] = []
+    for entry in plan.entries:
+        mask = entry.slot.node.mask
+        if isinstance(entry.unit, ConversationUnit):
+            units.append(entry.unit)
+        elif mask & REQUEST:
+            fleeting += entry.tokens
+        elif units and mask & TURN and not mask & (SYSTEM | SECTION):
+            behind += entry.tokens
+    run = reasoning_run(units[0].node) if len(units) == 1 else None
+    if run is None or any(action.unit is not units[0] for action in plan.order.actions[:1]):
+        return None
+    unit = units[0]
+    before = [0, *accumulate(plan.measure.messages(run))]
+    rest = plan.need(plan.limit) + plan.line.saved - before[-1] - behind - fleeting
+    requests = _Requests(run.items, unit, before, rest, plan.budget)
+    need = requests.needs(len(run.items), behind + fleeting)[1]
+    point = unit.cuts.least(need)
+    choice = Choice(plan.line.copy())
+    if point:
+        choice.cut(unit, point)
+    state, fresh = unit.cuts.state(point), None
+    rounds = remember(run, exchanges_of, exchanges_of).rounds
+    for start in reversed(rounds):
+        if start < state[0] or not requests.was(state, start, fleeting):
+            break
+        fresh = start
+    if fresh is None:
+        return choice, bool(rounds)
+    is_whole = not point and fresh == rounds[0] and not state[2]
+    return choice, not is_whole and run.items[fresh]
+
+
+def _is_question(message: Message) -> bool:
+    if message.role == "user":
+        return message.plain is not None or all(b.type != "tool_result" for b in message.content)
+    return message.role not in ("assistant", "tool")

@@ -1,0 +1,148 @@
+"""Reasoning that a model binds is sent while all before it is what it was."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import BudgetError, ClearResults, History, Section, System, Timeline, User, render
+from tests.providers.every_target import SERVICES, every_check_of
+from tests.searching import examples
+
+MODEL = "claude-opus-5-5"
+
+
+def words(text: str) -> int:
+    """Return the words of a text."""
+    return len(text.split())
+
+
+def loop(sizes: list[int]) -> list[dict[str, Any]]:
+    """Return a task and rounds in Anthropic's form, each call with signed thinking before it."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": "Do it."}]
+    for number, size in enumerate(sizes):
+        thought = {"type": "thinking", "thinking": f"Hm {number}.", "signature": "c2ln"}
+        call = {"type": "tool_use", "id": f"c{number}", "name": "look", "input": {}}
+        told = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "w " * size}
+        said += [
+            {"role": "assistant", "content": [thought, call]},
+            {"role": "user", "content": [told]},
+        ]
+    return said
+
+
+def requests(sizes: list[int], budget: int, **options: Any) -> list[Any]:
+    """Return the request before each turn of the model, as far as they fit."""
+    said, sent = loop(sizes), list[Any]()
+    for stop in range(1, len(said) + 1, 2):
+        prompt = Timeline(System("s"), History.from_anthropic(said[:stop], **options))
+        try:
+            sent.append(render(prompt, model=MODEL, budget=budget, counter=words))
+        except BudgetError:
+            break
+    return sent
+
+
+def thoughts(messages: list[Any]) -> dict[int, str]:
+    """Return the reasoning in messages, by the index of its message."""
+    return {
+        index: block["thinking"]
+        for index, message in enumerate(messages)
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "thinking"
+    }
+
+
+def refused(sent: list[list[Any]]) -> list[str]:
+    """Return the reasoning that is sent behind other bytes than those it was written behind."""
+    before = {f"Hm {number}.": json.dumps(messages) for number, messages in enumerate(sent)}
+    return [
+        thought
+        for messages in sent
+        for index, thought in thoughts(messages).items()
+        if json.dumps(messages[:index]) != before[thought]
+    ]
+
+
+@examples(40)
+@given(
+    st.lists(st.sampled_from([5, 10, 20, 40]), min_size=5, max_size=40),
+    st.integers(120, 400),
+    st.sampled_from([None, 0, 30, 80]),
+    st.sampled_from([None, 1, 3, ClearResults(2, at_least=50)]),
+)
+def test_nothing_is_refused(sizes: list[int], budget: int, step: int | None, clear: Any) -> None:
+    """In any loop, all before reasoning that is sent is what it was when that was written."""
+    sent = requests(sizes, budget, step=step, clear_results=clear)
+    assert refused([found.to_anthropic()["messages"] for found in sent]) == []
+
+
+@every_check_of(*SERVICES)
+def test_a_loop_of_40_rounds(check: Any) -> None:
+    """The newest reasoning is sent after most moves, and every request is one that is taken."""
+    sent = requests([20] * 40, 400, clear_results=3, step=100)
+    newest = 0
+    for number, found in enumerate(sent[1:]):
+        check(found.payload(), found.facts)
+        newest += f"Hm {number}." in thoughts(found.to_anthropic()["messages"]).values()
+    moved = len({tuple(part.why for part in found.dropped) for found in sent}) - 1
+    assert (len(sent), moved, newest) == (41, 11, 29)
+
+
+@examples(30)
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.sampled_from([0, 1, 2, 6])), min_size=1, max_size=12),
+    st.sampled_from([200, 400]),
+    st.sampled_from([{}, {"keep": 1}, {"step": 40}, {"pin": ["T3"], "clear_results": 1}]),
+    st.booleans(),
+)
+def test_questions_outside(
+    exchanges: list[tuple[int, int]], budget: int, options: Any, recorded: bool
+) -> None:
+    """A question may stand behind the history first, or be in it: nothing is refused."""
+    said, sent = list[dict[str, Any]](), list[list[Any]]()
+    number = 0
+    for size, rounds in exchanges:
+        question = {"role": "user", "content": "Q " * size + "?"}
+        for left in range(rounds, -1, -1):
+            history = History.from_anthropic([*said], **options)
+            behind = [User(question["content"])] if left == rounds else []
+            if recorded and behind:
+                history, behind = History.from_anthropic([*said, question], **options), []
+            prompt = Timeline(System("s"), history, *behind)
+            try:
+                found = render(prompt, model=MODEL, budget=budget, counter=words)
+            except BudgetError:
+                return
+            sent.append([*found.to_anthropic()["messages"]])
+            said += [question] if left == rounds else []
+            thought = {"type": "thinking", "thinking": f"Hm {number}.", "signature": "c2ln"}
+            call = {"type": "tool_use", "id": f"c{number}", "name": "look", "input": {}}
+            answer = [thought, call if left else {"type": "text", "text": "A " * size + "."}]
+            said.append({"role": "assistant", "content": answer, "id": f"T{number}"})
+            told = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "w " * size}
+            said += [{"role": "user", "content": [told]}] if left else []
+            number += 1
+    assert refused(sent) == []
+
+
+def test_without_a_budget() -> None:
+    """What ``at_least`` clears moves, too: what was written since then is sent."""
+    said = loop([20] * 9)
+    how = ClearResults(2, at_least=50)
+    prompt = Timeline(History.from_anthropic(said, clear_results=how))
+    sent = render(prompt, model=MODEL, counter=words).to_anthropic()["messages"]
+    assert [*thoughts([*sent]).values()] == ["Hm 8."]
+
+
+def test_another_part_that_goes() -> None:
+    """When something else is dropped, too, no reasoning is sent: when it went is not known."""
+    note = Section("note", "n " * 9, priority=-1)
+
+    def found(*content: Any) -> int:
+        prompt = Timeline(System("s", *content), History.from_anthropic(loop([20] * 8), step=90))
+        sent = render(prompt, model=MODEL, budget=130, counter=words).to_anthropic()["messages"]
+        return len(thoughts(list(sent)))
+
+    assert (found(), found(note)) == (1, 0)
