@@ -1,9 +1,12 @@
 """Recorded messages with other results: they stand where the messages before them stood."""
 
+from collections.abc import Sequence
+
 import attrs
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
+from promptdsl.tree.recorded import recording
 from promptdsl.tree.rewrite import copied
 from promptdsl.tree.turn_nodes import RecordedNode
 
@@ -26,3 +29,14 @@ def with_items(
     object.__setattr__(edited, "items", items)
     object.__setattr__(edited, "known", known)
     return edited
+
+
+def as_recorded(run: RecordedNode) -> Sequence[Message]:
+    """Return the messages of a run before their results were cut or cleared."""
+    known = recording(run)
+    items: Sequence[Message] = run.items
+    if isinstance(known, EditedRecording):
+        known = known.made_of if isinstance(known.made_of, EditedRecording) else known
+        first = run.start - known.start
+        items = known.given[first : first + len(items)]
+    return items

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+from promptdsl.budget.edited_recording import as_recorded
 from promptdsl.foundation.errors import OptionError, shown
+from promptdsl.foundation.source import note_caller
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.turn_nodes import RecordedNode
@@ -24,7 +26,7 @@ def pinned_ranges(
     """
     ranges: list[tuple[int, int]] = []
     bounds = sorted({0, *exchanges, *rounds, size})
-    for entry in _pinned(node):
+    for entry in pinned_entries(node):
         number = bisect_right(exchanges, entry)
         begin = exchanges[number - 1] if number else 0
         end = exchanges[number] if number < len(exchanges) else size
@@ -48,24 +50,34 @@ def united(ranges: Ranges) -> list[tuple[int, int]]:
     return runs
 
 
-def _pinned(node: ConversationNode) -> Iterator[int]:
-    """Yield the entries whose messages are pinned."""
+def pinned_entries(node: ConversationNode) -> Iterator[int]:
+    """Yield the entries whose messages are pinned; a function gets these as they were recorded."""
     pin = node.pin
     numbers = count()
     for member in node.content:
         if not isinstance(member, RecordedNode):
             number = next(numbers)
-            if not callable(pin) and member.options.id in pin:
+            if not callable(pin) and (member.options.id in pin or number in pin):
                 yield number
             continue
-        for message, number in zip(member.items, numbers, strict=False):
-            if _answer(pin, message, node) if callable(pin) else message.id in pin:
+        for message, number in zip(as_recorded(member), numbers, strict=False):
+            if callable(pin):
+                is_pinned = _answer(pin, message, number, node)
+            else:
+                is_pinned = message.id in pin or number in pin
+            if is_pinned:
                 yield number
 
 
-def _answer(pin: Callable[[Message], Any], message: Message, node: ConversationNode) -> bool:
-    answer = pin(message)  # Any: an author's function may return anything
+def _answer(
+    pin: Callable[[Message], Any], message: Message, number: int, node: ConversationNode
+) -> bool:
+    try:
+        answer = pin(message)  # Any: an author's function may return anything
+    except Exception as error:
+        note_caller(error, node.source, f"the function pin for history[{number}]")
+        raise
     if isinstance(answer, bool):
         return answer
-    problem = f"the function pin of a History returned {shown(answer)}"
+    problem = f"the function pin of a History returned {shown(answer)} for history[{number}]"
     raise OptionError(problem, fix="return True or False", at=(node.source,))

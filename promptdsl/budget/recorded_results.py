@@ -9,14 +9,14 @@ from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.edited_recording import EditedRecording, with_items
 from promptdsl.budget.histories import entries_of
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.budget.pins import Ranges, pinned_ranges
+from promptdsl.budget.pins import Ranges, pinned_entries, pinned_ranges
 from promptdsl.messages.message import Message
 from promptdsl.tokens.messages import message_tokens
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import HOLLOW
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.recorded import first_of, recording, remember
-from promptdsl.tree.rewrite import copied, rewrite, with_content
+from promptdsl.tree.rewrite import copied, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 Change = Callable[[Message], Message]
@@ -56,6 +56,8 @@ def cleared_histories(
         tokens, _, known = entries_of(node, measure)
         pinned: Ranges = ()
         if node.pin is not None:
+            # A function is asked once.
+            node = replace(node, pin=frozenset(pinned_entries(node)))
             pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
         clearing = clearing_of(node, tokens, known.rounds, measure, step=0, pinned=pinned)
         frontier = clearing.places[clearing.reached(len(tokens)) - 1]

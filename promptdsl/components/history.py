@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from inspect import isgenerator
+from inspect import iscoroutinefunction, isgenerator
 from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
 
 from promptdsl.components.arguments import named_type
@@ -246,8 +246,13 @@ def _checked_clearing(component: History, value: object) -> ClearResults | None:
 
 def _checked_pin(component: History, value: object) -> object:
     """Return the ids of a pin as a set, and a function as it is; :class:`OptionError` if wrong."""
-    if value is None or callable(value):
+    if callable(value):
+        if iscoroutinefunction(value) or iscoroutinefunction(type(value).__call__):
+            fix = "write it with def: what it has to await, await before, and give the ids"
+            raise bad_option(component, "pin", value, fix)
         return value
+    if value is None:
+        return None
     ids = [value] if isinstance(value, str) else [*value] if _is_series(value) else [value]
     texts = frozenset(id for id in ids if isinstance(id, str))
     if all(isinstance(id, str) for id in ids):

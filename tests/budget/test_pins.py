@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from promptdsl import (
     Assistant,
     BudgetError,
+    ClearResults,
     History,
     Message,
     OptionError,
@@ -114,6 +115,57 @@ def test_a_bad_answer() -> None:
     prompt = Timeline(History(recorded_exchanges(3), pin=lambda message: message.id))
     error = raised(OptionError, lambda: render(prompt, budget=40, counter=words))
     assert "the function pin of a History returned 'q1'" in str(error)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"max_result_tokens": 4},
+        {"clear_results": ClearResults(keep=1, at_least=5)},
+        {"clear_results": ClearResults(keep=1, at_least=5), "max_result_tokens": 4},
+        {"clear_results": 1, "max_result_tokens": 4},
+    ],
+)
+def test_a_function_gets_what_was_recorded(options: Any) -> None:
+    """A function is asked once for each message, as it was before its result was edited."""
+    messages = recorded_exchanges(3, 3)
+    asked: list[Message] = []
+
+    def pin(message: Message) -> bool:
+        asked.append(message)
+        return message.id == "q1r2"
+
+    rendered = render(Timeline(History(messages, pin=pin, **options)), budget=70, counter=words)
+    assert "q1r2" in [message.id for message in rendered.messages]
+    assert [*map(id, asked)] == [*map(id, messages)]
+
+
+def test_a_function_that_raises() -> None:
+    """The error of a function is told with the line of the history, and the message."""
+
+    def pin(message: Message) -> bool:
+        raise KeyError(message.id)
+
+    prompt = Timeline(History(recorded_exchanges(3), pin=pin))
+    error = raised(KeyError, lambda: render(prompt, budget=40, counter=words))
+    assert error.__notes__ == [
+        f"{prompt.content[0].source}: raised by the function pin for history[0]"
+    ]
+
+
+class AskLater:
+    """An object that is called as an async function is."""
+
+    async def __call__(self, message: Message) -> bool:
+        """Return what nobody awaits."""
+        return True
+
+
+@pytest.mark.parametrize("pin", [AskLater(), AskLater().__call__])
+def test_an_async_function(pin: Any) -> None:
+    """Nobody would await it."""
+    assert "write it with def" in str(raised(OptionError, lambda: History([], pin=pin)))
 
 
 @examples(40)
