@@ -10,6 +10,7 @@ from promptdsl.components.block import Container
 from promptdsl.components.options import (
     bad_option,
     check_count,
+    check_flag,
     check_priority,
     too_many,
     unknown_option,
@@ -237,6 +238,7 @@ def _checked_clearing(component: History, value: object) -> ClearResults | None:
     if not all(isinstance(it, str) for it in value.exclude):  # pyright: ignore[reportUnnecessaryIsInstance]
         fix = 'write the names of tools: exclude=("memory",)'
         raise bad_option(component, "clear_results.exclude", value.exclude, fix)
+    check_flag(component, "clear_results.inputs", value.inputs)
     placeholder: object = value.placeholder
     if not (isinstance(placeholder, str) and placeholder.strip()):  # pyright: ignore[reportUnnecessaryIsInstance]
         fix = "write a text that is not empty: some targets refuse an empty result"

@@ -66,7 +66,10 @@ class ReserveNode(Node):
 
 
 def _names(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else (*names,)
+    if isinstance(names, str):
+        return (names,)
+    # A history refuses what is no name.
+    return tuple(names) if isinstance(names, Iterable) else (names,)  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 @attrs.frozen

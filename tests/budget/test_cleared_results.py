@@ -141,12 +141,25 @@ def test_other_parts_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    [0, -1, 1.5, "3", True, ClearResults(0), ClearResults(1, 0), ClearResults(placeholder=" ")],
+    ("value", "named"),
+    [
+        *((value, "clear_results=") for value in (0, -1, 1.5, "3", True)),
+        ({"keep": 0}, "clear_results.keep=0"),
+        ({"at_least": 0}, "clear_results.at_least=0"),
+        ({"exclude": None}, "clear_results.exclude=(None,)"),
+        ({"exclude": 3}, "clear_results.exclude=(3,)"),
+        ({"exclude": [b"memory"]}, "clear_results.exclude="),
+        ({"placeholder": " "}, "clear_results.placeholder=' '"),
+        ({"placeholder": None}, "clear_results.placeholder=None"),
+        ({"inputs": "no"}, "clear_results.inputs='no'"),
+        ({"inputs": None}, "clear_results.inputs=None"),
+    ],
 )
-def test_bad_values(value: Any) -> None:
-    """A wrong value is an error when the history is written."""
-    assert "clear_results" in str(raised(OptionError, lambda: History([], clear_results=value)))
+def test_bad_values(value: Any, named: str) -> None:
+    """A wrong value is an error when the history is written; one name is no wrong value."""
+    how = ClearResults(**value) if isinstance(value, dict) else value
+    assert f"History({named}" in str(raised(OptionError, lambda: History([], clear_results=how)))
+    assert ClearResults(exclude="memory") == ClearResults(exclude=("memory",))
 
 
 def test_without_a_budget() -> None:
