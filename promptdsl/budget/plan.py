@@ -18,6 +18,7 @@ from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.node import Node
+from promptdsl.tree.rewrite import is_compacted
 from promptdsl.tree.turn_nodes import RootNode, ToolNode, among_turns
 
 
@@ -106,6 +107,12 @@ def _set_cut_points(
         from promptdsl.budget.pins import pinned_ranges
 
         pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
+    if is_compacted(node):
+        from promptdsl.budget.compaction import with_compaction
+
+        unpinned, pinned = pinned, with_compaction(node, known, pinned, measure.facts.provider)
+        # Where it stands for the last question, the rounds after it are those of its answer.
+        required = required or (pinned is not unpinned and not known.exchanges)
     if node.clear_results is not None:
         from promptdsl.budget.recorded_results import planned_clearing
 

@@ -40,6 +40,7 @@ class HistoryOptions(TypedDict, total=False):
     max_result_tokens: int | None
     clear_results: int | ClearResults | None
     pin: str | Iterable[str] | Callable[[Message], bool] | None
+    keep_compacted: bool
 
 
 class History(Container, ConversationNode):
@@ -63,7 +64,9 @@ class History(Container, ConversationNode):
       small; older ones become a placeholder before anything is dropped. Or a
       :class:`ClearResults`, which says more; ``None`` by default;
     - ``pin``: the ids of messages, or a function from a message to ``True`` or ``False``; their
-      rounds, each with the question of its exchange, are neither cleared nor dropped.
+      rounds, each with the question of its exchange, are neither cleared nor dropped;
+    - ``keep_compacted``: with ``True``, the messages before a provider's compaction are sent to
+      that provider, too; by default the compaction stands for them.
 
     A conversation in the form of a provider is given to ``from_openai`` and its siblings.
 
@@ -192,6 +195,8 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
         component.max_result_tokens = most
         component.clear_results = _checked_clearing(component, options.get("clear_results"))
         component.pin = _checked_pin(component, options.get("pin"))
+        component.keep_compacted = options.get("keep_compacted", False)
+        check_flag(component, "keep_compacted", component.keep_compacted)
     except PromptError:
         retract(found_in(messages, *options.values()))
         raise

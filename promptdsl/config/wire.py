@@ -194,6 +194,12 @@ class Wire:
     """
     finish_reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict[str, tuple[str, ...]])
     """Its words for why a reply ended, by ours; ``""`` for a reply that has not."""
+    compactions: tuple[tuple[str, str], ...] = ()
+    """The types of a block that stands for all that was said before it, each with a key.
+
+    Without a value of this key, compaction failed, and the block stands for nothing."""
+    keeps_questions: bool = False
+    """Whether it also returns a shorter conversation: questions alone, and then such a block."""
 
     def __attrs_post_init__(self) -> None:
         # All prompts share a record: nobody changes its tables.

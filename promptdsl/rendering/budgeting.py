@@ -1,6 +1,6 @@
 """Fits a tree into the budget of a render, and shares the budget among lazies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from promptdsl.budget.budget import Budget
@@ -18,7 +18,7 @@ from promptdsl.rendering.text.vocabulary import with_vocabulary
 from promptdsl.tokens import tokens_for
 from promptdsl.tokens.count import Tokens
 from promptdsl.tree.group_nodes import ConversationNode, LazyNode
-from promptdsl.tree.rewrite import hollow
+from promptdsl.tree.rewrite import hollow, is_compacted
 from promptdsl.tree.turn_nodes import RootNode
 
 
@@ -43,26 +43,35 @@ def fit_tree(
         return messages_total(outgoing.prompt, outgoing.stages[-1][1], tokens, facts)
 
     measuring = partial(_measuring, tree, request, settings, tokens)
+    nodes = hollow(tree)
+    replaced: Callable[[], Iterable[Dropped]] = tuple
+    if any(map(is_compacted, nodes)):
+        from promptdsl.budget.compaction import compactions_in, without_compacted
+
+        tree, edits = without_compacted(tree, facts.provider)
+        replaced = partial(compactions_in, edits, measuring)
     try:
         dropped, outgoing = fit(
             tree, budget, facts, measuring=measuring, prepare=prepare, tokens=count
         )
     except PromptError as error:
         raise error.located(budget.at or author()) from None
-    nodes = hollow(tree)
+    edited: tuple[Dropped, ...] = ()
     if any(isinstance(node, ConversationNode) and node.max_result_tokens for node in nodes):
         from promptdsl.budget.recorded_results import edits_in
 
-        return partial(
-            _after, tuple(edits_in(outgoing.stages[0][1], measuring())), dropped
-        ), outgoing
+        edited = tuple(edits_in(outgoing.stages[0][1], measuring()))
+    if edited or replaced is not tuple:
+        return partial(_after, replaced, edited, dropped), outgoing
     return dropped, outgoing
 
 
 def _after(
-    edits: tuple[Dropped, ...], dropped: Callable[[], tuple[Dropped, ...]]
+    replaced: Callable[[], Iterable[Dropped]],
+    edited: tuple[Dropped, ...],
+    dropped: Callable[[], tuple[Dropped, ...]],
 ) -> tuple[Dropped, ...]:
-    return (*edits, *dropped())
+    return (*replaced(), *edited, *dropped())
 
 
 def share_budget(tree: RootNode, request: RenderRequest) -> None:

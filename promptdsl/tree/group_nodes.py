@@ -103,7 +103,7 @@ class ConversationNode(FragmentNode):
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
     ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``; old
     ones are cleared as ``clear_results`` says. The rounds of messages that ``pin`` names stay as
-    they are.
+    they are. With ``keep_compacted``, what a provider's compaction stands for is sent, too.
     """
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
@@ -113,6 +113,7 @@ class ConversationNode(FragmentNode):
     max_result_tokens: int | None = None
     clear_results: ClearResults | None = None
     pin: Any = None  # Any: a set of ids, or a function from a Message to a bool
+    keep_compacted: bool = False
 
     def _name(self) -> str:
         return "History"
@@ -128,6 +129,7 @@ class ConversationNode(FragmentNode):
         words += "" if pin is None else " pin=function" if callable(pin) else f" pin={len(pin):,}"
         clear = self.clear_results
         words += "" if clear is None else f" clear_results={clear.keep:,}"
+        words += " keep_compacted=True" if self.keep_compacted else ""
         return f"history{words}{prioritised(self.priority or None)}"
 
 

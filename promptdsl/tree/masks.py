@@ -81,6 +81,8 @@ HINTED = BARE | CLOSED
 """A hint tells of it: its block ended and is empty, or two sentences of its text touch. Such a node
 is hollow, too."""
 BUSY = PLACED | OPEN
+COMPACTED = RECORDED | ITEM
+"""A run of recorded messages in which a provider's compaction stands: such a run is no item."""
 
 
 def bits(surface: int, below: int = 0) -> int:

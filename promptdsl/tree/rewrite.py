@@ -330,9 +330,11 @@ def hollow(root: Node) -> list[Node]:
 def is_settled(nodes: Iterable[Node]) -> bool:
     """Return whether the hollow nodes of a tree are no ``FirstFit``, ``Limit`` or ``Reserve``.
 
-    Nor may one of them be a history whose results are cut or cleared.
+    Nor may one of them be a history whose results are cut or cleared, or that was compacted.
     """
-    return not any(type(node) in _CHOICES or edits_results(node) for node in nodes)
+    return not any(
+        type(node) in _CHOICES or edits_results(node) or is_compacted(node) for node in nodes
+    )
 
 
 def edits_results(node: Node) -> bool:
@@ -340,6 +342,11 @@ def edits_results(node: Node) -> bool:
     return isinstance(node, ConversationNode) and not (
         node.max_result_tokens is None and node.clear_results is None
     )
+
+
+def is_compacted(node: Node) -> bool:
+    """Return whether a node is a history in which a provider's compaction stands."""
+    return isinstance(node, ConversationNode) and node.mask & masks.COMPACTED == masks.COMPACTED
 
 
 _CHOICES: frozenset[type[Node]] = frozenset({FirstFitNode, LimitNode, ReserveNode})

@@ -63,6 +63,7 @@ PLACE: dict[str, Any] = {"title": None, "position": None, "order": 0}
                 "priority": 0,
                 "max_result_tokens": None,
                 "clear_results": None,
+                "keep_compacted": False,
                 "pin": None,
             },
         ),

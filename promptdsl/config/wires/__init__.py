@@ -1,6 +1,6 @@
 """The records of all providers: a file for each, of its name; ``config/wire.py`` has the class."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import TypeVar
@@ -29,6 +29,12 @@ def wires() -> tuple[Wire, ...]:
 def forms() -> list[Wire]:
     """Return the records of the providers that have a form of their own."""
     return [wire for wire in wires() if wire.form == wire.name]
+
+
+def compacts(provider: str | None, block: Mapping[str, object]) -> bool:
+    """Return whether a block of a provider stands for all that was said before it."""
+    kind = block.get("type")
+    return any(kind == name and block.get(key) for name, key in wire_of(provider).compactions)
 
 
 def of_all(values: Callable[[Wire], Iterable[T]]) -> tuple[T, ...]:

@@ -43,4 +43,7 @@ WIRE = Wire(
         # The turn goes on in the next response.
         "paused": ("pause_turn", "compaction"),
     },
+    # Anthropic, "Compaction", November 2026: what is before the block is ignored, a content of null
+    # is a failure. One that was asked for has to be the first block of a request.
+    compactions=(("compaction", "content"),),
 )

@@ -49,4 +49,8 @@ WIRE = Wire(
         "paused": ("steered",),
         "error": ("failed", "cancelled"),
     },
+    # OpenAI, "Compaction", November 2026: what is before the newest item may be left out, and is
+    # read and billed otherwise. The output of /responses/compact is sent as it is.
+    compactions=(("compaction", "encrypted_content"), ("compaction_summary", "encrypted_content")),
+    keeps_questions=True,
 )

@@ -20,7 +20,7 @@ REASONING_KEYS = ("id", "summary", "content", "status")
 """The keys of an item of reasoning that are kept beside the fields of its block."""
 
 KNOWN_ITEMS = re.compile(
-    r"additional_tools|item_reference|compaction(_trigger)?|program(_output)?"
+    r"additional_tools|item_reference|compaction(_summary|_trigger)?|program(_output)?"
     r"|mcp_(list_tools|approval_re(quest|sponse)|call)|tool_search_(call|output)"
     r"|(apply_patch|computer|(local_)?shell)_call(_output)?"
     r"|(code_interpreter|file_search|image_generation|web_search)_call"

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import attrs
 
+from promptdsl.config.wires import compacts
 from promptdsl.foundation.frozen import new_dict, new_list
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
@@ -228,7 +229,8 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
         else:
             request.entries.insert(-1, {"role": "user", "content": [param]})
     elif role != request.role or apart:
-        if not request.entries and role != "user":
+        first = not request.entries and role != "user"
+        if first and not compacts(request.facts.provider, param):
             request.entries.append({"role": "user", "content": [{**dialect.text, "text": OPENING}]})
             request.losses.append(MODEL_FIRST)
         content = [param]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from promptdsl.config.wires import compacts
 from promptdsl.foundation.errors import DataError, PromptError
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import (
@@ -215,12 +216,15 @@ def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int =
 
 
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run: whether it holds calls, results or instructions."""
-    surface = 0
+    """Return the mask of a run: whether it holds calls, results, instructions or a compaction."""
+    surface, own = 0, masks.RECORDED
     for message in messages:
         if message.plain is None or message.role not in _SPEAKERS:
             surface |= _ROLE_BITS[message.role]
-    return masks.RECORDED | surface << masks.SHIFT
+            for block in message.content if message.role == "assistant" else ():
+                if type(block) is UnknownBlock and compacts(block.origin, block.data):
+                    own = masks.COMPACTED
+    return own | surface << masks.SHIFT
 
 
 _SPEAKERS = ("user", "assistant")
