@@ -157,8 +157,9 @@ def _from_block(message: Message, wire: Wire) -> Message | None:
     blocks = message.content if message.plain is None and message.role == "assistant" else ()
     for number in range(len(blocks) - 1, -1, -1):
         block = blocks[number]
-        is_own = isinstance(block, UnknownBlock) and block.origin == wire.form
-        if is_own and compacts(wire.form, block.data):
+        if not isinstance(block, UnknownBlock) or block.origin != wire.form:
+            continue
+        if compacts(wire.form, block.data):
             has_calls = any(isinstance(it, ToolUseBlock) for it in blocks[:number])
             return message.replace(content=blocks[number:]) if number and not has_calls else message
     return None

@@ -8,7 +8,6 @@ from typing import TypeAlias, TypeVar
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
-from promptdsl.budget.histories import reasoning_run
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
@@ -74,7 +73,7 @@ def fit(
     total = budget.of(facts.window, facts.model)
     clearings = [*_clearings(cut_tree)] if has_choices else []
     is_cleared = any(words.at_least for _, words in clearings)
-    binds = facts.binds_reasoning and any(map(reasoning_run, hollow(cut_tree)))
+    binds = facts.binds_reasoning and _has_reasoning(cut_tree)
     if total is None:
         _check_clearing(clearings)
         if not (binds and is_cleared):
@@ -109,6 +108,12 @@ def fit(
     plan = plan or Plan(cut_tree, measuring(), total, limit)
     bound = _fit_bound(plan, cuts, attempt) if binds else None
     return bound or fits or _drop_to_fit(plan, cuts, attempt, over=over, limit=limit)
+
+
+def _has_reasoning(tree: RootNode) -> bool:
+    from promptdsl.budget.fresh import reasoning_run
+
+    return any(map(reasoning_run, hollow(tree)))
 
 
 def _fit_bound(

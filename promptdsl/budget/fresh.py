@@ -12,15 +12,29 @@ from itertools import accumulate, starmap
 import attrs
 
 from promptdsl.budget.choose import Choice
-from promptdsl.budget.histories import State, exchanges_of, reasoning_run
+from promptdsl.budget.histories import State, exchanges_of
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages.message import Message
-from promptdsl.tree.masks import REQUEST, SECTION, SYSTEM, TURN
+from promptdsl.tree.group_nodes import ConversationNode
+from promptdsl.tree.masks import CALL, REQUEST, SECTION, SHIFT, SYSTEM, TURN
+from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import remember
+from promptdsl.tree.turn_nodes import RecordedNode
 
 MARGIN = 64
 """The share of a budget by which the sum of the parts may differ from the tokens of the whole."""
+
+
+def reasoning_run(node: Node) -> RecordedNode | None:
+    """Return the recording of a history, if it is one and has reasoning."""
+    if not isinstance(node, ConversationNode) or len(node.content) != 1:
+        return None
+    run = node.content[0]
+    if not isinstance(run, RecordedNode) or not run.mask & CALL << SHIFT:
+        return None
+    blocks = (b for m in run.items if m.plain is None for b in m.content)
+    return run if any(block.type == "reasoning" for block in blocks) else None
 
 
 @attrs.define(eq=False)

@@ -5,7 +5,7 @@ depend on other parts of the prompt, and a provider's cache keeps its beginning 
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from operator import sub
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,12 +15,12 @@ import attrs
 from promptdsl.budget.line import UNMERGED, Link, Seam, shared
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, spoken
 from promptdsl.messages.roles import LEADING
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import ConversationNode
-from promptdsl.tree.masks import CALL, SHIFT
-from promptdsl.tree.node import Node
+from promptdsl.tree.masks import RECORDED
+from promptdsl.tree.node import Node, make
 from promptdsl.tree.recorded import cut, remember
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
@@ -32,6 +32,8 @@ State: TypeAlias = tuple[int, bool, int]
 """The first entry after a cut, whether a question before it stays, and the frontier of clearing."""
 REUSE = 0.8
 """The share of a request that the default step lets a cache serve, if a step can."""
+CUT_LINE = "Earlier messages were left out."
+"""The line of a user in the place of what a cut drops."""
 
 
 @attrs.frozen
@@ -124,17 +126,6 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     )
 
 
-def reasoning_run(node: Node) -> RecordedNode | None:
-    """Return the recording of a history, if it is one and has reasoning."""
-    if not isinstance(node, ConversationNode) or len(node.content) != 1:
-        return None
-    run = node.content[0]
-    if not isinstance(run, RecordedNode) or not run.mask & CALL << SHIFT:
-        return None
-    blocks = (b for m in run.items if m.plain is None for b in m.content)
-    return run if any(block.type == "reasoning" for block in blocks) else None
-
-
 def entries_of(
     node: ConversationNode, measure: Measure
 ) -> tuple[Sequence[int], Sequence[Seam], Exchanges]:
@@ -224,6 +215,9 @@ class CutPoints:
     """How results are cleared before the first cut, ``None`` if they are not."""
     clears: int = 0
     """The last point that only clears results. Each cut after it clears as many."""
+    line: RecordedNode | None = None
+    """The line that is sent where something is cut, ``None`` for none."""
+    line_seam: Seam = UNMERGED
 
     @property
     def last(self) -> int:
@@ -275,23 +269,36 @@ class CutPoints:
             return united([*ranges, *self.pinned])
         return ranges
 
+    def pieces(self, point: int) -> Iterator[tuple[int, int] | None]:
+        """Yield the entries that a cut at a point keeps, in order, ``None`` where the line is."""
+        ranges = self.ranges(point)
+        if self.line is None or point <= self.clears:
+            yield from ranges
+            return
+        first, stop = self.question
+        place = stop if first < stop and self.is_between_rounds(point) else self.starts[point]
+        yield from [(begin, min(end, place)) for begin, end in ranges if begin < place]
+        yield None
+        yield from [(max(begin, place), end) for begin, end in ranges if end > place]
+
     def link(self, point: int) -> Link | None:
         """Return the link of the conversation cut at a point, ``None`` if it sends nothing."""
         seams, merged, inside = self.seams, self.merged, 0
         first = last = question = before = None
-        for begin, stop in self.ranges(point) if seams else ():
-            start = max(begin, self.system)
-            if start >= stop:
-                continue
-            asked = self.last_question
-            if start <= asked < stop:
-                question, before = seams[asked], last if asked == start else seams[asked - 1]
-            inside += merged[stop - 1] - merged[start]
-            if first is None or last is None:
-                first = seams[start]
-            else:
-                inside += shared(last, seams[start])
-            last = seams[stop - 1]
+        for piece in self.pieces(point) if seams else ():
+            head = tail = self.line_seam
+            if piece is not None:
+                start, stop = max(piece[0], self.system), piece[1]
+                if start >= stop:
+                    continue
+                asked = self.last_question
+                if start <= asked < stop:
+                    question, before = seams[asked], last if asked == start else seams[asked - 1]
+                inside += merged[stop - 1] - merged[start]
+                head, tail = seams[start], seams[stop - 1]
+            first = first or head
+            inside += shared(last, head) if last else 0
+            last = tail
         if first is None or last is None:
             return None
         return Link(first, last, inside, question, before)
@@ -302,8 +309,12 @@ class CutPoints:
         node = self.node
         if self.clearing and self.clears:
             node = self.clearing.applied(self.clearing.frontiers[min(point, self.clears)])
-        for first, stop in self.ranges(point):
+        for piece in self.pieces(point):
             begin = 0
+            if piece is None:
+                members += [self.line] if self.line else []
+                continue
+            first, stop = piece
             for member in node.content:
                 size = len(member.items) if isinstance(member, RecordedNode) else 1
                 start, end = max(first - begin, 0), min(stop - begin, size)
@@ -327,6 +338,7 @@ def cut_points(
     step: int,
     clearing: "Clearing | None" = None,
     pinned: Sequence[tuple[int, int]] = (),
+    line: tuple[RecordedNode, int, Seam] | None = None,
 ) -> CutPoints:
     """Return the points where the first ``size`` entries of a conversation may be cut.
 
@@ -334,6 +346,7 @@ def cut_points(
     ``tokens`` are those of its entries, ``seams`` tell how these merge, empty if none does.
     ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
     With ``clearing``, the first points only clear results. The entries in ``pinned`` stay.
+    A cut sends a ``line``, given with its tokens and its seam, in the place of what it drops.
     """
     if size < len(tokens):
         tokens, seams, known = tokens[:size], (), known.until(size)
@@ -388,6 +401,8 @@ def cut_points(
         _keep_pinned(points, pinned, alone)
     if clearing:
         _clear_first(points, clearing)
+    if line:
+        _add_line(points, *line)
     return points
 
 
@@ -415,3 +430,17 @@ def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
     points.before = [0] * points.clears + points.before
     points.saved = saved[:-1] + [saved[-1] + more for more in points.saved]
     points.first_round += points.clears
+
+
+def _add_line(points: CutPoints, line: RecordedNode, tokens: int, seam: Seam) -> None:
+    """Let each cut send a line in the place of what it drops, and save so many tokens less."""
+    points.line, points.line_seam, saved = line, seam, points.saved
+    for point in range(points.clears + 1, len(saved)):
+        saved[point] = max(saved[point] - tokens, saved[point - 1])
+
+
+def cut_line(node: ConversationNode, known: Exchanges) -> RecordedNode:
+    """Return the line that a cut of a history sends in the place of what it drops."""
+    items = (spoken("user", CUT_LINE, kind="summary"),)
+    start = (known.rounds or known.exchanges or (0,))[-1]
+    return make(RecordedNode, mask=RECORDED, at=node, items=items, form="messages", start=start)

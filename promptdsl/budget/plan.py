@@ -7,7 +7,7 @@ from operator import attrgetter, sub
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
-from promptdsl.budget.histories import cut_points, default_step, entries_of
+from promptdsl.budget.histories import cut_line, cut_points, default_step, entries_of
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
@@ -121,6 +121,10 @@ def _set_cut_points(
             total, saved = clearing.total, clearing.saved
             sizes = [*map(sub, total, saved)]
             step = default_step(total, known.rounds, budget, room, cleared=sizes)
+    line = None
+    if node.cut_line and known.required == known.system:  # not beside a summary
+        run = cut_line(node, known)
+        line = run, measure.messages(run)[0], measure.seams(run)[0]
     unit.cuts_at = partial(
         cut_points,
         node=node,
@@ -131,5 +135,6 @@ def _set_cut_points(
         step=step,
         clearing=clearing,
         pinned=pinned,
+        line=line,
     )
     unit.cuts = unit.cuts_at(len(tokens), required)

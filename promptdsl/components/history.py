@@ -41,6 +41,7 @@ class HistoryOptions(TypedDict, total=False):
     clear_results: int | ClearResults | None
     pin: str | Iterable[str] | Callable[[Message], bool] | None
     keep_compacted: bool
+    cut_line: bool
 
 
 class History(Container, ConversationNode):
@@ -66,7 +67,9 @@ class History(Container, ConversationNode):
     - ``pin``: the ids of messages, or a function from a message to ``True`` or ``False``; their
       rounds, each with the question of its exchange, are neither cleared nor dropped;
     - ``keep_compacted``: with ``True``, the messages before a provider's compaction are sent to
-      that provider, too; by default the compaction stands for them.
+      that provider, too; by default the compaction stands for them;
+    - ``cut_line``: with ``True``, where a budget drops something, a user's line says so:
+      "Earlier messages were left out."
 
     A conversation in the form of a provider is given to ``from_openai`` and its siblings.
 
@@ -197,6 +200,8 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
         component.pin = _checked_pin(component, options.get("pin"))
         component.keep_compacted = options.get("keep_compacted", False)
         check_flag(component, "keep_compacted", component.keep_compacted)
+        component.cut_line = options.get("cut_line", False)
+        check_flag(component, "cut_line", component.cut_line)
     except PromptError:
         retract(found_in(messages, *options.values()))
         raise

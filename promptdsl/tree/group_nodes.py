@@ -103,7 +103,8 @@ class ConversationNode(FragmentNode):
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
     ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``; old
     ones are cleared as ``clear_results`` says. The rounds of messages that ``pin`` names stay as
-    they are. With ``keep_compacted``, what a provider's compaction stands for is sent, too.
+    they are. With ``keep_compacted``, what a provider's compaction stands for is sent, too. With
+    ``cut_line``, a line is sent where a budget drops something.
     """
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
@@ -114,6 +115,7 @@ class ConversationNode(FragmentNode):
     clear_results: ClearResults | None = None
     pin: Any = None  # Any: a set of ids, or a function from a Message to a bool
     keep_compacted: bool = False
+    cut_line: bool = False
 
     def _name(self) -> str:
         return "History"
@@ -130,6 +132,7 @@ class ConversationNode(FragmentNode):
         clear = self.clear_results
         words += "" if clear is None else f" clear_results={clear.keep:,}"
         words += " keep_compacted=True" if self.keep_compacted else ""
+        words += " cut_line=True" if self.cut_line else ""
         return f"history{words}{prioritised(self.priority or None)}"
 
 

@@ -8,6 +8,8 @@ import attrs
 
 BESIDE, TASK, ROUND = 3 + 5, 6, 10
 """The tokens of the reply and the system text, of the task, and of a round without its result."""
+LINE = 5
+"""The tokens of the line at a cut: it is in one message with the task."""
 
 
 @attrs.frozen
@@ -18,6 +20,7 @@ class Loop:
     keep: int
     step: int
     pins: frozenset[int] = frozenset()
+    cut_line: bool = False
 
     def cleared(self, number: int) -> int:
         """Return the size of a result that is cleared, if it may be and that saves anything."""
@@ -27,7 +30,8 @@ class Loop:
         """Return the tokens of the request after some rounds, with rounds cleared and cut."""
         kept = [n for n in range(count) if n >= cut or n in self.pins]
         results = (self.cleared(n) if n < frontier else self.sizes[n] for n in kept)
-        return BESIDE + TASK + len(kept) * ROUND + sum(results)
+        line = LINE if cut and self.cut_line else 0
+        return BESIDE + TASK + line + len(kept) * ROUND + sum(results)
 
     def frontiers(self, count: int) -> list[int]:
         """Return the rounds before which may be cleared: the first at each multiple of the step."""

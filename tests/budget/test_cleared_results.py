@@ -175,6 +175,7 @@ LOOPS = st.builds(
     st.integers(1, 5),
     st.sampled_from([0, 15, 40, 100]),
     st.frozensets(st.integers(0, 13), max_size=2),
+    st.booleans(),
 )
 
 
@@ -193,6 +194,7 @@ def as_sent(loop_: Loop, limit: int) -> str | None:
         return any(call.id in pins for call in message.calls)
 
     options = {"clear_results": loop_.keep, "step": loop_.step, "pin": is_pinned}
+    options["cut_line"] = loop_.cut_line
     try:
         return shape(sent(loop(loop_.sizes), limit, **options))
     except BudgetError:

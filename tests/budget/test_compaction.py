@@ -76,8 +76,8 @@ def sent(script: str, **request: Any) -> tuple[str, Rendered]:
     """Return the script that Anthropic is sent of a history, and the rendered prompt."""
     options = {key: request.pop(key) for key in ("keep_compacted", "pin", "step") if key in request}
     history = History.from_anthropic(messages_of(script), **options)
-    request = {"model": CLAUDE, "counter": words} | request
-    rendered = render(Timeline(System("Be kind."), history), **request)
+    prompt = Timeline(System("Be kind."), history)
+    rendered = render(prompt, model=CLAUDE, counter=words, **request)
     assert broken(rendered.messages) == []
     return script_of(rendered.to_anthropic()["messages"]), rendered
 
@@ -293,7 +293,8 @@ def test_objects_of_anthropic() -> None:
         history = History.from_anthropic(said)
         payload: Any = render(Timeline(history, User("Q")), model=CLAUDE, **request).to_anthropic()
         assert [block, {"type": "text", "text": "Yes."}] == payload["messages"][0]["content"]
-        TypeAdapter(list[types.BetaMessageParam]).validate_python(payload["messages"])
+        for message in payload["messages"]:
+            TypeAdapter(types.BetaMessageParam).validate_python(message)
 
 
 @pytest.mark.sdk("openai")
@@ -307,7 +308,8 @@ def test_objects_of_responses() -> None:
     for request in FITS:
         found = render(Timeline(History.from_openai_responses(said)), **GPT, **request).payload()
         assert [data, asked] == found["input"]
-        TypeAdapter(list[types.ResponseInputItemParam]).validate_python(found["input"])
+        for entry in found["input"]:
+            TypeAdapter(types.ResponseInputItemParam).validate_python(entry)
     returned = types.CompactedResponse.model_construct(output=[asked, item]).output
     found = render(Timeline(History.from_openai_responses([*returned, asked])), **GPT).payload()
     assert [asked, data, asked] == found["input"]

@@ -64,6 +64,7 @@ PLACE: dict[str, Any] = {"title": None, "position": None, "order": 0}
                 "max_result_tokens": None,
                 "clear_results": None,
                 "keep_compacted": False,
+                "cut_line": False,
                 "pin": None,
             },
         ),
