@@ -124,7 +124,7 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
             # A system message that was read behind another one is sent behind it.
             if before.role == it.role == "system" and it.kind == "recorded":
                 messages[index] = it.replace(role="developer", kind="recorded_system")
-        content = (*equipment, History(messages))
+        content = (*equipment, History(messages, keep_compacted=True))  # it was sent so
         for part in (*content, *content[-1].content):
             object.__setattr__(part, "code", author())
             object.__setattr__(part, "offset", -1)

@@ -127,6 +127,13 @@ def test_elsewhere() -> None:
     assert "s1+a2 q3" == script_of(render(Timeline(history)).to_anthropic()["messages"])
 
 
+def test_a_payload_that_was_read() -> None:
+    """A request that was sent once is sent so again."""
+    payload = {"messages": messages_of("q1 a1 q2 s1 q3")}
+    rendered = render(read_payload(payload, "anthropic"), model=CLAUDE)
+    assert (payload, ()) == (rendered.to_anthropic(), rendered.dropped)
+
+
 def test_a_wrong_option() -> None:
     """The option is a flag."""
     error = raised(OptionError, lambda: History([], keep_compacted="yes"))  # type: ignore[arg-type]
@@ -230,7 +237,7 @@ def ids_of(script: str) -> list[str]:
     return script.replace("+", " ").split()
 
 
-@examples(400, fast=40)
+@examples(400, fast=20)
 @given(SCRIPTS, st.integers(20, 160), st.sampled_from([0, 20, None]))
 def test_any_history(parts: str, budget: int, step: int | None) -> None:
     """The newest one leads, in any budget; with it a part of what follows is sent."""
@@ -261,12 +268,14 @@ def test_a_growing_conversation(parts: str) -> None:
     for stop in range(66, len(messages) + 1):
         if messages[stop - 1].role == "assistant" and stop < len(messages):
             continue
-        known, fresh = (
-            render(Timeline(System("Be kind."), History(it)), model=CLAUDE).to_anthropic()
-            for it in (messages[:stop], [message.replace() for message in messages[:stop]])
-        )
-        assert known == fresh
-        now: list[Any] = [block for it in known["messages"] for block in it["content"]]
+        unseen = [message.replace() for message in messages[:stop]]
+        for request in (*FITS[1:], *FITS[:1]):
+            whole, fresh = (
+                render(Timeline(History(it), User("Q")), model=CLAUDE, **request).to_anthropic()
+                for it in (messages[:stop], unseen)
+            )
+            assert whole == fresh
+        now = [block for it in whole["messages"] for block in it["content"]][:-1]
         compacts = "compaction" in str(messages[max(stop - 3, 0) : stop])
         assert compacts or now[: len(before)] == before
         before = now
