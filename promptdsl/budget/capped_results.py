@@ -1,6 +1,7 @@
 """Results of tools that are cut to a number of tokens: at lines, JSON to shorter JSON."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -13,7 +14,8 @@ from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.description import default_text, described
 from promptdsl.messages.message import Message
 from promptdsl.tokens.count import Tokens
-from promptdsl.tokens.cut import fitting_prefix
+from promptdsl.tokens.cut import fitting_end
+from promptdsl.tokens.encoder import REMEMBERED, Remembered
 from promptdsl.tokens.messages import block_tokens
 
 _JSON = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
@@ -61,17 +63,31 @@ def _capped(
     return attrs.evolve(result, content=tuple(kept))
 
 
-@lru_cache(maxsize=256)
-def capped_text(text: str, most: int, tokens: Tokens) -> str:
-    """Return a text of at most ``most`` tokens with a mark at its end: empty if none fits.
+@lru_cache(maxsize=4)
+def _known(_tokens: Tokens) -> Remembered[dict[int, str]]:
+    """Return what is left of the latest texts, by their most tokens, as a counter counts them."""
+    return Remembered(REMEMBERED)
 
-    It is cut at the end of a line, if that keeps half of what fits. JSON stays valid JSON.
+
+def capped_text(text: str, most: int, tokens: Tokens) -> str:
+    """Return what is left of a text that has more than ``most`` tokens, with a mark at its end.
+
+    It is cut at the end of a line, if that keeps half of what fits. JSON stays valid JSON, if it is
+    nested at most 200 deep. The result is empty if not even the mark fits.
     """
-    if text.lstrip()[:1] in _CLOSERS and read_json(text) is not ABSENT:
-        return _longest(text, [*_json_cuts(text)], most, tokens)
+    memory = _known(tokens)
+    known = memory.get(text) or {}
+    if most not in known:
+        is_json = text.lstrip()[:1] in _CLOSERS and read_json(text) is not ABSENT
+        known = {**known, most: (_cut_json if is_json else _cut_lines)(text, most, tokens)}
+        memory.put(text, known)
+    return known[most]
+
+
+def _cut_lines(text: str, most: int, tokens: Tokens) -> str:
     room = most - tokens.of(f"\n{MARK}")
     while room > 0:
-        head = fitting_prefix(text, room, tokens)
+        head = text[: fitting_end(text, 0, room, tokens)]
         line = head.rfind("\n")
         head = head[:line] if line * 2 >= len(head) else head.rstrip()
         cut = f"{head}\n{MARK}"
@@ -82,22 +98,28 @@ def capped_text(text: str, most: int, tokens: Tokens) -> str:
     return MARK if tokens.of(MARK) <= most else ""
 
 
-def _longest(text: str, cuts: list[tuple[int, str]], most: int, tokens: Tokens) -> str:
-    """Return the longest of the texts that end at a cut and fit, else the mark as JSON."""
+def _cut_json(text: str, most: int, tokens: Tokens) -> str:
+    """Return the longest beginning of a JSON text that fits, closed, else the mark as JSON."""
+    left: list[tuple[int, str]] = []
 
-    def text_of(number: int) -> str:
-        position, end = cuts[number]
+    def fits(number: int) -> bool:
+        position, end = left[number]
+        return tokens.measured(text[:position].rstrip() + end) <= most
+
+    # Look no further than at about twice of what fits: four characters a token at first.
+    reach = most * 4
+    for cut in _json_cuts(text):
+        left.append(cut)
+        if cut[0] > reach:
+            if not fits(-1):
+                break
+            reach *= 2
+    over = bisect_left(range(len(left)), True, key=lambda number: not fits(number))
+    if over:
+        position, end = left[over - 1]
         return text[:position].rstrip() + end
-
-    fits, over = -1, len(cuts)
-    while over - fits > 1:
-        middle = (fits + over) // 2
-        if tokens.measured(text_of(middle)) <= most:
-            fits = middle
-        else:
-            over = middle
     alone = f'"{MARK}"'
-    return text_of(fits) if fits >= 0 else alone if tokens.of(alone) <= most else ""
+    return alone if tokens.of(alone) <= most else ""
 
 
 def _json_cuts(text: str) -> Iterator[tuple[int, str]]:

@@ -94,6 +94,7 @@ def test_calls_and_answers_stay() -> None:
 TEXTS = st.one_of(
     st.text(max_size=300),
     st.lists(st.text(max_size=20), max_size=30).map("\n".join),
+    st.integers(150, 200).map(lambda levels: "[" * levels + '"a b", 1' + "]" * levels),
     st.recursive(
         st.none() | st.integers() | st.text(max_size=60),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner),
@@ -111,10 +112,35 @@ def test_no_result_is_larger(text: str, most: int) -> None:
     assert not found or not _is_json(text) or _is_json(left)
 
 
+@pytest.mark.parametrize(("levels", "is_json"), [(199, True), (200, False), (2_000, False)])
+def test_deep_json(levels: int, is_json: bool) -> None:
+    """JSON that is nested more than 200 deep is cut as another text."""
+    text = "[" * levels + '["a b c d", "e f"]' + "]" * levels
+    [[left]] = results_of(capped(text, most=4))
+    assert _is_json(left) == is_json
+    assert left.endswith('["a b c [...]"' + "]" * (levels + 1) if is_json else "\n[...]")
+
+
+@pytest.mark.parametrize("text", [json.dumps(["a b c d"] * 20_000), "a b c d\n" * 20_000])
+def test_how_much_is_counted(text: str) -> None:
+    """A long result is counted once, and then its beginning; in a later request nothing is."""
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return len(text.split())
+
+    for most in (sum(map(len, (text, "tool"))) + 20_000, 0):
+        prompt = Timeline(History(loop(text), max_result_tokens=100))
+        assert render(prompt, counter=count).dropped
+        assert sum(counted) <= most
+        counted.clear()
+
+
 def _is_json(text: str) -> bool:
     try:
         return isinstance(json.loads(text), list | str)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
