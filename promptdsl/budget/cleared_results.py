@@ -31,8 +31,8 @@ class Clearing:
     """What clearing the results of a history saves, and how far its frontier may move."""
 
     node: ConversationNode
-    members: dict[int, tuple[Message, ...]]
-    """By the id of a run in the history, its messages with every result cleared."""
+    members: Sequence[tuple[Message, ...]]
+    """By part of the history, its messages with every result cleared; none of a written turn."""
     sizes: Sequence[int]
     """By entry, its tokens if it is cleared."""
     saved: Sequence[int]
@@ -54,9 +54,18 @@ class Clearing:
     debt: int = 0
     """The tokens that the longest request so far was longer than this one, at most a step."""
 
-    def count(self, frontier: int) -> int:
-        """Return how many results before a frontier there are."""
-        return self.called[frontier]
+    def told(self, frontier: int, kept: Ranges) -> str:
+        """Return in words how many results before a frontier are cleared, of the entries kept."""
+        within = {entry for start, stop in kept for entry in range(start, min(stop, frontier))}
+        count = begin = 0
+        for member, cleared in zip(self.node.content, self.members, strict=True):
+            items: Sequence[Message] = member.items if isinstance(member, RecordedNode) else ()
+            for entry, (old, new) in enumerate(zip(items, cleared, strict=True), begin):
+                if old is not new and entry in within:
+                    pairs = zip(old.content, new.content, strict=True)
+                    count += sum(a is not b for a, b in pairs if b.type == "tool_result")
+            begin += len(items) if isinstance(member, RecordedNode) else 1
+        return f"{count} of its results {'is' if count == 1 else 'are'} cleared" if count else ""
 
     def reached(self, stop: int) -> int:
         """Return how many places of the frontier are before the last calls of the first entries."""
@@ -79,14 +88,14 @@ class Clearing:
         """Return the history with the results before a frontier cleared."""
         members: list[Node] = []
         begin = 0
-        for member in self.node.content:
+        for member, cleared in zip(self.node.content, self.members, strict=True):
             if not isinstance(member, RecordedNode):
                 members.append(member)
                 begin += 1
                 continue
             size = len(member.items)
             count = min(max(frontier - begin, 0), size)
-            items = (*self.members[id(member)][:count], *member.items[count:])
+            items = (*cleared[:count], *member.items[count:])
             old = recording(member)
             known = EditedRecording(member.items, items, old.mask, member.start, made_of=old)
             members.append(with_items(member, items, known))
@@ -109,12 +118,13 @@ def clearing_of(
     Those in ``pinned`` are not cleared.
     """
     words = node.clear_results or ClearResults()
-    cleared: dict[int, tuple[Message, ...]] = {}
+    cleared: list[tuple[Message, ...]] = []
     sizes, results = [*tokens], [0] * len(tokens)
     stays = {entry for start, stop in pinned for entry in range(start, stop)}
     begin = 0
     for member in node.content:
         if not isinstance(member, RecordedNode):
+            cleared.append(())
             begin += 1
             continue
         run = _cleared_run(member, words)
@@ -126,7 +136,7 @@ def clearing_of(
                 sizes[index], items[number] = counts[number], message
             if message.plain is None:
                 results[index] = sum(block.type == "tool_result" for block in message.content)
-        cleared[id(member)] = tuple(items)
+        cleared.append(tuple(items))
         begin += len(items)
     saved = [0, *accumulate(a - b for a, b in zip(tokens, sizes, strict=True))]
     at_least = max(step, 1) if words.at_least is None else words.at_least

@@ -173,8 +173,8 @@ def _lost_by_cut(cuts: CutPoints, point: int) -> str:
     """Return in words the part of a conversation that a cut takes away, and what is cleared."""
     cleared = ""
     if cuts.clearing and cuts.clears:
-        count = cuts.clearing.count(cuts.clearing.frontiers[min(point, cuts.clears)])
-        cleared = f"the results of its first {count} calls are cleared"
+        frontier = cuts.clearing.frontiers[min(point, cuts.clears)]
+        cleared = cuts.clearing.told(frontier, cuts.ranges(point))
     if point <= cuts.clears:
         return cleared
     exchanges = min(point, cuts.first_round - 1) - cuts.clears
@@ -188,6 +188,8 @@ def _lost_by_cut(cuts: CutPoints, point: int) -> str:
     elif cuts.starts[point] == cuts.size:
         parts = ["it"]
     lost = f"there is no room for {' and '.join(parts)}"
+    if any(start < cuts.starts[point] and stop > cuts.lead for start, stop in cuts.pinned):
+        lost += ", but for what is pinned"
     return f"{lost}; {cleared}" if cleared else lost
 
 

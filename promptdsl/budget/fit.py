@@ -265,7 +265,14 @@ def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
     elif kind == "question":
         fix = "cut the text of the last user turn: Limit(max_tokens, text)"
     elif kind == "history":
-        fix = "keep or pin fewer of its exchanges, or cap its results: max_result_tokens=2_000"
+        nodes = (it.slot.node for it in plan.entries if it.slot.node.source == needed[0].source)
+        is_capped = any(getattr(node, "max_result_tokens", None) for node in nodes)
+        cap = (
+            "lower its max_result_tokens"
+            if is_capped
+            else "cap its results: max_result_tokens=2_000"
+        )
+        fix = f"keep or pin fewer of its exchanges, or {cap}"
     else:
         name = "Grounding" if needed and needed[0].what == "grounding" else "Section"
         fix = f"set a larger budget, or let parts be dropped: {name}(..., priority=1)"

@@ -62,7 +62,7 @@ def cleared_histories(
         clearing = clearing_of(node, tokens, known.rounds, measure, step=0, pinned=pinned)
         frontier = clearing.places[clearing.reached(len(tokens)) - 1]
         if frontier:
-            why = f"the results of its first {clearing.count(frontier)} calls are cleared"
+            why = clearing.told(frontier, [(0, frontier)])
             saved = clearing.saved[frontier]
             reports.append((None, Dropped("history", "history", saved, None, why, node.source)))
         return clearing.applied(frontier)

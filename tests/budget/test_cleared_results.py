@@ -109,15 +109,16 @@ def test_what_saves_nothing_stays() -> None:
 def test_it_is_told() -> None:
     """What was cleared is in ``dropped`` and in the outline."""
     [dropped] = sent(TEN, WHOLE - 1, clear_results=3, step=50).dropped
-    assert (dropped.tokens, dropped.why) == (57, "the results of its first 3 calls are cleared")
+    assert (dropped.tokens, dropped.why) == (57, "3 of its results are cleared")
     [dropped] = sent(TEN, WHOLE - 134, clear_results=3, step=30).dropped
     assert dropped.why == (
-        "there is no room for the first 3 rounds of its last exchange; "
-        "the results of its first 7 calls are cleared"
+        "there is no room for the first 3 rounds of its last exchange; 4 of its results are cleared"
     )
     [dropped] = sent(TEN, None, clear_results=ClearResults(3, at_least=50)).dropped
-    assert (dropped.tokens, dropped.why) == (114, "the results of its first 6 calls are cleared")
+    assert (dropped.tokens, dropped.why) == (114, "6 of its results are cleared")
     assert "clear_results=3" in str(Timeline(History([], clear_results=3)))
+    [dropped] = sent(loop([20, 1, 20]), None, clear_results=ClearResults(1, at_least=1)).dropped
+    assert dropped.why == "1 of its results is cleared"
 
 
 def test_it_can_be_saved() -> None:

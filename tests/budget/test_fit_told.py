@@ -610,11 +610,23 @@ def test_results_are_no_question() -> None:
             "keep or pin fewer of its exchanges, or cap its results: max_result_tokens=2_000",
         ),
         (
+            [History(talk("user A", "assistant B B"), keep=1, max_result_tokens=9), User("Q")],
+            "keep or pin fewer of its exchanges, or lower its max_result_tokens",
+        ),
+        (
             [Developer("A A"), User("Q")],
             "set a larger budget, or let parts be dropped: Section(..., priority=1)",
         ),
     ],
-    ids=["turns", "just half", "less than half", "the question", "a history", "another part"],
+    ids=[
+        "turns",
+        "just half",
+        "less than half",
+        "the question",
+        "a history",
+        "a cap",
+        "another part",
+    ],
 )
 def test_advice(parts: list[Node], expected: str) -> None:
     """The advice is for turns if they are half of what is needed, else for the largest part."""

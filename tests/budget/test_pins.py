@@ -118,6 +118,26 @@ def test_a_bad_answer() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "budget", "why"),
+    [
+        (
+            {},
+            62,
+            "the first round of its last exchange, but for what is pinned",
+        ),
+        ({"clear_results": 1}, 100, "2 of its results are cleared"),
+    ],
+)
+def test_what_is_pinned_is_not_told(options: Any, budget: int, why: str) -> None:
+    """The reports tell what was dropped and cleared, and not what is pinned."""
+    history = History(
+        recorded_exchanges(*([5] if options else [2, 2, 2])), step=0, pin="q1a1", **options
+    )
+    [dropped] = render(Timeline(System("s"), history), budget=budget, counter=words).dropped
+    assert dropped.why.endswith(why)
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {},
