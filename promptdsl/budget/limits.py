@@ -89,7 +89,8 @@ def _limited_turn(
             saved = tokens - (0 if kept is None else counter.size(kept))
             most = in_tokens(node.most) if by_tokens else f"{node.most:,} characters"
             reason = f"its limit is {most}"
-            cuts.append((fragment, Dropped("text", "", saved, None, reason, node.source)))
+            dropped = Dropped("text", "", saved, None, reason, node.source, gone=(node,))
+            cuts.append((fragment, dropped))
         return fragment
 
     # In a fragment, so that loose text itself may be replaced, too.
