@@ -148,6 +148,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports import PrefixReport as PrefixReport
     from promptdsl.rendering.reports import TokenPart as TokenPart
     from promptdsl.rendering.reports import TokenReport as TokenReport
+    from promptdsl.rendering.reports.record import PromptRecord as PromptRecord
     from promptdsl.rendering.result import Rendered as Rendered
     from promptdsl.rendering.result import Stage as Stage
     from promptdsl.rendering.spans import Span as Span
@@ -227,6 +228,7 @@ else:
             "rendering.prefix": "prefix_report",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
+            "rendering.reports.record": "PromptRecord",
             "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",
             "rendering.transcripts": "Transcript",

@@ -97,6 +97,14 @@ def write_json(value: object, *, wrapped: int = 0) -> str:
     return text if is_whole(text) else json.dumps(value)
 
 
+def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the object of pairs, for a reader of JSON; :class:`ValueError` for a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has a key twice")
+    return found
+
+
 def canonical(value: JsonValue) -> str:
     """Return the same JSON text for equal data, whatever the order of its keys.
 

@@ -208,10 +208,15 @@ class Message:
 
     def to_dict(self) -> JsonDict:
         """Return the message as plain data, without its sources."""
-        content = [block.to_dict() for block in self.content]
-        data: JsonDict = {"role": self.role, "content": content}
+        data: JsonDict = {"role": self.role}
+        if self.plain is not None:
+            data["content"] = [{"type": "text", "text": self.plain}]
+        else:
+            data["content"] = [block.to_dict() for block in self.content]
         if self.kind != "written":
             data["kind"] = self.kind
+        if self.details is NO_DETAILS:
+            return data
         for key, default in attrs.asdict(NO_DETAILS, recurse=False).items():
             value = getattr(self.details, key)
             if value != default:

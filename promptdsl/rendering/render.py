@@ -231,7 +231,7 @@ def _for_target(
         marked=outgoing.marked,
         again=partial(_again, request, stages, losses),
         written=outgoing.written,
-        counter=None if request.budget is None else request.budget.counter,
+        budget=request.budget,
         media_roots=request.media_roots,
         hints=request.hints,
         is_part=request.is_part,

@@ -1,6 +1,6 @@
 """The result of rendering: messages, losses, and each provider's payload."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 
@@ -19,6 +19,7 @@ from promptdsl.tree.node import walk
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
+    from promptdsl.budget.budget import Budget
     from promptdsl.budget.dropped import Dropped
     from promptdsl.foundation.library_section import LibrarySection
     from promptdsl.providers.anthropic.write import AnthropicPayload
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import Outcome, TokenReport
     from promptdsl.rendering.reports.readable import Readable
+    from promptdsl.rendering.reports.record import PromptRecord
     from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
-    from promptdsl.tokens import TokenCounter
 
 
 class Stage(NamedTuple):
@@ -77,7 +78,7 @@ class Rendered:
     _marked: Prompt = attrs.field(alias="marked")
     _again: "Callable[[str], Rendered]" = attrs.field(alias="again")
     _written: "WrittenPayload | None" = attrs.field(alias="written")
-    _counter: "TokenCounter | Callable[[str], int] | None" = attrs.field(alias="counter")
+    _budget: "Budget | None" = attrs.field(alias="budget")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     _losses: tuple[Loss, ...] = attrs.field(alias="losses")
     """The losses before their lines are looked up."""
@@ -219,6 +220,23 @@ class Rendered:
         from promptdsl.tree.outline import outline
 
         return outline(self._stages[-1][1])
+
+    @door
+    def record(
+        self, inputs: Mapping[str, object] | None = None, *, content: bool = True
+    ) -> "PromptRecord":
+        """Return what is sent, and why, as one JSON value that can be kept and printed later.
+
+        ``inputs`` are the arguments that the prompt was made with. Without ``content``, it has no
+        texts, names, ids and files. Raises what ``tokens`` raises, :class:`OptionError` for inputs
+        that are no mapping, :class:`DataError` for one that JSON cannot express.
+        """
+        from promptdsl.rendering.reports.recorded import record_of
+
+        tokens, outcome = self.tokens.to_dict(), self._outcome()
+        return record_of(
+            outcome, tokens=tokens, dropped=self.dropped, inputs=inputs, content=content
+        )
 
     @cached_property
     def libraries(self) -> "tuple[LibrarySection, ...]":
@@ -388,6 +406,7 @@ class Rendered:
         from promptdsl.rendering.reports import Outcome
         from promptdsl.tokens import tokens_for
 
+        counter = self._budget and self._budget.counter
         return Outcome(
             self._stages[-1][1],
             self.messages,
@@ -396,17 +415,22 @@ class Rendered:
             lambda: self.dropped,
             self.config,
             self.facts,
-            tokens_for(self.facts, self._counter),
+            tokens_for(self.facts, counter),
             self._media_roots,
             self.spans,
             lambda: self._trace.entries,
+            lambda: self.losses,
+            lambda: self.libraries,
+            self._budget,
+            dict(self._stages)["read"],
         )
 
     @cached_property
     def _readable(self) -> "Readable":
-        from promptdsl.rendering.reports.readable import Readable
+        from promptdsl.rendering.reports.readable import Readable, read
 
-        dropped, tokens = (lambda: self.dropped), (lambda: self.tokens)
+        tokens = read(lambda: (self.tokens.total, self.tokens.messages))
+        dropped = read(lambda: self.dropped) or ()
         return Readable(self._marked, self.facts, self.losses, dropped, tokens)
 
     if not TYPE_CHECKING:
@@ -429,9 +453,12 @@ class Rendered:
         return f"<{self._readable.summary}>"
 
     def _repr_html_(self) -> str:
-        from promptdsl.rendering.reports.html_view import html_view
+        from promptdsl.rendering.reports.readable import read
+        from promptdsl.rendering.reports.recorded import record_of
 
-        return html_view(self._readable)
+        tokens = read(lambda: self.tokens.to_dict())  # noqa: PLW0108 # tokens itself may raise
+        dropped = read(lambda: self.dropped) or ()
+        return record_of(self._outcome(), tokens=tokens, dropped=dropped)._repr_html_()
 
     def _repr_markdown_(self) -> str:
         from promptdsl.rendering.reports.markdown_view import markdown_view

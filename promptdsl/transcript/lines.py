@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from promptdsl.foundation.json import DECODER
+from promptdsl.foundation.json import DECODER, unique
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.message_checks import KEYS
 from promptdsl.messages.roles import ROLES
@@ -48,7 +48,7 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
     if end != len(text):
         raise ValueError("it is no JSON object")
     if _may_lose_a_key(body, found):
-        json.loads(text, object_pairs_hook=_once)
+        json.loads(text, object_pairs_hook=unique)
     return found
 
 
@@ -69,11 +69,6 @@ def _may_lose_a_key(body: bytes, found: Any) -> bool:  # Any: JSON
         elif cls is list:
             values += value
     return count != 0
-
-
-def _once(pairs: list[tuple[str, object]]) -> None:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("it has a key twice")
 
 
 class LineFields(NamedTuple):

@@ -2,8 +2,11 @@
 
 # The words for a node are its own, and no name that authors see.
 # pyright: reportPrivateUsage=false
+from collections.abc import Iterable
+
 from promptdsl.foundation.errors import is_one_of
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.description import described
@@ -22,12 +25,26 @@ def outline(root: Node) -> str:
 
     A part without parts, such as a ``Tool``, is itself the only line.
     """
-    lines: list[str] = []
+    return outline_text(outline_rows(root))
 
-    def add(depth: int, name: str, where: object) -> None:
+
+def outline_text(rows: Iterable[JsonDict]) -> str:
+    """Return the rows of an outline as lines."""
+    lines: list[str] = []
+    for row in rows:
         # From DEEPEST on the indentation stays: it would grow with the square of the depth.
-        text = "  " * min(depth, DEEPEST) + on_one_line(name)
-        lines.append(f"{text:<{WIDTH}}  {where}".rstrip() if where is not None else text)
+        text = "  " * min(row["depth"], DEEPEST) + on_one_line(row["what"])
+        lines.append(f"{text:<{WIDTH}}  {row['source']}".rstrip() if "source" in row else text)
+    return "\n".join(lines)
+
+
+def outline_rows(root: Node) -> list[JsonDict]:
+    """Return the parts below a node as data: how deep each is, what it is, and its line."""
+    rows: list[JsonDict] = []
+
+    def add(depth: int, what: str, where: object) -> None:
+        place = {} if where is None else {"source": str(where)}
+        rows.append({"depth": depth, "what": what, **place})
 
     parts = root.content or (root,)
     if isinstance(root, turn_nodes.RootNode):
@@ -50,7 +67,7 @@ def outline(root: Node) -> str:
         else:
             add(depth, _described(node), node.source)
             stack.extend((child, depth + 1) for child in reversed(node.content))
-    return "\n".join(lines)
+    return rows
 
 
 def _described(node: Node) -> str:

@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
+from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.library_section import LibrarySection
+from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.written import WrittenPayload
@@ -40,6 +43,11 @@ class Outcome:
     spans: Callable[[], Iterable[Span]]
     traced: Callable[[], Sequence[TracedEntry]]
     """The entries of the tree, with the text of each part."""
+    losses: Callable[[], tuple[Loss, ...]]
+    libraries: Callable[[], tuple[LibrarySection, ...]]
+    budget: Budget | None
+    given: RootNode
+    """The tree before it was fitted into the budget."""
 
     @property
     def payload(self) -> Payload | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import attrs
 
@@ -21,7 +21,15 @@ from promptdsl.messages.description import described, shown_text
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendering.reports.token_report import TokenReport
+
+T = TypeVar("T")
+
+
+def read(read_it: Callable[[], T]) -> T | None:
+    """Return what a function returns, ``None`` if it raises: a view is there all the same."""
+    with suppress(Exception):
+        return read_it()
+    return None
 
 
 class Piece(NamedTuple):
@@ -43,39 +51,29 @@ class Card(NamedTuple):
 class Readable:
     """The content of the views of a request.
 
-    ``report`` and ``find_dropped`` count tokens, and may raise: a view is there, too, when a
-    counter fails or the file of an attachment is gone.
+    ``tokens`` are those of the request and of each message, ``None`` where a counter failed: a view
+    is there, too, when the file of an attachment is gone.
     """
 
     prompt: Prompt
     facts: ModelFacts
     losses: tuple[Loss, ...]
-    find_dropped: Callable[[], tuple[Dropped, ...]]
-    report: Callable[[], TokenReport]
-
-    @cached_property
-    def dropped(self) -> tuple[Dropped, ...]:
-        """The dropped parts; an empty tuple if they cannot be counted any more."""
-        with suppress(Exception):
-            return self.find_dropped()
-        return ()
+    dropped: tuple[Dropped, ...]
+    tokens: tuple[int, Sequence[int]] | None
 
     @cached_property
     def summary(self) -> str:
         """The target of the request, its size and its digest, on one line."""
         target = " ".join(filter(None, (self.facts.provider or "no target", self.facts.model)))
         sizes = [_counted("message", self.prompt.messages)]
-        with suppress(Exception):
-            sizes.append(f"{self.report().total:,} tokens")
+        sizes += [f"{self.tokens[0]:,} tokens"] if self.tokens else []
         sizes += [_counted("loss", self.losses)] if self.losses else []
         sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []
         return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
 
     def message_tokens(self) -> Sequence[int | None]:
         """Return the tokens of each message, ``None`` where they cannot be counted."""
-        with suppress(Exception):
-            return self.report().messages
-        return [None] * len(self.prompt.messages)
+        return self.tokens[1] if self.tokens else [None] * len(self.prompt.messages)
 
     def notes(self) -> Iterator[Card]:
         """Yield the losses and what was dropped, a text each."""

@@ -1,0 +1,248 @@
+"""A record: what was sent in a request, and why, as one JSON value that can be kept and printed."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, Self
+
+import attrs
+
+from promptdsl.budget.dropped import Dropped
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import is_list, is_mapping, plain
+from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
+from promptdsl.foundation.source import Source, author, door
+from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages.field_checks import kind_of
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.html_view import html_view
+from promptdsl.rendering.reports.readable import Readable
+from promptdsl.rendering.reports.token_tree import token_tree
+from promptdsl.tree.outline import outline_text
+
+FORMAT = "1.0"
+"""The version of the form of a record."""
+AROUND = 8
+"""The levels of a record around the data of an author."""
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (Mapping,),
+    "array": (list, tuple),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+@cache
+def record_schema() -> Mapping[str, Any]:  # Any: a JSON schema
+    """Return the JSON schema of a record."""
+    path = os.path.join(os.path.dirname(__file__), "record.schema.json")
+    schema: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    return schema
+
+
+class PromptRecord:
+    """What was sent in a request, and why: one JSON value, to be kept and printed later.
+
+    :meth:`Rendered.record` makes it. The file ``record.schema.json`` in the package is its JSON
+    schema. Its views have no other input: ``str(record)`` and :meth:`outline` are the parts with
+    their lines, :meth:`token_tree` the parts with their tokens, and notebooks show it as they show
+    a :class:`Rendered`.
+
+    >>> from promptdsl import PromptRecord, System, Timeline, User, render
+    >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
+    >>> record = rendered.record(inputs={"name": "Ada"})
+    >>> record
+    <PromptRecord 1.0 for openai gpt-5: 2 messages, 16 tokens>
+    >>> PromptRecord.from_dict(record.to_dict()) == record
+    True
+    >>> record.to_dict()["inputs"]
+    {'name': 'Ada'}
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:  # Any: JSON data
+        """Keep the JSON value of a record, which is not checked: :meth:`from_dict` does that."""
+        self._data = data
+
+    @classmethod
+    @door
+    def from_dict(cls, data: object) -> Self:
+        """Return the record that a JSON value describes; keys that are not known are kept.
+
+        Raises :class:`DataError` for what is no record, and for a major version that is not known.
+        """
+        try:
+            kept = plain(data, "record", levels=LEVELS + AROUND)
+            if not is_mapping(kept) or not isinstance(kept.get("format"), str):
+                fix = "give what PromptRecord.to_dict() returned"
+                raise DataError("it is no record: it has no 'format'", fix=fix)
+            if not re.match(r"1\.[0-9]+\Z", str(kept["format"])):
+                problem = f"the record has the format {kept['format']!r}, this version reads 1.x"
+                raise DataError(problem, fix="install a version of promptdsl that reads it")
+            _check(kept, record_schema(), "record")
+        except DataError as error:
+            raise error.located(author()) from None
+        return cls(kept)
+
+    @classmethod
+    @door
+    def load(cls, file: str | os.PathLike[str]) -> Self:
+        """Return the record in a file.
+
+        Raises :class:`DataError` for a file that cannot be read, for other JSON (also with a key
+        twice), and for a major version that is not known.
+        """
+        name = os.fspath(file)
+        try:
+            data = json.loads(Path(file).read_bytes().decode(), object_pairs_hook=unique)
+        except OSError as error:
+            problem = f"cannot read {name!r}: {error.strerror}"
+            raise DataError(problem, fix="check its path", at=(author(),)) from None
+        except (ValueError, RecursionError) as error:
+            fix = "give a file that PromptRecord.save() wrote"
+            raise DataError(f"{name!r} is no JSON: {error}", fix=fix, at=(author(),)) from None
+        return cls.from_dict(data)
+
+    def to_dict(self) -> JsonDict:
+        """Return the JSON value; its containers are those of the record: do not change them."""
+        return dict(self._data)
+
+    def to_json(self) -> str:
+        """Return the JSON text of the record, on one line."""
+        text = ENCODER.encode(self._data)
+        return text if is_whole(text) else json.dumps(self._data)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the JSON text to a file, in UTF-8, over what it has."""
+        Path(file).write_text(f"{self.to_json()}\n", encoding="utf-8", newline="\n")
+
+    @property
+    @door
+    def prompt(self) -> Prompt:
+        """The messages, the tools and the form of the answer; ``render()`` takes it.
+
+        Raises :class:`DataError` for a record without content.
+        """
+        data = self._data
+        if not data["content"]:
+            fix = "make it with record(content=True)"
+            raise DataError("the record has no content", fix=fix, at=(author(),))
+        messages = tuple(map(Message.from_dict, data["messages"]))
+        tools = tuple(ToolDefinition(**_fields(row, ToolDefinition)) for row in data["tools"])
+        form = data["output"]
+        output = None if form is None else OutputSchema(**_fields(form, OutputSchema))
+        return Prompt(messages, tools, data["tool_choice"], output)
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
+        known = {"what": "", "why": ""}
+        return tuple(Loss(**(known | _fields(row, Loss))) for row in self._data["losses"])
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """The parts that were dropped, as ``Rendered.dropped``."""
+        known: JsonDict = {"path": "", "why": "", "source": None}
+        return tuple(
+            Dropped(**(known | _fields(row, Dropped)), gone=(row.get("text", ""),))
+            for row in self._data["dropped"]
+        )
+
+    def outline(self) -> str:
+        """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
+        return outline_text(self._data["outline"])
+
+    def token_tree(
+        self,
+        *,
+        depth: int | None = None,
+        largest_first: bool = False,
+        strike: bool = False,
+    ) -> str:
+        """Return the parts of the request with their tokens and lines, and the total.
+
+        ``depth`` is the number of levels that are shown, all by default. With ``largest_first``
+        the largest of those beside each other comes first. With ``strike`` the names of dropped
+        parts are struck through, by the codes of a terminal.
+        """
+        tokens = self._data["tokens"]
+        if tokens is None:
+            return "the tokens could not be counted"
+        return token_tree(tokens, depth=depth, largest_first=largest_first, strike=strike)
+
+    def __str__(self) -> str:
+        return self.outline() or self.token_tree()
+
+    def __repr__(self) -> str:
+        model, tokens = self._data["model"], self._data["tokens"]
+        target = " ".join(filter(None, (model["provider"] or "no target", model["model"])))
+        count = len(self._data["messages"])
+        size = f"{count:,} message{'' if count == 1 else 's'}"
+        size += "" if tokens is None else f", {tokens['total']:,} tokens"
+        return f"<PromptRecord {self._data['format']} for {target}: {size}>"
+
+    def _repr_html_(self) -> str:
+        data = self._data
+        if not data["content"]:
+            return f"<pre>{escape(str(self))}</pre>"
+        tokens = data["tokens"]
+        facts = ModelFacts(data["model"]["provider"], data["model"]["model"])
+        sizes = None if tokens is None else (tokens["total"], tokens["messages"])
+        return html_view(Readable(self.prompt, facts, self.losses, self.dropped, sizes))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PromptRecord):
+            return NotImplemented
+        return self._data == other._data
+
+    __hash__ = None  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]
+
+
+def _fields(row: JsonDict, cls: type) -> JsonDict:
+    """Return the fields of a class that a row has, with its source."""
+    found: JsonDict = {name: row[name] for name in attrs.fields_dict(cls) if name in row}
+    for name in ("at", "also"):
+        if name in found:
+            found[name] = tuple(found[name])
+    if "source" in row:
+        file, _, line = row["source"].rpartition(":")
+        found["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
+    return found
+
+
+def _check(value: object, schema: Mapping[str, Any], path: str) -> None:  # Any: a JSON schema
+    """Raise :class:`DataError` for a value that a schema of ours does not describe."""
+    if "$ref" in schema:
+        schema = record_schema()["$defs"][schema["$ref"].rpartition("/")[2]]
+    kinds = schema.get("type", ())
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    types = {it for kind in kinds for it in _TYPES[kind]}
+    is_right = type(value) is bool and bool in types
+    is_right = is_right or (type(value) is not bool and isinstance(value, tuple(types)))
+    fix = "give what PromptRecord.to_dict() returned"
+    if kinds and not is_right:
+        expected = " or ".join(kinds)
+        raise DataError(f"{path} is of the type {kind_of(value)}, not {expected}", fix=fix)
+    if "pattern" in schema and not re.search(schema["pattern"], str(value)):
+        raise DataError(f"{path} is {value!r}, which no record has there", fix=fix)
+    if is_mapping(value):
+        for key in schema.get("required", ()):
+            if key not in value:
+                raise DataError(f"{path} has no {key!r}", fix=fix)
+        others = schema.get("additionalProperties")
+        for key, item in value.items():
+            inner = schema.get("properties", {}).get(key, others)
+            if inner is not None:
+                _check(item, inner, f"{path}.{key}")
+    elif is_list(value) and "items" in schema:
+        for index, item in enumerate(value):
+            _check(item, schema["items"], f"{path}[{index}]")
