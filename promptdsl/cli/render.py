@@ -20,6 +20,7 @@ from promptdsl.cli.show import (
     relative,
     visible,
 )
+from promptdsl.cli.write_files import write_files
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
@@ -44,6 +45,9 @@ def add_render(add_parser: AddParser) -> None:
     instead.add_argument(
         "--explain", action="store_true", help="print the settings instead, with their layers"
     )
+    group.add_argument(
+        "--record", metavar="FILE", help="write what is sent, and why: see promptdsl records show"
+    )
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
@@ -51,6 +55,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     props = read_arguments(arguments.pairs, arguments.props)
     with rendered_target(arguments.target, props, arguments) as rendered:
         notes = render_notes(rendered, arguments)
+        if arguments.record is not None:
+            text = rendered.record(inputs=props).to_json()
+            write_files({arguments.record: f"{text}\n"}, force=True)
         if arguments.outline:
             return visible(relative(rendered.outline())), notes
         if arguments.explain:

@@ -97,9 +97,7 @@ def as_section(section: "LibrarySection") -> dict[str, object]:
 _NO_DATA = ("source", "message")
 
 
-def located(source: "Source | None") -> dict[str, object]:
+def located(source: "Source | str | None") -> dict[str, object]:
     """Return a file and a line as data."""
-    return {
-        "file": relative(str(source)).rpartition(":")[0] if source else None,
-        "line": source.line if source else None,
-    }
+    file, _, line = relative(str(source or "")).rpartition(":")
+    return {"file": file or None, "line": int(line) if line else None}

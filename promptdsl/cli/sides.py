@@ -5,12 +5,21 @@ import json
 import re
 from collections.abc import Callable
 
-from promptdsl import PromptError, Rendered
+from promptdsl import PromptError, PromptRecord, Rendered
 from promptdsl.cli.arguments import Arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.git import Repository
 from promptdsl.cli.options import PROVIDERS, rendered_target
-from promptdsl.comparing import PromptFile, SnapshotFormatError, applied, parse, payload_file
+from promptdsl.comparing import (
+    PromptFile,
+    SnapshotFormatError,
+    applied,
+    parse,
+    payload_file,
+    record_rendered,
+)
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.json import unique
 
 SNAPSHOT = ".prompt.txt"
 GIT = "git:"
@@ -51,8 +60,8 @@ def is_target(name: str) -> bool:
     return not name.startswith(GIT) and not _is_file(name)
 
 
-def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFile:
-    """Return the prompt of a snapshot or a payload file."""
+def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFile | Rendered:
+    """Return the prompt of a snapshot, a payload or a record."""
     content = read(path)
     if content is None:
         raise UsageError(f"no such file: {path}")
@@ -61,17 +70,28 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
     return payload_side(path, content, arguments.form)
 
 
-def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile:
-    """Return the prompt of a payload, which is for a provider if one is named."""
-    provider = provider if provider in PROVIDERS else None
+def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile | Rendered:
+    """Return the prompt of a record, or of a payload, which is for a provider if one is named."""
+    data = read_json(path, content)
     try:
-        payload = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON: {error}") from None
-    try:
-        return payload_file(payload, provider)
+        if is_record(data):
+            return record_rendered(PromptRecord.from_dict(data))
+        return payload_file(data, provider if provider in PROVIDERS else None)
     except PromptError as error:
         raise UsageError(f"{path}: {error.what}\n  {error.fix}") from None
+
+
+def read_json(path: str, content: bytes) -> object:
+    """Return the data of a JSON file; a key that is there twice is an error."""
+    try:
+        return json.loads(content, object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no JSON: {error}") from None
+
+
+def is_record(data: object) -> bool:
+    """Return whether data is a record, and no payload: its format is a version."""
+    return is_mapping(data) and re.match(r"[0-9]", str(data.get("format"))) is not None
 
 
 def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from promptdsl.comparing.lines import changed_words as changed_words
     from promptdsl.comparing.matrix import applied as applied
     from promptdsl.comparing.payloads import payload_file as payload_file
+    from promptdsl.comparing.payloads import payload_rendered as payload_rendered
+    from promptdsl.comparing.payloads import record_rendered as record_rendered
     from promptdsl.comparing.prefix import SharedPrefix as SharedPrefix
     from promptdsl.comparing.prompt_diff import PromptDiff as PromptDiff
     from promptdsl.comparing.prompt_diff import diff as diff
@@ -31,7 +33,7 @@ else:
             "groups": "ChangeGroup",
             "lines": "changed_words",
             "matrix": "applied",
-            "payloads": "payload_file",
+            "payloads": "payload_file payload_rendered record_rendered",
             "prefix": "SharedPrefix",
             "snapshot_file": "PromptFile SnapshotFormatError parse serialise",
             "report": "DiffReport",

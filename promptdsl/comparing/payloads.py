@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import zip_longest
 from typing import Any, get_args
 
 import attrs
@@ -10,10 +11,13 @@ import attrs
 from promptdsl import (
     DataError,
     History,
+    LibrarySection,
     ModelFacts,
     Prompt,
     PromptError,
+    PromptRecord,
     ProviderName,
+    Rendered,
     ToolResultBlock,
     UnknownBlock,
     read_payload,
@@ -49,16 +53,48 @@ def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # An
     Raises :class:`DataError` for a payload that cannot be read, and for one whose provider cannot
     be told; :class:`TargetError` for an unknown provider.
     """
+    rendered = payload_rendered(payload, provider)
+    file = prompt_file(rendered)
+    # Parsed again, it has no source lines: nobody wrote a recorded text there.
+    read = parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
+    return attrs.evolve(read, total=file.total)
+
+
+def payload_rendered(payload: Any, provider: str | None = None) -> Rendered:  # Any: JSON data
+    """Return the prompt of a payload as it is rendered for its provider and model.
+
+    Raises what :func:`payload_file` raises.
+    """
     names = [payload.get("model"), payload.get("modelId")] if is_mapping(payload) else []
     model = next((name for name in names if isinstance(name, str) and name), None)
     if provider is None:
         provider, prompt = _told(payload, model)
     else:
         prompt = read_payload(payload, provider)
-    file = prompt_file(render(prompt, provider=provider, model=model))
-    # Parsed again, it has no source lines: nobody wrote a recorded text there.
-    read = parse(_SHOWN_SIGN.sub(r"⟦\1", serialise(file)))
-    return attrs.evolve(read, total=file.total)
+    return render(prompt, provider=provider, model=model)
+
+
+def record_rendered(record: PromptRecord) -> Rendered:
+    """Return the prompt of a record as it is rendered, with what the record knows of it.
+
+    That are its pieces and their lines, its libraries, what was dropped, and its losses. Raises
+    :class:`DataError` for a record without content, and what :func:`render` raises.
+    """
+    data, prompt = record.to_dict(), record.prompt
+    facts, versions = data["model"], [LibrarySection(**row) for row in data["libraries"]]
+    rendered = render(
+        prompt,
+        provider=facts["provider"],
+        model=facts["model"],
+        tool_choice=prompt.tool_choice,
+        hints=False,
+    )
+    known = {"libraries": tuple(versions), "dropped": record.dropped, "losses": record.losses}
+    pairs = zip_longest(rendered.messages, prompt.messages)
+    if all(one and two and one.content == two.content for one, two in pairs):
+        known["_spans"] = record.spans
+    vars(rendered).update(known)
+    return rendered
 
 
 def _told(payload: object, model: str | None) -> tuple[str, Prompt]:

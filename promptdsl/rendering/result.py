@@ -211,6 +211,9 @@ class Rendered:
             again=again,
             written=self._written and WrittenPayload(marked, self.facts),
         )
+        for name in ("losses", "dropped", "libraries"):
+            if name in vars(self):
+                vars(masked)[name] = vars(self)[name]
         vars(masked)["_spans"] = spans  # no tree has them
         return masked
 

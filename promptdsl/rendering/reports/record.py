@@ -16,15 +16,18 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages import TextBlock
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.html_view import html_view
 from promptdsl.rendering.reports.readable import Readable
-from promptdsl.rendering.reports.token_tree import token_tree
+from promptdsl.rendering.reports.token_tree import shown_parts, token_tree
+from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
 
 FORMAT = "1.0"
@@ -143,6 +146,25 @@ class PromptRecord:
         return Prompt(messages, tools, data["tool_choice"], output)
 
     @property
+    def spans(self) -> tuple[Span, ...]:
+        """The pieces of the messages, as ``Rendered.spans()``; :attr:`prompt` says what it raises.
+
+        A piece has the name of its library alone: ``libraries`` of the record have the versions.
+        """
+        messages, spans = self.prompt.messages, list[Span]()
+        for row in self._data["spans"]:
+            block: Any = messages[row["message"]].content[row["block"]]
+            if "inner" in row:
+                block = block.content[row["inner"]]
+            fields: JsonDict = {"turn": row["address"], "text": "", **_fields(row, Span)}
+            if isinstance(block, TextBlock):
+                fields["text"] = block.text[row["start"] : row["end"]]
+            if "library" in row:
+                fields["library"] = LibrarySection(row["library"])
+            spans.append(Span(**fields))
+        return tuple(spans)
+
+    @property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
         known = {"what": "", "why": ""}
@@ -161,6 +183,14 @@ class PromptRecord:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
         return outline_text(self._data["outline"])
 
+    def token_parts(
+        self, *, depth: int | None = None, largest_first: bool = False
+    ) -> list[JsonDict]:
+        """Return the parts of the request with their tokens, as :meth:`token_tree` lists them."""
+        tokens = self._data["tokens"]
+        parts = () if tokens is None else tokens["parts"]
+        return shown_parts(parts, depth=depth, largest_first=largest_first)
+
     def token_tree(
         self,
         *,
@@ -177,7 +207,8 @@ class PromptRecord:
         tokens = self._data["tokens"]
         if tokens is None:
             return "the tokens could not be counted"
-        return token_tree(tokens, depth=depth, largest_first=largest_first, strike=strike)
+        parts = self.token_parts(depth=depth, largest_first=largest_first)
+        return token_tree(tokens, parts, strike=strike)
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()

@@ -163,6 +163,8 @@ def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
             row["turn"] = span.turn
         if span.label is not None:
             row["label"] = span.label
+        if span.cache is not None:
+            row["cache"] = span.cache
         if span.library is not None:
             row["library"] = span.library.name
         source = span.source
@@ -175,7 +177,7 @@ def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
     return rows
 
 
-_SPAN = ("message", "block", "inner", "start", "end", "kind", "role")
+_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache")
 _COUNTS = ("total", "label", "method", "typical", "messages", "tools", "form")
 
 

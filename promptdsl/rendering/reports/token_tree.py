@@ -16,15 +16,12 @@ LARGEST = 5
 """How many of the largest parts a summary names."""
 
 
-def token_tree(
-    tokens: JsonDict, *, depth: int | None = None, largest_first: bool = False, strike: bool = False
-) -> str:
-    """Return the parts of a request as a tree, with their tokens, their lines and the total.
+def token_tree(tokens: JsonDict, parts: Sequence[JsonDict], *, strike: bool = False) -> str:
+    """Return the parts of a request with their tokens and their lines, and the total.
 
-    ``tokens`` are those of a record. ``depth`` is the number of levels that are shown. With
-    ``strike`` the names of dropped parts are struck through, by the codes of a terminal.
+    ``tokens`` are those of a record, ``parts`` those of its parts that are shown. With ``strike``
+    the names of dropped parts are struck through, by the codes of a terminal.
     """
-    parts = shown_parts(tokens, depth=depth, largest_first=largest_first)
     names = [*_part_names(parts)]
     number_width = max((len(f"{part['tokens']:,}") for part in parts), default=0)
     name_width = min(max(map(len, names), default=0), WIDEST)
@@ -54,9 +51,10 @@ def token_tree(
     return "\n".join(lines)
 
 
-def shown_parts(tokens: JsonDict, *, depth: int | None, largest_first: bool) -> Sequence[JsonDict]:
+def shown_parts(
+    parts: Sequence[JsonDict], *, depth: int | None, largest_first: bool
+) -> list[JsonDict]:
     """Return the parts of so many levels; siblings with the largest first and dropped ones last."""
-    parts: list[JsonDict] = tokens["parts"]
     if largest_first:
         children = defaultdict[int, list[int]](list)
         ancestors = [-1]

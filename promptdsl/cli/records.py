@@ -1,0 +1,142 @@
+"""``promptdsl records``: what was sent, and why, from the file of a record."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from itertools import groupby, zip_longest
+
+from promptdsl import PromptError, PromptRecord
+from promptdsl.cli.commands import COMMANDS, AddParser, add_command
+from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.options import PROVIDERS
+from promptdsl.cli.show import as_explanation, as_json, relative, visible
+from promptdsl.cli.sides import is_record, read_json
+from promptdsl.comparing import payload_rendered
+
+LONGEST = 300
+"""The characters of a text that are shown, at most."""
+RULE = 72
+"""The width of the rules between the parts, in characters, as in ``promptdsl render``."""
+DESCRIPTION = """\
+Show what was sent and why, from the file of a record (promptdsl render --record FILE): its parts
+with their lines and tokens, its texts with what wrote each piece, what was dropped and what it
+would cost to keep it, losses, libraries and settings. A payload of any provider, as JSON, is shown
+the same way, without lines."""
+
+
+def add_records(add_parser: AddParser) -> None:
+    """Add the command, which has commands of its own."""
+    usage, summary = "promptdsl records COMMAND ... [options]", COMMANDS["records"][1]
+    parser = add_parser("records", usage=usage, help=summary, allow_abbrev=False)
+    kinds = parser.add_subparsers(
+        dest="kind", metavar="COMMAND", title="commands", prog="promptdsl records", required=True
+    )
+    add_show(kinds.add_parser)
+
+
+def add_show(add_parser: AddParser) -> None:
+    """Add the command that shows a record."""
+    parser = add_command(
+        add_parser,
+        "records show",
+        run=show,
+        takes="FILE",
+        description=DESCRIPTION,
+        summary="show a record, or a payload",
+        failed="what the file holds is wrong",
+    )
+    parser.add_argument("target", metavar="FILE", help="the file of a record, or of a payload")
+    providers = ", ".join(PROVIDERS)
+    usage = f"the provider of a payload, if the payload does not tell it ({providers})"
+    parser.add_argument("--for", dest="form", choices=PROVIDERS, metavar="PROVIDER", help=usage)
+    parser.add_argument("--json", action="store_true", help="print the record as JSON")
+
+
+def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the data and the notes of the command."""
+    try:
+        with open(arguments.target, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise UsageError(f"cannot read {arguments.target}: {error.strerror}") from None
+    data = read_json(arguments.target, content)
+    try:
+        if is_record(data):
+            record = PromptRecord.from_dict(data)
+        else:
+            record = _without_lines(payload_rendered(data, arguments.form).record())
+    except PromptError as error:
+        raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}") from None
+    if arguments.json:
+        return as_json(record.to_dict()), []
+    return visible(relative("\n".join(_lines(record)))), []
+
+
+def _without_lines(record: PromptRecord) -> PromptRecord:
+    """Return the record of a payload: nobody wrote it in this program."""
+    data = record.to_dict()
+    rows = (data, *data["tokens"]["parts"])
+    for row in (
+        *rows,
+        *(it for key in ("outline", "spans", "dropped", "losses") for it in data[key]),
+    ):
+        row.pop("source", None)
+    data["tokens"]["sources"] = []
+    return PromptRecord(data)
+
+
+def _lines(record: PromptRecord) -> Iterator[str]:
+    data = record.to_dict()
+    budget = data["budget"]
+    yield repr(record)
+    yield f"payload: SHA-256 {data['digest']}" if data["digest"] else "payload: cannot be sent"
+    if data["model"].get("window"):
+        yield f"window: {data['model']['window']:,} tokens"
+    if budget is not None:
+        yield (
+            f"budget: {budget['limit']:,} tokens: {budget['used']:,} used, "
+            f"{budget['reserve']:,} reserved for the answer, {budget['free']:,} free"
+        )
+    if data["inputs"]:
+        yield f"inputs: {_short(as_json(data['inputs']))}"
+    settings = {
+        key: (visible(str(row.get("value", "")), one_line=True), row["layer"])
+        for key, row in data["settings"].items()
+    }
+    libraries = (" ".join(filter(None, row.values())) for row in data["libraries"])
+    costs = "dropped (the tokens are what it costs to keep a part)"
+    parts: Mapping[str, list[str]] = {
+        "outline": [record.outline()] if data["outline"] else [],
+        "tokens": [record.token_tree()],
+        "messages": [*_messages(record)] if data["content"] else [],
+        costs: [f"{part}{_said(part.text)}" for part in record.dropped],
+        "losses": [*map(str, record.losses)],
+        "libraries": [*libraries],
+        "settings, and the layer that set each": [as_explanation(settings)],
+    }
+    for name, lines in parts.items():
+        yield f"\n{f'── {name} '.ljust(RULE, '─')}"
+        yield from lines or ["none"]
+
+
+def _messages(record: PromptRecord) -> Iterator[str]:
+    """Yield each message, and the pieces of its texts with the line that wrote them."""
+    tokens = record.to_dict()["tokens"]
+    spans = {index: [*group] for index, group in groupby(record.spans, lambda span: span.message)}
+    counts = tokens["messages"] if tokens else []
+    for index, (message, count) in enumerate(zip_longest(record.prompt.messages, counts)):
+        yield f"{index} {message.role}" + ("" if count is None else f", {count:,} tokens")
+        for span in spans.get(index, ()):
+            block = message.content[span.block]
+            text = span.text if span.start < span.end else as_json(block.to_dict())
+            if text.strip():
+                words = [span.kind, span.label, span.address, span.source and f" {span.source}"]
+                yield f"  {' '.join(str(word) for word in words if word)}\n    {_short(text)}"
+
+
+def _said(text: str) -> str:
+    return f"\n  {_short(text)}" if text else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({len(line):,} characters)"
