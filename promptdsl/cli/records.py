@@ -61,7 +61,7 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     data = read_json(arguments.target, content)
     try:
         if is_record(data):
-            record = PromptRecord.from_dict(data)
+            record = PromptRecord.load(arguments.target)
         else:
             record = _without_lines(payload_rendered(data, arguments.form).record())
     except PromptError as error:

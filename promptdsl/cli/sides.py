@@ -18,8 +18,6 @@ from promptdsl.comparing import (
     payload_file,
     record_rendered,
 )
-from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.json import unique
 
 SNAPSHOT = ".prompt.txt"
 GIT = "git:"
@@ -82,16 +80,17 @@ def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile 
 
 
 def read_json(path: str, content: bytes) -> object:
-    """Return the data of a JSON file; a key that is there twice is an error."""
+    """Return the data of a JSON file."""
     try:
-        return json.loads(content, object_pairs_hook=unique)
+        data: object = json.loads(content)
+        return data
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}") from None
 
 
 def is_record(data: object) -> bool:
     """Return whether data is a record, and no payload: its format is a version."""
-    return is_mapping(data) and re.match(r"[0-9]", str(data.get("format"))) is not None
+    return isinstance(data, dict) and str(data.get("format"))[:1].isdecimal()
 
 
 def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:

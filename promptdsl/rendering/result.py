@@ -409,7 +409,7 @@ class Rendered:
         from promptdsl.rendering.reports import Outcome
         from promptdsl.tokens import tokens_for
 
-        counter = self._budget and self._budget.counter
+        counter = None if self._budget is None else self._budget.counter
         return Outcome(
             self._stages[-1][1],
             self.messages,

@@ -14,7 +14,7 @@ import attrs
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_list, is_mapping, plain
+from promptdsl.foundation.frozen import is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author, door
@@ -84,7 +84,7 @@ class PromptRecord:
         Raises :class:`DataError` for what is no record, and for a major version that is not known.
         """
         try:
-            kept = plain(data, "record", levels=LEVELS + AROUND)
+            kept = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
             if not is_mapping(kept) or not isinstance(kept.get("format"), str):
                 fix = "give what PromptRecord.to_dict() returned"
                 raise DataError("it is no record: it has no 'format'", fix=fix)
@@ -167,7 +167,7 @@ class PromptRecord:
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
-        known = {"what": "", "why": ""}
+        known: JsonDict = {"what": "", "why": ""}
         return tuple(Loss(**(known | _fields(row, Loss))) for row in self._data["losses"])
 
     @property

@@ -1,0 +1,326 @@
+"""A record: what was sent, and why, as one value that is kept, read again and printed."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+import promptdsl
+from promptdsl import (
+    BudgetError,
+    DataError,
+    FirstFit,
+    History,
+    OptionError,
+    PromptRecord,
+    Rendered,
+    Reserve,
+    Section,
+    System,
+    Table,
+    Text,
+    Timeline,
+    Tool,
+    User,
+    Value,
+    render,
+)
+from tests.errors import raised, this_line
+from tests.providers.every_target import SERVICES
+from tests.providers.recorder import Clients
+from tests.reports.any_requests import requests
+from tests.searching import examples
+
+SCHEMA_FILE = Path(promptdsl.__file__).parent / "rendering" / "reports" / "record.schema.json"
+SCHEMA = json.loads(SCHEMA_FILE.read_text("utf-8"))
+OLDEST = Path(__file__).parent / "record-1.0.json"
+TARGETS = {
+    "openai": "gpt-5",
+    "openai_responses": "gpt-5.6-sol",
+    "openai_compatible": None,
+    "anthropic": "claude-sonnet-4-5",
+    "gemini": "gemini-2.5-pro",
+    "bedrock": "amazon.nova-lite-v1:0",
+    "chat_template": None,
+}
+
+
+def words(text: str) -> int:
+    """Return the count of words."""
+    return len(text.split())
+
+
+def support(name: str = "Ada", **options: Any) -> Rendered:
+    """Return a prompt with a tool, a section with a value, a long history and a question."""
+    old = [("user", "one two three four five six"), ("assistant", "seven eight")]
+    talk = [{"role": role, "content": text} for role, text in (*old, ("user", "nine"))]
+    prompt = Timeline(
+        Tool(name="find", description="Find tea.", input_schema={"type": "object"}),
+        System("Be kind to ", Value(name), ".", Section("note", "a b c d e f g", priority=-1)),
+        History(talk),
+        User("Hello?"),
+        Reserve(3),
+    )
+    return render(prompt, **{"provider": "openai", "counter": words, **options})
+
+
+def data_of(rendered: Rendered, **options: Any) -> dict[str, Any]:
+    """Return the record of a result as JSON data."""
+    return rendered.record(**options).to_dict()
+
+
+def again(record: PromptRecord) -> PromptRecord:
+    """Return a record that was written as JSON and read."""
+    return PromptRecord.from_dict(json.loads(record.to_json()))
+
+
+# What is in it.
+
+
+def test_a_budget_is_told_apart() -> None:
+    """What is used, what is kept free for the answer and what is left are three numbers."""
+    found = data_of(support(budget=90, reserve=7))
+    used = found["tokens"]["total"]
+    assert {"limit": 90, "used": used, "reserve": 10, "free": 80 - used} == found["budget"]
+
+
+def test_without_a_budget_there_is_none() -> None:
+    """A prompt that was rendered without a budget has none in its record."""
+    assert data_of(support())["budget"] is None
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (Section("s", "word " * 50, priority=1), "word " * 50),
+        (Section("s", "a", Value("b"), Text("c ", Value("d")), priority=1), "ab\n\nc d"),
+        (Section("s", Table([{"x": 1, "y": "z"}]), priority=1), "1 | z"),
+        (FirstFit(Section("l", "long " * 9), Section("s", "short")), "long " * 9),
+    ],
+)
+def test_a_dropped_part_has_its_text(part: Any, text: str) -> None:
+    """What a budget took out is there with its text and what it costs to keep it."""
+    dropped = data_of(render(Timeline(part, User("Hi.")), budget=13, counter=words))["dropped"]
+    assert [(text.strip(), True)] == [(it["text"].strip(), it["tokens"] > 0) for it in dropped]
+
+
+def test_what_a_history_lost_has_its_texts() -> None:
+    """Of a history that was cut, the messages that are not sent are there."""
+    (*_, cut) = data_of(support(budget=50))["dropped"]
+    old = "user: one two three four five six\n\nassistant: seven eight"
+    assert f"{old}\n\nuser: nine" == cut["text"]
+
+
+def test_a_text_has_the_line_that_wrote_it() -> None:
+    """Each piece has its place in the text of its message, and the line of its author."""
+    line = this_line() + 1
+    found = data_of(render(System("Be kind to ", Value("Ada"), ".")))
+    text = found["messages"][0]["content"][0]["text"]
+    pieces = [(text[it["start"] : it["end"]], it["kind"], it["source"]) for it in found["spans"]]
+    source = f"{__file__}:{line}"
+    expected = [("Be kind to ", "author"), ("Ada", "value"), (".", "author")]
+    assert [(*it, source) for it in expected] == pieces
+
+
+def test_settings_have_their_layers() -> None:
+    """A setting is there with the layer that set it, a delimiter with its two ends."""
+    settings = data_of(support(transformation={"format": "xml"}))["settings"]
+    assert ({"value": "xml", "layer": "render"}, ["<context>", "</context>"]) == (
+        settings["format"],
+        settings["delimiters.ephemeral"]["value"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "kind", "expected"),
+    [
+        ([1], OptionError, "inputs are no mapping"),
+        ({"when": {"at": object()}}, DataError, "'inputs.when.at' is not a JSON value"),
+        ({"n": float("nan")}, DataError, "'inputs.n'"),
+    ],
+)
+def test_inputs_are_json(inputs: Any, kind: type[DataError], expected: str) -> None:
+    """What the prompt was made with is data; anything else is named by its key."""
+    assert expected in raised(kind, lambda: support().record(inputs)).what
+
+
+def test_a_counter_that_fails_is_told() -> None:
+    """A record needs its tokens: it raises what counting raises. A view does without."""
+
+    def fail(text: str) -> int:
+        raise BudgetError(f"no count of {text}", fix="count it")
+
+    rendered = render(User("Hi."), counter=fail)
+    assert "no count of" in raised(BudgetError, rendered.record).what
+    assert "<b>user</b>" in rendered._repr_html_()
+
+
+# Keeping it.
+
+
+@examples(100, fast=6)
+@given(requests())
+def test_what_is_written_is_read(rendered: Rendered) -> None:
+    """A record of any request is an equal one when it is read again, and as its schema says."""
+    for content in (True, False):
+        record = rendered.record({"a": [1, None, "\ud800"]}, content=content)
+        assert record == again(record)
+        jsonschema.validate(record.to_dict(), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("provider", "count"),
+    [(name, 2) for name in TARGETS]
+    + [pytest.param(name, None, marks=pytest.mark.slow) for name in TARGETS],
+)
+def test_recorded_conversations(
+    recorded: dict[str, list[dict[str, Any]]], provider: str, count: int | None
+) -> None:
+    """A record of a recorded conversation is an equal one when it is read, in a budget, too."""
+    wrong: list[str] = []
+    for name, messages in [*recorded.items()][:count]:
+        history = History.from_openai(messages)
+        target: dict[str, Any] = {"provider": provider, "model": TARGETS[provider]}
+        for budget in (None, 6_000):
+            rendered = render(Timeline(history), budget=budget, counter=words, **target)
+            record = rendered.record()
+            wrong += [] if record == again(record) else [name]
+    assert [] == wrong
+
+
+def test_a_file_is_saved_and_loaded(tmp_path: Path) -> None:
+    """A record is written to a file, and read from it."""
+    record = support().record({"name": "Ada"})
+    record.save(tmp_path / "r.json")
+    assert record == PromptRecord.load(tmp_path / "r.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda data: data | {"format": "2.0"}, "the record has the format '2.0'"),
+        (lambda data: {"messages": []}, "it is no record: it has no 'format'"),
+        (lambda data: data | {"messages": {}}, "record.messages is of the type dict, not array"),
+        (lambda data: {**data, "tokens": {"total": 1}}, "record.tokens has no 'label'"),
+        (lambda data: data | {"outline": [{"depth": True, "what": "x"}]}, "not integer"),
+        (lambda data: data | {"losses": [{"kind": "hint", "source": "x"}]}, "'x', which no record"),
+        (lambda data: data | {"spans": object()}, "'record.spans' is not a JSON value"),
+    ],
+)
+def test_what_is_no_record(change: Callable[[Any], Any], expected: str) -> None:
+    """What is no record is refused, with the place that is wrong."""
+    data = json.loads(support().record().to_json())
+    assert expected in raised(DataError, lambda: PromptRecord.from_dict(change(data))).what
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"format": "1.0", "format": "1.0"}', "it has a key twice"),
+        ("[" * 100_000, "is no JSON"),
+        ('{"format"', "is no JSON"),
+        ("", "is no JSON"),
+    ],
+)
+def test_what_is_no_json(tmp_path: Path, text: str, expected: str) -> None:
+    """A file that is no JSON is refused, one with a key twice, and one that is too deep."""
+    (file := tmp_path / "r.json").write_text(text)
+    assert expected in raised(DataError, lambda: PromptRecord.load(file)).what
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """A file that cannot be read is named."""
+    assert "cannot read" in raised(DataError, lambda: PromptRecord.load(tmp_path / "x")).what
+
+
+def test_a_newer_minor_version_is_kept() -> None:
+    """Keys that are not known are there when the record is written again, and nothing reads them."""
+    data = json.loads(support().record().to_json()) | {"format": "1.7", "new": {"a": 1}}
+    data["spans"][0]["colour"] = data["tools"][0]["colour"] = "red"
+    data["losses"].append({"kind": "hint", "what": "w", "why": "y", "path": "", "new": 1})
+    record = PromptRecord.from_dict(data)
+    assert data == json.loads(record.to_json())
+    assert (1, "find") == (len(record.losses), record.prompt.tools[0].name)
+
+
+# Printing it.
+
+
+def printed(it: PromptRecord | Rendered) -> tuple[str, str]:
+    """Return the outline and the page of a record or a result."""
+    return it.outline(), it._repr_html_()
+
+
+@pytest.mark.parametrize("options", [{}, {"budget": 50, "cache": "auto"}, {"provider": None}])
+def test_views_have_no_other_input(tmp_path: Path, options: dict[str, Any]) -> None:
+    """A record from a file prints what the result prints, to the byte."""
+    rendered = support("<b>\u200b", **options)
+    rendered.record().save(tmp_path / "r.json")
+    loaded = PromptRecord.load(tmp_path / "r.json")
+    assert printed(rendered) == printed(loaded)
+    assert (rendered.losses, rendered.dropped, str(loaded)) == (
+        loaded.losses,
+        loaded.dropped,
+        loaded.outline(),
+    )
+    assert rendered.record().token_tree() == loaded.token_tree()
+
+
+@examples(60, fast=4)
+@given(requests())
+def test_any_record_prints_as_its_result(rendered: Rendered) -> None:
+    """Whatever a prompt has, the views of its record are those of the result."""
+    assert printed(rendered) == printed(again(rendered.record()))
+
+
+def test_this_release_is_read_for_ever() -> None:
+    """The record that release 0.1 wrote is read, printed and written as it was."""
+    record = PromptRecord.load(OLDEST)
+    assert json.loads(OLDEST.read_text("utf-8")) == json.loads(record.to_json())
+    jsonschema.validate(record.to_dict(), SCHEMA)
+    assert "<PromptRecord 1.0 for anthropic claude-sonnet-4-5: 4 messages, 661 tokens>" == repr(
+        record
+    )
+    assert ["/srv/support.py:7"] == [str(part.source) for part in record.dropped]
+    assert "section 'note'" in record.token_tree()
+    assert "<b>system</b>" in record._repr_html_()
+    assert record.prompt.messages[-1].text == record.spans[-1].text
+
+
+# Its digest.
+
+
+def digest_of(body: Any) -> str:
+    """Return the digest of a body, as the documentation says it is made."""
+    text = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
+
+
+def test_the_digest_is_that_of_the_payload() -> None:
+    """The digest is that of the payload, and anybody can make it."""
+    rendered = support("\u65e5")
+    assert digest_of(rendered.payload()) == data_of(rendered)["digest"]
+
+
+def test_what_cannot_be_sent_has_no_digest() -> None:
+    """Without a target there is no payload, so there is no digest."""
+    assert data_of(support(provider=None))["digest"] is None
+
+
+@pytest.mark.slow
+@pytest.mark.sdk("openai", "anthropic", "boto3")
+def test_the_digest_is_that_of_what_is_sent() -> None:
+    """What the SDK of each provider sends, of the keys of the payload, has the same digest."""
+    with Clients() as clients:
+        for provider in ("openai", "openai_responses", "anthropic", "bedrock"):
+            rendered = support("\u65e5", provider=provider, model=TARGETS[provider])
+            send = SERVICES[provider].send
+            assert send is not None
+            body = send(clients, rendered.payload())
+            sent = {key: body[key] for key in rendered.payload()}
+            assert (provider, digest_of(sent)) == (provider, data_of(rendered)["digest"])
