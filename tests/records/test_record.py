@@ -204,7 +204,7 @@ def test_a_file_is_saved_and_loaded(tmp_path: Path) -> None:
     ("change", "expected"),
     [
         (lambda data: data | {"format": "2.0"}, "the record has the format '2.0'"),
-        (lambda data: {"messages": []}, "it is no record: it has no 'format'"),
+        (lambda data: {"a": data}, "it is no record: it has no 'format'"),
         (lambda data: data | {"messages": {}}, "record.messages is of the type dict, not array"),
         (lambda data: {**data, "tokens": {"total": 1}}, "record.tokens has no 'label'"),
         (lambda data: data | {"outline": [{"depth": True, "what": "x"}]}, "not integer"),
@@ -239,7 +239,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_newer_minor_version_is_kept() -> None:
-    """Keys that are not known are there when the record is written again, and nothing reads them."""
+    """Keys that are not known stay when a record is written again, and nothing reads them."""
     data = json.loads(support().record().to_json()) | {"format": "1.7", "new": {"a": 1}}
     data["spans"][0]["colour"] = data["tools"][0]["colour"] = "red"
     data["losses"].append({"kind": "hint", "what": "w", "why": "y", "path": "", "new": 1})

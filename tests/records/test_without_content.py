@@ -15,6 +15,7 @@ from promptdsl import (
     Assistant,
     DataError,
     Document,
+    Ephemeral,
     Event,
     Grounding,
     History,
@@ -77,7 +78,7 @@ def everything(word: Iterator[str], **options: Any) -> tuple[Rendered, list[str]
         Output(schema, name=w(), description=w()),
         System(
             w(),
-            Section("rules", w(), Value(w()), Volatile(w(), label=w()), title=w()),
+            Section("rules", w(), Value(w()), title=w()),
             Section("gone", w() + " word" * 90, priority=-1, title=Value(w())),
             Untrusted(w(), source=w()),
             Table([{w(): w()}]),
@@ -95,6 +96,7 @@ def everything(word: Iterator[str], **options: Any) -> tuple[Rendered, list[str]
         Assistant(Reasoning(w()), w(), ToolUse(w(), {w(): w()}, id=call), tags=(w(),)),
         ToolMessage(call, w()),
         User(w(), Section("facts", w()), name=w(), tags=(w(),)),
+        Ephemeral(w(), Volatile(w(), label=w()), position="end"),
     )
     return render(prompt, **options), used
 

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
 from typing import Any
@@ -56,7 +57,7 @@ def record_of(
         "format": FORMAT,
         "content": True,
         "digest": payload_digest(written.shared) if written and can_be_sent else None,
-        "model": _facts_dict(outcome.facts),
+        "model": dict(_facts_dict(outcome.facts)),
         "messages": [message.to_dict() for message in sent.messages],
         "outline": outline_rows(outcome.tree),
         "spans": _span_rows(outcome.spans()),
@@ -92,6 +93,7 @@ def payload_digest(payload: Payload) -> str:
     return sha256(text.encode()).hexdigest()
 
 
+@lru_cache(maxsize=64)
 def _facts_dict(facts: ModelFacts) -> JsonDict:
     values = zip(_FACTS, _get_facts(facts), strict=True)
     known = {name: _plain(value) for name, value in values if value}

@@ -64,7 +64,7 @@ class TokenReport:
         """The tokens of each message, its frame included."""
         return self._outcome.counts()
 
-    @property
+    @cached_property
     def tools(self) -> int:
         """The tokens of the tools and of the form of the answer that are sent."""
         return beside_tokens(self._outcome.equipped, self._tokens, self._outcome.facts)
