@@ -92,6 +92,12 @@ def test_an_installed_wheel_holds_the_templates(installed: Path, tmp_path: Path)
     assert (ROOT / "templates" / TEMPLATE).read_bytes() == (folder / TEMPLATE).read_bytes()
 
 
+def test_an_installed_wheel_holds_the_schema_of_a_record(installed: Path) -> None:
+    """The JSON Schema of a record is in the wheel, as in the source tree to the byte."""
+    file = Path("promptdsl") / "rendering" / "reports" / "record.schema.json"
+    assert (ROOT / file).read_bytes() == (installed / file).read_bytes()
+
+
 def test_an_installed_wheel_renders(installed: Path, tmp_path: Path) -> None:
     """A template is rendered from an installed wheel."""
     said = _run(sys.executable, "-c", SAY, cwd=tmp_path, PYTHONPATH=str(installed))

@@ -1,4 +1,4 @@
-"""The sides of a diff: a target, a snapshot, a payload, or one of these at a revision."""
+"""The sides of a diff: a target, a snapshot, a payload or record, or one of them at a revision."""
 
 import argparse
 import json

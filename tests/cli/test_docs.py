@@ -71,4 +71,6 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl transcript vacuum --help",
         "promptdsl transcript list --help",
         "promptdsl transcript convert --help",
+        "promptdsl records --help",
+        "promptdsl records show --help",
     ] == [command for command, _ in SHOWN if "--help" in command]

@@ -75,7 +75,10 @@ ROOMS: Mapping[str, Room] = {
         " tests/components/test_lists.py tests/components/test_sections.py"
         " tests/test_separator.py tests/test_readable.py",
     ),
-    "reports": Room("rendering/reports/*.py", "tests/reports tests/views tests/test_caching.py"),
+    "reports": Room(
+        "rendering/reports/*.py",
+        "tests/reports tests/views tests/records tests/cli/test_tokens.py tests/test_caching.py",
+    ),
     "tokens": Room("tokens/*.py", "tests/tokens tests/reports tests/budget"),
     "libraries": Room("libraries/*.py", "tests/libraries tests/cli/test_libraries.py"),
     "checking": Room(
