@@ -15,25 +15,13 @@ from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot
 from promptdsl.budget.units import ConversationUnit, Entry
-from promptdsl.foundation.json import write_json
 from promptdsl.foundation.source import Source
-from promptdsl.messages.description import described as described_block
+from promptdsl.messages.description import shown_text
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, label
-from promptdsl.tree.part_nodes import (
-    CodeNode,
-    EventBlockNode,
-    HeadingNode,
-    MediaNode,
-    ParagraphNode,
-    ReasoningNode,
-    SectionNode,
-    TableNode,
-    TextNode,
-    ToolUseNode,
-)
+from promptdsl.tree.part_nodes import SectionNode, TableNode
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, ToolNode, TurnNode
 
 EMPTY = "nothing is left in it"
@@ -74,15 +62,15 @@ class Dropped:
     gone: tuple[Part, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
     """The nodes and the recorded messages that are not sent, or not as they were."""
     left: Node | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
-    """What is left of a history: all else that is in ``gone`` is not sent."""
+    """What is left of a history, the only part in ``gone``."""
 
     @property
     def text(self) -> str:
         """What the part says."""
         gone: Iterable[Part] = self.gone
-        if self.left is not None:
+        if self.left is not None and isinstance(self.gone[0], Node):
             kept = {id(item) for item in _items(self.left)}
-            gone = (item for node in self.gone for item in _items(node) if id(item) not in kept)
+            gone = (item for item in _items(self.gone[0]) if id(item) not in kept)
         return self.said or "\n\n".join(filter(None, _texts_in(gone)))
 
     def __str__(self) -> str:
@@ -94,36 +82,31 @@ class Dropped:
 
 
 def _texts_in(parts: Iterable[Part]) -> Iterator[str]:
-    """Yield the texts in parts, a paragraph each; calls, tables and attachments as data."""
+    """Yield the texts in parts, a paragraph each, and what a view shows of other blocks."""
     waiting = [*parts][::-1]
     while waiting:
         part = waiting.pop()
-        match part:
-            case str():
-                yield part
-            case Message():
-                calls = (f"{call.name}({call.arguments})" for call in part.calls)
-                yield f"{part.role}: {' '.join(filter(None, (part.text, *calls)))}"
-            case TextNode() | HeadingNode() | ParagraphNode() | CodeNode():
-                yield "".join(
-                    it if isinstance(it, str) else getattr(it, "text", "") for it in part.content
-                )
-            case TableNode():
-                yield "\n".join(" | ".join(map(str, row)) for row in part.rows)
-            case MediaNode():
-                yield described_block(part.block)
-            case ToolUseNode() | ReasoningNode() | EventBlockNode():
-                yield write_json(part.block.to_dict())
-            case RecordedNode():
-                waiting += reversed(part.items)
-            case _:
-                yield getattr(part, "text", "")
-                waiting += reversed(part.content)
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Message):
+            calls = (f"{call.name}({call.arguments})" for call in part.calls)
+            yield f"{part.role}: {' '.join(filter(None, (part.text, *calls)))}"
+        elif part.is_prose and part.content:
+            yield "".join(
+                it if isinstance(it, str) else getattr(it, "text", "") for it in part.content
+            )
+        elif isinstance(part, RecordedNode):
+            waiting += reversed(part.items)
+        elif isinstance(part, TableNode):
+            yield "\n".join(" | ".join(map(str, row)) for row in part.rows)
+        else:
+            block = getattr(part, "block", None)
+            yield shown_text(block) if block else getattr(part, "text", "")
+            waiting += reversed(part.content)
 
 
-def _items(history: Part) -> Iterator[Part]:
+def _items(history: Node) -> Iterator[Part]:
     """Yield the turns and the messages of a history."""
-    assert isinstance(history, Node)
     for member in history.content:
         yield from member.items if isinstance(member, RecordedNode) else (member,)
 

@@ -1,6 +1,7 @@
 """``promptdsl records``: what was sent, and why, from the file of a record."""
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping
 from itertools import groupby, zip_longest
 
@@ -63,7 +64,9 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if is_record(data):
             record = PromptRecord.load(arguments.target)
         else:
-            record = _without_lines(payload_rendered(data, arguments.form).record())
+            # Nobody wrote it in this program: it has no lines.
+            whole = payload_rendered(data, arguments.form).record().to_json()
+            record = PromptRecord.from_dict(json.loads(whole, object_hook=_without_line))
     except PromptError as error:
         raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}") from None
     if arguments.json:
@@ -71,17 +74,8 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return visible(relative("\n".join(_lines(record)))), []
 
 
-def _without_lines(record: PromptRecord) -> PromptRecord:
-    """Return the record of a payload: nobody wrote it in this program."""
-    data = record.to_dict()
-    rows = (data, *data["tokens"]["parts"])
-    for row in (
-        *rows,
-        *(it for key in ("outline", "spans", "dropped", "losses") for it in data[key]),
-    ):
-        row.pop("source", None)
-    data["tokens"]["sources"] = []
-    return PromptRecord(data)
+def _without_line(data: dict[str, object]) -> dict[str, object]:
+    return {key: it for key, it in data.items() if key != "source" or not isinstance(it, str)}
 
 
 def _lines(record: PromptRecord) -> Iterator[str]:

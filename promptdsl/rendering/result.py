@@ -234,11 +234,11 @@ class Rendered:
         texts, names, ids and files. Raises what ``tokens`` raises, :class:`OptionError` for inputs
         that are no mapping, :class:`DataError` for one that JSON cannot express.
         """
-        from promptdsl.rendering.reports.recorded import record_of
+        from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
-        tokens, outcome = self.tokens.to_dict(), self._outcome()
+        tokens, dropped = tokens_of(self.tokens), self.dropped
         return record_of(
-            outcome, tokens=tokens, dropped=self.dropped, inputs=inputs, content=content
+            self._outcome(), tokens=tokens, dropped=dropped, inputs=inputs, content=content
         )
 
     @cached_property
@@ -457,9 +457,9 @@ class Rendered:
 
     def _repr_html_(self) -> str:
         from promptdsl.rendering.reports.readable import read
-        from promptdsl.rendering.reports.recorded import record_of
+        from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
-        tokens = read(lambda: self.tokens.to_dict())  # noqa: PLW0108 # tokens itself may raise
+        tokens = read(lambda: tokens_of(self.tokens))
         dropped = read(lambda: self.dropped) or ()
         return record_of(self._outcome(), tokens=tokens, dropped=dropped)._repr_html_()
 

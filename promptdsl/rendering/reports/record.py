@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -14,13 +13,12 @@ import attrs
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_list, is_mapping, json_leaf, plain
+from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import TextBlock
-from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
@@ -34,23 +32,6 @@ FORMAT = "1.0"
 """The version of the form of a record."""
 AROUND = 8
 """The levels of a record around the data of an author."""
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (Mapping,),
-    "array": (list, tuple),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
-
-
-@cache
-def record_schema() -> Mapping[str, Any]:  # Any: a JSON schema
-    """Return the JSON schema of a record."""
-    path = os.path.join(os.path.dirname(__file__), "record.schema.json")
-    schema: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    return schema
 
 
 class PromptRecord:
@@ -83,36 +64,39 @@ class PromptRecord:
 
         Raises :class:`DataError` for what is no record, and for a major version that is not known.
         """
+        fix = "give what PromptRecord.to_dict() returned"
         try:
-            kept = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
+            kept: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
             if not is_mapping(kept) or not isinstance(kept.get("format"), str):
-                fix = "give what PromptRecord.to_dict() returned"
                 raise DataError("it is no record: it has no 'format'", fix=fix)
             if not re.match(r"1\.[0-9]+\Z", str(kept["format"])):
                 problem = f"the record has the format {kept['format']!r}, this version reads 1.x"
                 raise DataError(problem, fix="install a version of promptdsl that reads it")
-            _check(kept, record_schema(), "record")
+            record = cls(kept)
+            # What can be printed is a record.
+            _ = [str(record), record.token_tree(), record._repr_html_(), record.losses]
+            _ = [record.spans if kept["content"] else record.dropped, kept["settings"].items()]
         except DataError as error:
             raise error.located(author()) from None
-        return cls(kept)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise DataError(f"it is no record: {what}", fix=fix, at=(author(),)) from None
+        return record
 
     @classmethod
     @door
     def load(cls, file: str | os.PathLike[str]) -> Self:
         """Return the record in a file.
 
-        Raises :class:`DataError` for a file that cannot be read, for other JSON (also with a key
-        twice), and for a major version that is not known.
+        Raises :class:`DataError` for a file that cannot be read, also one with a key twice, and
+        what :meth:`from_dict` raises.
         """
-        name = os.fspath(file)
         try:
             data = json.loads(Path(file).read_bytes().decode(), object_pairs_hook=unique)
-        except OSError as error:
-            problem = f"cannot read {name!r}: {error.strerror}"
-            raise DataError(problem, fix="check its path", at=(author(),)) from None
-        except (ValueError, RecursionError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             fix = "give a file that PromptRecord.save() wrote"
-            raise DataError(f"{name!r} is no JSON: {error}", fix=fix, at=(author(),)) from None
+            problem = f"cannot read {os.fspath(file)!r}: {error}"
+            raise DataError(problem, fix=fix, at=(author(),)) from None
         return cls.from_dict(data)
 
     def to_dict(self) -> JsonDict:
@@ -147,37 +131,29 @@ class PromptRecord:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The pieces of the messages, as ``Rendered.spans()``; :attr:`prompt` says what it raises.
-
-        A piece has the name of its library alone: ``libraries`` of the record have the versions.
-        """
+        """The pieces of the messages, as ``Rendered.spans()``; raises what ``prompt`` raises."""
         messages, spans = self.prompt.messages, list[Span]()
         for row in self._data["spans"]:
             block: Any = messages[row["message"]].content[row["block"]]
             if "inner" in row:
                 block = block.content[row["inner"]]
-            fields: JsonDict = {"turn": row["address"], "text": "", **_fields(row, Span)}
-            if isinstance(block, TextBlock):
-                fields["text"] = block.text[row["start"] : row["end"]]
-            if "library" in row:
-                fields["library"] = LibrarySection(row["library"])
-            spans.append(Span(**fields))
+            text = block.text[row["start"] : row["end"]] if isinstance(block, TextBlock) else ""
+            spans.append(Span(**{"address": "", "turn": "", **_fields(row, Span), "text": text}))
         return tuple(spans)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
-        known: JsonDict = {"what": "", "why": ""}
-        return tuple(Loss(**(known | _fields(row, Loss))) for row in self._data["losses"])
+        return tuple(Loss(**{**_NOTHING, **_fields(row, Loss)}) for row in self._data["losses"])
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         """The parts that were dropped, as ``Rendered.dropped``."""
-        known: JsonDict = {"path": "", "why": "", "source": None}
-        return tuple(
-            Dropped(**(known | _fields(row, Dropped)), gone=(row.get("text", ""),))
-            for row in self._data["dropped"]
-        )
+        rows = self._data["dropped"]
+        nothing = {"priority": None, **_NOTHING}
+        parts = [Dropped(**{**nothing, **_fields(row, Dropped)}) for row in rows]
+        texts = [row.get("text", "") for row in rows]
+        return tuple(map(lambda part, text: attrs.evolve(part, gone=(text,)), parts, texts))
 
     def outline(self) -> str:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
@@ -186,23 +162,18 @@ class PromptRecord:
     def token_parts(
         self, *, depth: int | None = None, largest_first: bool = False
     ) -> list[JsonDict]:
-        """Return the parts of the request with their tokens, as :meth:`token_tree` lists them."""
-        tokens = self._data["tokens"]
-        parts = () if tokens is None else tokens["parts"]
-        return shown_parts(parts, depth=depth, largest_first=largest_first)
+        """Return the rows of :meth:`token_tree` as data."""
+        tokens = self._data["tokens"] or {"parts": []}
+        return shown_parts(tokens["parts"], depth=depth, largest_first=largest_first)
 
     def token_tree(
-        self,
-        *,
-        depth: int | None = None,
-        largest_first: bool = False,
-        strike: bool = False,
+        self, *, depth: int | None = None, largest_first: bool = False, strike: bool = False
     ) -> str:
         """Return the parts of the request with their tokens and lines, and the total.
 
         ``depth`` is the number of levels that are shown, all by default. With ``largest_first``
-        the largest of those beside each other comes first. With ``strike`` the names of dropped
-        parts are struck through, by the codes of a terminal.
+        the largest of siblings is the first. With ``strike`` the names of dropped parts are struck
+        through, by the codes of a terminal.
         """
         tokens = self._data["tokens"]
         if tokens is None:
@@ -231,11 +202,13 @@ class PromptRecord:
         return html_view(Readable(self.prompt, facts, self.losses, self.dropped, sizes))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PromptRecord):
-            return NotImplemented
-        return self._data == other._data
+        return isinstance(other, PromptRecord) and self._data == other._data
 
-    __hash__ = None  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]
+    def __hash__(self) -> int:
+        return hash(self._data["digest"])
+
+
+_NOTHING: JsonDict = {"what": "", "why": "", "path": "", "source": None}
 
 
 def _fields(row: JsonDict, cls: type) -> JsonDict:
@@ -244,36 +217,9 @@ def _fields(row: JsonDict, cls: type) -> JsonDict:
     for name in ("at", "also"):
         if name in found:
             found[name] = tuple(found[name])
+    if "library" in found:
+        found["library"] = LibrarySection(row["library"])
     if "source" in row:
         file, _, line = row["source"].rpartition(":")
         found["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
     return found
-
-
-def _check(value: object, schema: Mapping[str, Any], path: str) -> None:  # Any: a JSON schema
-    """Raise :class:`DataError` for a value that a schema of ours does not describe."""
-    if "$ref" in schema:
-        schema = record_schema()["$defs"][schema["$ref"].rpartition("/")[2]]
-    kinds = schema.get("type", ())
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    types = {it for kind in kinds for it in _TYPES[kind]}
-    is_right = type(value) is bool and bool in types
-    is_right = is_right or (type(value) is not bool and isinstance(value, tuple(types)))
-    fix = "give what PromptRecord.to_dict() returned"
-    if kinds and not is_right:
-        expected = " or ".join(kinds)
-        raise DataError(f"{path} is of the type {kind_of(value)}, not {expected}", fix=fix)
-    if "pattern" in schema and not re.search(schema["pattern"], str(value)):
-        raise DataError(f"{path} is {value!r}, which no record has there", fix=fix)
-    if is_mapping(value):
-        for key in schema.get("required", ()):
-            if key not in value:
-                raise DataError(f"{path} has no {key!r}", fix=fix)
-        others = schema.get("additionalProperties")
-        for key, item in value.items():
-            inner = schema.get("properties", {}).get(key, others)
-            if inner is not None:
-                _check(item, inner, f"{path}.{key}")
-    elif is_list(value) and "items" in schema:
-        for index, item in enumerate(value):
-            _check(item, schema["items"], f"{path}[{index}]")

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
@@ -14,10 +14,11 @@ import attrs
 from promptdsl.budget.dropped import Dropped
 from promptdsl.budget.slots import reserved
 from promptdsl.config.delimiters import Delimiter
-from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.foundation.errors import OptionError
 from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonDict
+from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.loss import Loss
@@ -26,13 +27,31 @@ from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.record import FORMAT, PromptRecord
+from promptdsl.rendering.reports.token_parts import TokenPart
+from promptdsl.rendering.reports.token_report import TokenReport
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_rows
 
-_NO_DATA = ("template", "transformation", "role_layers")
-_FACTS = [name for name in attrs.fields_dict(ModelFacts) if name not in _NO_DATA]
-"""The facts that are plain data."""
-_get_facts = attrgetter(*_FACTS)
+
+def _fields_of(cls: type, *without: str) -> tuple[str, ...]:
+    return tuple(name for name in attrs.fields_dict(cls) if name not in without)
+
+
+SPAN = _fields_of(Span, "text")
+PART = _fields_of(TokenPart)
+DROPPED = (*_fields_of(Dropped, "gone", "left"), "text")
+LOSS = _fields_of(Loss, "message")
+TOOL, OUTPUT = ((*_fields_of(it, "at"), "source") for it in (ToolDefinition, OutputSchema))
+"""The fields that a record has of each part; one that is empty is left out."""
+FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers")
+COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
+_AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
+    Source: str,
+    LibrarySection: attrgetter("name"),
+    Delimiter: lambda ends: [ends.open, ends.close],
+    TokenFactors: list,
+    tuple: list,
+}
 
 
 def record_of(
@@ -43,7 +62,7 @@ def record_of(
     inputs: object = None,
     content: bool = True,
 ) -> PromptRecord:
-    """Return the record of the outcome of a render; ``tokens`` are the data of its report.
+    """Return the record of the outcome of a render; ``tokens`` are those of :func:`tokens_of`.
 
     Raises :class:`OptionError` for ``inputs`` that are no mapping, :class:`DataError` for one
     that JSON cannot express.
@@ -51,31 +70,47 @@ def record_of(
     if inputs is not None and not is_mapping(inputs):
         fix = "give a mapping of the arguments by name"
         raise OptionError("inputs are no mapping", fix=fix, at=(author(),))
-    sent, written = outcome.sent, outcome.written_payload
+    sent, written, facts = outcome.sent, outcome.written_payload, outcome.facts
     can_be_sent = written is not None and not open_calls(sent.messages)
     data: JsonDict = {
         "format": FORMAT,
-        "content": True,
+        "content": content,
         "digest": payload_digest(written.shared) if written and can_be_sent else None,
-        "model": dict(_facts_dict(outcome.facts)),
+        "model": dict(_known_facts(facts)),
         "messages": [message.to_dict() for message in sent.messages],
         "outline": outline_rows(outcome.tree),
-        "spans": _span_rows(outcome.spans()),
+        "spans": _rows(outcome.spans(), SPAN),
         "tokens": tokens,
-        "budget": _budget_dict(outcome, tokens),
-        "dropped": [*map(_dropped_dict, dropped)],
-        "losses": [*map(_loss_dict, outcome.losses())],
-        "tools": [*map(_equipment_dict, sent.tools)],
+        "budget": None,
+        "dropped": _rows(dropped, DROPPED),
+        "losses": _rows(outcome.losses(), LOSS),
+        "tools": _rows(sent.tools, TOOL),
         "tool_choice": sent.tool_choice,
-        "output": sent.output and _equipment_dict(sent.output),
+        "output": _rows([sent.output], OUTPUT)[0] if sent.output else None,
         "libraries": [*map(attrs.asdict, outcome.libraries())],
         "settings": {
-            key: {"value": _plain(value), "layer": layer}
+            key: {"value": _as_data(value), "layer": layer}
             for key, value, layer in outcome.config.origins
         },
         "inputs": None if inputs is None else plain(inputs, "inputs"),
     }
-    return PromptRecord(data if content else without_content(data))
+    limit = outcome.budget and outcome.budget.of(facts.window, facts.model)
+    if outcome.budget is not None and limit is not None and tokens is not None:
+        used, reserve = tokens["total"], outcome.budget.reserve + reserved(outcome.given)
+        free = limit - used - reserve
+        data["budget"] = {"limit": limit, "used": used, "reserve": reserve, "free": free}
+    return PromptRecord(data if content else _kept(data, KEPT))
+
+
+def tokens_of(report: TokenReport) -> JsonDict:
+    """Return the data of a report."""
+    return {
+        **{name: getattr(report, name) for name in COUNTS},
+        "messages": [*report.messages],
+        "sections": dict(report.sections),
+        "sources": [{"source": str(at), "tokens": n} for at, n in report.sources.items()],
+        "parts": _rows(report.parts, PART),
+    }
 
 
 def payload_digest(payload: Payload) -> str:
@@ -83,151 +118,94 @@ def payload_digest(payload: Payload) -> str:
 
     Bytes are base64, as in the body of a request.
     """
-
-    def as_text(value: object) -> object:
-        return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
-
     text = json.dumps(
-        payload, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=as_text
+        payload,
+        ensure_ascii=False,
+        sort_keys=True,
+        separators=(",", ":"),
+        default=lambda data: base64.b64encode(data).decode(),
     )
     return sha256(text.encode()).hexdigest()
 
 
 @lru_cache(maxsize=64)
-def _facts_dict(facts: ModelFacts) -> JsonDict:
-    values = zip(_FACTS, _get_facts(facts), strict=True)
-    known = {name: _plain(value) for name, value in values if value}
+def _known_facts(facts: ModelFacts) -> JsonDict:
+    known = {name: _as_data(value) for name in FACTS if (value := getattr(facts, name))}
     return {"provider": None, "model": None, "known": False} | known
 
 
-def _plain(value: Any) -> Any:  # Any: a fact or a setting
-    """Return a fact or a setting as data."""
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, tuple):
-        return [*value]
-    if isinstance(value, Delimiter):
-        return [value.open, value.close]
-    return getattr(value, "__qualname__", type(value).__name__)
+def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
+    convert = _AS_DATA.get(type(value))
+    if convert is not None:
+        return convert(value)
+    return getattr(value, "__qualname__", type(value).__name__) if callable(value) else value
 
 
-def _equipment_dict(part: ToolDefinition | OutputSchema) -> JsonDict:
-    """Return a tool, or the form of the answer, without the fields that have their defaults."""
-    fields = attrs.fields(type(part))
-    data = {it.name: getattr(part, it.name) for it in fields if it.name != "at"}
-    known = {name: value for name, value in data.items() if value or name == "strict"}
-    return known | _source_dict(part.source)
-
-
-def _source_dict(source: Source | None) -> JsonDict:
-    return {} if source is None else {"source": str(source)}
-
-
-def _dropped_dict(part: Dropped) -> JsonDict:
-    data: JsonDict = {"what": part.what, "path": part.path, "tokens": part.tokens}
-    data |= {"priority": part.priority, "why": part.why, "text": part.text}
-    return data | ({"said": part.said} if part.said else {}) | _source_dict(part.source)
-
-
-def _loss_dict(loss: Loss) -> JsonDict:
-    data: JsonDict = {"kind": loss.kind, "what": loss.what, "why": loss.why, "path": loss.path}
-    more = {"name": loss.name, "at": [*loss.at], "also": [*loss.also]}
-    known = {name: value for name, value in more.items() if value}
-    return data | known | _source_dict(loss.source)
-
-
-def _budget_dict(outcome: Outcome, tokens: JsonDict | None) -> JsonDict | None:
-    facts, budget = outcome.facts, outcome.budget
-    limit = budget and budget.of(facts.window, facts.model)
-    if budget is None or limit is None or tokens is None:
-        return None
-    used, reserve = tokens["total"], budget.reserve + reserved(outcome.given)
-    return {"limit": limit, "used": used, "reserve": reserve, "free": limit - used - reserve}
-
-
-def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
+def _rows(parts: Iterable[object], names: Iterable[str]) -> list[JsonDict]:
+    """Return the fields of parts that are not empty."""
     rows: list[JsonDict] = []
-    places: dict[int, str] = {}
-    """The text of each source, by its id: many spans have one."""
-    for span in spans:
-        row: JsonDict = {
-            "message": span.message,
-            "block": span.block,
-            "start": span.start,
-            "end": span.end,
-            "kind": span.kind,
-            "role": span.role,
-            "address": span.address,
-        }
-        if span.inner is not None:
-            row["inner"] = span.inner
-        if span.turn != span.address:
-            row["turn"] = span.turn
-        if span.label is not None:
-            row["label"] = span.label
-        if span.cache is not None:
-            row["cache"] = span.cache
-        if span.library is not None:
-            row["library"] = span.library.name
-        source = span.source
-        if source is not None:
-            place = places.get(id(source))
-            if place is None:
-                place = places[id(source)] = f"{source.file}:{source.line}"
-            row["source"] = place
+    for part in parts:
+        row: JsonDict = {}
+        for name in names:
+            value = getattr(part, name)
+            if value is not None and value != "" and value != ():  # noqa: PLR1714 # fast
+                convert = _AS_DATA.get(type(value))
+                row[name] = value if convert is None else convert(value)
         rows.append(row)
     return rows
 
 
-_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache")
-_COUNTS = ("total", "label", "method", "typical", "messages", "tools", "form")
+# Without content: what is not listed here is left out.
 
 
-def without_content(data: JsonDict) -> JsonDict:
-    """Return a record without the texts, names, ids, files and inputs: only what is listed here.
+def _same(value: object) -> object:
+    return value
 
-    The ids of sections stay: their author wrote them in code.
-    """
-    tokens, output = data["tokens"], data["output"]
-    kept: JsonDict = _only(data, "format", "digest", "model", "budget", "libraries")
-    kept |= {"content": False, "outline": [], "inputs": None}
-    kept["messages"] = [
-        _only(message, "role", "kind") | {"content": _bare_blocks(message["content"])}
-        for message in data["messages"]
-    ]
-    kept["spans"] = [_only(span, *_SPAN) for span in data["spans"]]
-    kept["tokens"] = tokens and {
-        **_only(tokens, *_COUNTS),
-        "parts": [_bare_part(part, "depth", "tokens", "cache") for part in tokens["parts"]],
-    }
-    kept["dropped"] = [_bare_part(part, "tokens", "priority") for part in data["dropped"]]
-    kept["losses"] = [_only(loss, "kind", "name", "at") for loss in data["losses"]]
-    kept["tools"] = [_only(tool, "cache") for tool in data["tools"]]
-    kept["tool_choice"] = data["tool_choice"] if data["tool_choice"] in CHOICES else None
-    kept["output"] = output and _only(output, "strict")
-    kept["settings"] = {
-        key: _only(row, *(("layer",) if isinstance(row["value"], list) else ("value", "layer")))
-        for key, row in data["settings"].items()
-    }
+
+def _kept(value: Any, plan: Any) -> Any:  # Any: a record and a plan, each a mapping of others
+    """Return the keys of data that a plan has, each as its function or its own plan says."""
+    if callable(plan):
+        return plan(value)
+    if isinstance(value, list):
+        return [_kept(item, plan) for item in value]
+    return value and {key: _kept(value[key], plan[key]) for key in plan if key in value}
+
+
+def _bare_block(block: JsonDict) -> JsonDict:
+    if block["type"] not in CLASSES:
+        return {"type": "unknown"}
+    kept: JsonDict = _kept(block, dict.fromkeys(("type", "cache", "is_error", "error_type"), _same))
+    if block["type"] == "tool_result":
+        kept["content"] = [*map(_bare_block, block.get("content", ()))]
     return kept
 
 
-def _only(row: JsonDict, *names: str) -> JsonDict:
-    return {name: row[name] for name in names if name in row}
+def _kind(what: str) -> str:
+    """Return the kind of a part, and of a section its id."""
+    return what if what.startswith("section ") else re.split(" ['\"]", what)[0]
 
 
-def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
-    bare: list[JsonDict] = []
-    for block in blocks:
-        kind = block["type"] if block["type"] in CLASSES else "unknown"
-        inner = block.get("content")
-        results = {"content": _bare_blocks(inner)} if kind == "tool_result" and inner else {}
-        bare.append({"type": kind} | _only(block, "cache", "is_error", "error_type") | results)
-    return bare
-
-
-def _bare_part(part: JsonDict, *names: str) -> JsonDict:
-    """Return a part with its kind in the place of its name, and with the address of a section."""
-    what = part["what"]
-    what = what if what.startswith("section ") else re.split(" ['\"]", what)[0]
-    return {"what": what} | _only(part, *names) | ({"dropped": ""} if "dropped" in part else {})
+BARE_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache")
+_PART = {"what": _kind} | dict.fromkeys(("depth", "tokens", "cache", "priority"), _same)
+KEPT: Mapping[str, Any] = {
+    **dict.fromkeys(("format", "content", "digest", "model", "budget", "libraries"), _same),
+    "messages": {
+        "role": _same,
+        "kind": _same,
+        "content": lambda blocks: [*map(_bare_block, blocks)],
+    },
+    "outline": lambda _: [],
+    "spans": dict.fromkeys(BARE_SPAN, _same),
+    "tokens": dict.fromkeys((*COUNTS, "messages"), _same)
+    | {"parts": {**_PART, "dropped": lambda _: ""}},
+    "dropped": _PART,
+    "losses": dict.fromkeys(("kind", "name", "at"), _same),
+    "tools": {"cache": _same},
+    "tool_choice": lambda choice: choice if choice in CHOICES else None,
+    "output": {"strict": _same},
+    "settings": lambda rows: {
+        key: {**row, "value": None if isinstance(row["value"], list) else row["value"]}
+        for key, row in rows.items()
+    },
+    "inputs": lambda _: None,
+}

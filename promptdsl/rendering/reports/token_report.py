@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import Source
+from promptdsl.foundation.unicode import on_one_line
 from promptdsl.rendering.measure import beside_tokens
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.outcome import Outcome
@@ -19,6 +19,8 @@ from promptdsl.tokens.messages import has_media, message_tokens
 from promptdsl.tokens.payloads import entry_tokens
 
 OWN = "the target's own form"
+SHOWN = 5
+"""How many of the largest parts a summary names."""
 
 
 class TokenReport:
@@ -112,44 +114,28 @@ class TokenReport:
             ledger.parts.append(TokenPart(0, OWN, "", self.form))
         return ledger
 
-    def to_dict(self) -> JsonDict:
-        """Return the report as JSON data, as a :class:`PromptRecord` has it."""
-        return {
-            "total": self.total,
-            "label": self.label,
-            "method": self.method,
-            "typical": self.typical,
-            "messages": [*self.messages],
-            "tools": self.tools,
-            "form": self.form,
-            "savings": self.savings,
-            "sections": dict(self.sections),
-            "sources": [{"source": str(at), "tokens": n} for at, n in self.sources.items()],
-            "parts": [*map(_part_dict, self.parts)],
-        }
-
     def __str__(self) -> str:
-        from promptdsl.rendering.reports.token_tree import token_summary
-
-        return token_summary(self.to_dict())
+        usually = "" if self.typical is None else f", usually {self.typical:,}"
+        lines = [f"{self.total:,} tokens{usually}: {self.label}"]
+        tops = [part for part in self.parts if not part.depth and part.dropped is None]
+        largest = sorted(tops, key=lambda part: -part.tokens)
+        lines += [f"  {part.tokens:,} {_named(part)}" for part in largest[:SHOWN]]
+        rest = largest[SHOWN:]
+        if rest:
+            lines.append(f"  {sum(part.tokens for part in rest):,} in {len(rest):,} other parts")
+        dropped = [part for part in self.parts if part.dropped is not None]
+        lines += [f"  dropped: {part.tokens:,} {_named(part)}" for part in dropped[:SHOWN]]
+        if len(dropped) > SHOWN:
+            lines.append(f"  dropped: {len(dropped) - SHOWN:,} other parts")
+        lines += [f"  {self.savings}"] if self.savings else []
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<TokenReport: {self.total:,} tokens in {len(self.messages):,} messages>"
 
 
-def _part_dict(part: TokenPart) -> JsonDict:
-    data: JsonDict = {"depth": part.depth, "what": part.what, "tokens": part.tokens}
-    if part.path:
-        data["path"] = part.path
-    if part.source is not None:
-        data["source"] = str(part.source)
-    if part.cache is not None:
-        data["cache"] = part.cache
-    if part.dropped is not None:
-        data["dropped"] = part.dropped
-    if part.library is not None:
-        data["library"] = part.library.name
-    return data
+def _named(part: TokenPart) -> str:
+    return on_one_line(f"{part.what} {part.source}" if part.source else part.what)
 
 
 def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, str]:

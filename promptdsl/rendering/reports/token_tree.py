@@ -1,4 +1,4 @@
-"""The tokens of a record as text: its parts as a tree, and its largest parts."""
+"""The tokens of a record as text: its parts as a tree."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,8 +12,6 @@ DEEPEST = 40
 """The deepest level with more indentation, so that the output does not grow quadratically."""
 WIDEST = 60
 """The widest name that is padded, in characters."""
-LARGEST = 5
-"""How many of the largest parts a summary names."""
 
 
 def token_tree(tokens: JsonDict, parts: Sequence[JsonDict], *, strike: bool = False) -> str:
@@ -91,25 +89,3 @@ def _part_names(parts: Sequence[JsonDict]) -> Iterator[str]:
             "" if mark is None else " [cached]" if mark == "default" else f" [cached for {mark}]"
         )
         yield "  " * min(part["depth"], DEEPEST) + on_one_line(f"{what}{address}{cached}")
-
-
-def token_summary(tokens: JsonDict) -> str:
-    """Return the total, the largest parts and the dropped parts of a request, a line each."""
-    usually = "" if tokens["typical"] is None else f", usually {tokens['typical']:,}"
-    lines = [f"{tokens['total']:,} tokens{usually}: {tokens['label']}"]
-    tops = [part for part in tokens["parts"] if not part["depth"] and "dropped" not in part]
-    largest = sorted(tops, key=lambda part: -part["tokens"])
-    lines += [f"  {part['tokens']:,} {_named(part)}" for part in largest[:LARGEST]]
-    rest = largest[LARGEST:]
-    if rest:
-        lines.append(f"  {sum(part['tokens'] for part in rest):,} in {len(rest):,} other parts")
-    dropped = [part for part in tokens["parts"] if "dropped" in part]
-    lines += [f"  dropped: {part['tokens']:,} {_named(part)}" for part in dropped[:LARGEST]]
-    if len(dropped) > LARGEST:
-        lines.append(f"  dropped: {len(dropped) - LARGEST:,} other parts")
-    lines += [f"  {tokens['savings']}"] if tokens["savings"] else []
-    return "\n".join(lines)
-
-
-def _named(part: JsonDict) -> str:
-    return on_one_line(" ".join(filter(None, (part["what"], part.get("source")))))
