@@ -10,7 +10,10 @@ from tests.cli.conftest import Command, Done
 from tests.renders import ruled
 
 GREETING_TEXT = ruled("[system]\nBe brief.\n\n[user]\nHello.\n")
-ALL = "batch, batch read, check, diff, eject, list, new, render, show, stubs, tokens, transcript"
+ALL = (
+    "batch, batch read, check, diff, eject, list, new, records, render, show, stubs, tokens,"
+    " transcript"
+)
 USER = "from promptdsl import User\n"
 
 

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
@@ -37,13 +37,14 @@ def _fields_of(cls: type, *without: str) -> tuple[str, ...]:
     return tuple(name for name in attrs.fields_dict(cls) if name not in without)
 
 
-SPAN = _fields_of(Span, "text")
 PART = _fields_of(TokenPart)
 DROPPED = (*_fields_of(Dropped, "gone", "left"), "text")
 LOSS = _fields_of(Loss, "message")
 TOOL, OUTPUT = ((*_fields_of(it, "at"), "source") for it in (ToolDefinition, OutputSchema))
 """The fields that a record has of each part; one that is empty is left out."""
 FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers")
+_OBJECTS = ("source", "library", "at", "also")
+"""The fields that are no plain data."""
 COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
 _AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
     Source: str,
@@ -79,7 +80,7 @@ def record_of(
         "model": dict(_known_facts(facts)),
         "messages": [message.to_dict() for message in sent.messages],
         "outline": outline_rows(outcome.tree),
-        "spans": _rows(outcome.spans(), SPAN),
+        "spans": _span_rows(outcome.spans()),
         "tokens": tokens,
         "budget": None,
         "dropped": _rows(dropped, DROPPED),
@@ -141,18 +142,36 @@ def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
     return getattr(value, "__qualname__", type(value).__name__) if callable(value) else value
 
 
-def _rows(parts: Iterable[object], names: Iterable[str]) -> list[JsonDict]:
+def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
     """Return the fields of parts that are not empty."""
-    rows: list[JsonDict] = []
+    values, rows = attrgetter(*names), list[JsonDict]()
     for part in parts:
-        row: JsonDict = {}
-        for name in names:
-            value = getattr(part, name)
-            if value is not None and value != "" and value != ():  # noqa: PLR1714 # fast
-                convert = _AS_DATA.get(type(value))
-                row[name] = value if convert is None else convert(value)
+        row = {name: it for name, it in zip(names, values(part), strict=True) if it or it == 0}
+        for name in _OBJECTS:
+            if name in row:
+                row[name] = _AS_DATA[type(row[name])](row[name])
         rows.append(row)
     return rows
+
+
+def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
+    """Return the same of spans, of which there are many: in a third of the time."""
+    rows: list[JsonDict] = []
+    for span in spans:
+        row: JsonDict = {"message": span.message, "block": span.block, "start": span.start}
+        row["end"], row["kind"], row["role"] = span.end, span.kind, span.role
+        row["address"], row["turn"] = span.address, span.turn
+        if span.source is not None:
+            row["source"] = f"{span.source.file}:{span.source.line}"
+        rare = span.inner, span.label, span.cache, span.library and span.library.name
+        if rare != _NONE_OF_THEM:
+            names = zip(("inner", "label", "cache", "library"), rare, strict=True)
+            row |= {name: value for name, value in names if value is not None}
+        rows.append(row)
+    return rows
+
+
+_NONE_OF_THEM = (None,) * 4
 
 
 # Without content: what is not listed here is left out.
