@@ -116,7 +116,7 @@ def _messages(record: PromptRecord) -> Iterator[str]:
     """Yield each message, and the pieces of its texts with the line that wrote them."""
     tokens = record.to_dict()["tokens"]
     spans = {index: [*group] for index, group in groupby(record.spans, lambda span: span.message)}
-    counts = tokens["messages"] if tokens else []
+    counts: list[int] = tokens["messages"] if tokens else []
     for index, (message, count) in enumerate(zip_longest(record.prompt.messages, counts)):
         yield f"{index} {message.role}" + ("" if count is None else f", {count:,} tokens")
         for span in spans.get(index, ()):

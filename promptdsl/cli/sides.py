@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable
+from typing import cast
 
 from promptdsl import PromptError, PromptRecord, Rendered
 from promptdsl.cli.arguments import Arguments
@@ -90,7 +91,9 @@ def read_json(path: str, content: bytes) -> object:
 
 def is_record(data: object) -> bool:
     """Return whether data is a record, and no payload: its format is a version."""
-    return isinstance(data, dict) and str(data.get("format"))[:1].isdecimal()
+    if not isinstance(data, dict):
+        return False
+    return str(cast("dict[str, object]", data).get("format"))[:1].isdecimal()
 
 
 def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:

@@ -89,7 +89,11 @@ def record_rendered(record: PromptRecord) -> Rendered:
         tool_choice=prompt.tool_choice,
         hints=False,
     )
-    known = {"libraries": tuple(versions), "dropped": record.dropped, "losses": record.losses}
+    known: dict[str, object] = {
+        "libraries": tuple(versions),
+        "dropped": record.dropped,
+        "losses": record.losses,
+    }
     pairs = zip_longest(rendered.messages, prompt.messages)
     if all(one and two and one.content == two.content for one, two in pairs):
         known["_spans"] = record.spans

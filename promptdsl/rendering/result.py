@@ -461,7 +461,7 @@ class Rendered:
 
         tokens = read(lambda: tokens_of(self.tokens))
         dropped = read(lambda: self.dropped) or ()
-        return record_of(self._outcome(), tokens=tokens, dropped=dropped)._repr_html_()
+        return record_of(self._outcome(), tokens=tokens, dropped=dropped).html()
 
     def _repr_markdown_(self) -> str:
         from promptdsl.rendering.reports.markdown_view import markdown_view

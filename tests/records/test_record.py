@@ -206,7 +206,7 @@ def test_a_file_is_saved_and_loaded(tmp_path: Path) -> None:
         (lambda data: data | {"format": "2.0"}, "the record has the format '2.0'"),
         (lambda data: {"a": data}, "it is no record: it has no 'format'"),
         (lambda data: data | {"messages": {}}, "it is no record: tuple index out of range"),
-        (lambda data: {**data, "tokens": {"total": 1}}, "it is no record: it has no 'parts'"),
+        (lambda data: {**data, "tokens": {"total": 1}}, "it is no record: it has no 'total'"),
         (lambda data: data | {"outline": [{"depth": "x", "what": "x"}]}, "it is no record: "),
         (
             lambda data: data | {"losses": [{"kind": "hint", "source": "x"}]},

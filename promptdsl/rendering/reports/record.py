@@ -18,7 +18,7 @@ from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author, door
 from promptdsl.foundation.unicode import is_whole
-from promptdsl.messages import TextBlock
+from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
@@ -74,8 +74,8 @@ class PromptRecord:
                 raise DataError(problem, fix="install a version of promptdsl that reads it")
             record = cls(kept)
             # What can be printed is a record.
-            _ = [str(record), record.token_tree(), record._repr_html_(), record.losses]
-            _ = [record.spans if kept["content"] else record.dropped, kept["settings"].items()]
+            _ = [str(record), record.token_tree(), record.html(), record.losses, record.dropped]
+            _ = [record.spans if kept["content"] else ()]
         except DataError as error:
             raise error.located(author()) from None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -132,28 +132,28 @@ class PromptRecord:
     @property
     def spans(self) -> tuple[Span, ...]:
         """The pieces of the messages, as ``Rendered.spans()``; raises what ``prompt`` raises."""
-        messages, spans = self.prompt.messages, list[Span]()
+        messages: tuple[Message, ...] = self.prompt.messages
+        spans: list[Span] = []
         for row in self._data["spans"]:
-            block: Any = messages[row["message"]].content[row["block"]]
-            if "inner" in row:
-                block = block.content[row["inner"]]
+            block = messages[int(row["message"])].content[int(row["block"])]
+            if isinstance(block, ToolResultBlock) and "inner" in row:
+                block = block.content[int(row["inner"])]
             text = block.text[row["start"] : row["end"]] if isinstance(block, TextBlock) else ""
-            spans.append(Span(**{"address": "", "turn": "", **_fields(row, Span), "text": text}))
+            spans.append(Span(**_fields({"address": "", "turn": "", **row, "text": text}, Span)))
         return tuple(spans)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
-        return tuple(Loss(**{**_NOTHING, **_fields(row, Loss)}) for row in self._data["losses"])
+        return tuple(Loss(**_fields(_NOTHING | row, Loss)) for row in self._data["losses"])
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         """The parts that were dropped, as ``Rendered.dropped``."""
         rows = self._data["dropped"]
-        nothing = {"priority": None, **_NOTHING}
-        parts = [Dropped(**{**nothing, **_fields(row, Dropped)}) for row in rows]
-        texts = [row.get("text", "") for row in rows]
-        return tuple(map(lambda part, text: attrs.evolve(part, gone=(text,)), parts, texts))
+        texts = [(row.get("text", ""),) for row in rows]
+        data = [_fields(_NOTHING | row, Dropped) for row in rows]
+        return tuple(Dropped(**it, gone=text) for it, text in zip(data, texts, strict=True))
 
     def outline(self) -> str:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
@@ -163,8 +163,8 @@ class PromptRecord:
         self, *, depth: int | None = None, largest_first: bool = False
     ) -> list[JsonDict]:
         """Return the rows of :meth:`token_tree` as data."""
-        tokens = self._data["tokens"] or {"parts": []}
-        return shown_parts(tokens["parts"], depth=depth, largest_first=largest_first)
+        tokens: JsonDict = self._data["tokens"] or {}
+        return shown_parts(tokens.get("parts", ()), depth=depth, largest_first=largest_first)
 
     def token_tree(
         self, *, depth: int | None = None, largest_first: bool = False, strike: bool = False
@@ -192,7 +192,8 @@ class PromptRecord:
         size += "" if tokens is None else f", {tokens['total']:,} tokens"
         return f"<PromptRecord {self._data['format']} for {target}: {size}>"
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """Return the page that notebooks show; without content the tree of the tokens."""
         data = self._data
         if not data["content"]:
             return f"<pre>{escape(str(self))}</pre>"
@@ -201,6 +202,8 @@ class PromptRecord:
         sizes = None if tokens is None else (tokens["total"], tokens["messages"])
         return html_view(Readable(self.prompt, facts, self.losses, self.dropped, sizes))
 
+    _repr_html_ = html
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PromptRecord) and self._data == other._data
 
@@ -208,7 +211,7 @@ class PromptRecord:
         return hash(self._data["digest"])
 
 
-_NOTHING: JsonDict = {"what": "", "why": "", "path": "", "source": None}
+_NOTHING: JsonDict = {"what": "", "why": "", "path": "", "priority": None, "source": None}
 
 
 def _fields(row: JsonDict, cls: type) -> JsonDict:
@@ -219,7 +222,7 @@ def _fields(row: JsonDict, cls: type) -> JsonDict:
             found[name] = tuple(found[name])
     if "library" in found:
         found["library"] = LibrarySection(row["library"])
-    if "source" in row:
+    if row.get("source"):
         file, _, line = row["source"].rpartition(":")
         found["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
     return found

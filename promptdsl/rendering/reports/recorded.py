@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -136,7 +136,7 @@ def _known_facts(facts: ModelFacts) -> JsonDict:
 
 
 def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
-    convert = _AS_DATA.get(type(value))
+    convert = _AS_DATA.get(type(cast("object", value)))
     if convert is not None:
         return convert(value)
     return getattr(value, "__qualname__", type(value).__name__) if callable(value) else value
@@ -181,22 +181,35 @@ def _same(value: object) -> object:
     return value
 
 
-def _kept(value: Any, plan: Any) -> Any:  # Any: a record and a plan, each a mapping of others
-    """Return the keys of data that a plan has, each as its function or its own plan says."""
+def _kept(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
+    """Return the keys of data that a plan has.
+
+    Each is what a function returns for it, what a plan of its own leaves, or a constant.
+    """
     if callable(plan):
         return plan(value)
+    if value is None or not isinstance(plan, dict):
+        return value and plan
     if isinstance(value, list):
-        return [_kept(item, plan) for item in value]
-    return value and {key: _kept(value[key], plan[key]) for key in plan if key in value}
+        return [_kept(item, plan) for item in cast("list[object]", value)]
+    keys = cast("dict[str, object]", plan)
+    return {key: _kept(value[key], inner) for key, inner in keys.items() if key in value}
 
 
-def _bare_block(block: JsonDict) -> JsonDict:
-    if block["type"] not in CLASSES:
-        return {"type": "unknown"}
-    kept: JsonDict = _kept(block, dict.fromkeys(("type", "cache", "is_error", "error_type"), _same))
-    if block["type"] == "tool_result":
-        kept["content"] = [*map(_bare_block, block.get("content", ()))]
-    return kept
+def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
+    return [_kept(it, BLOCK) if it["type"] in CLASSES else {"type": "unknown"} for it in blocks]
+
+
+def _bare_settings(rows: JsonDict) -> JsonDict:
+    """Return settings without the ends of delimiters."""
+    return {
+        key: row | ({"value": None} if isinstance(row["value"], list) else {})
+        for key, row in rows.items()
+    }
+
+
+def _choice(choice: str | None) -> str | None:
+    return choice if choice in CHOICES else None
 
 
 def _kind(what: str) -> str:
@@ -204,27 +217,26 @@ def _kind(what: str) -> str:
     return what if what.startswith("section ") else re.split(" ['\"]", what)[0]
 
 
-BARE_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache")
-_PART = {"what": _kind} | dict.fromkeys(("depth", "tokens", "cache", "priority"), _same)
-KEPT: Mapping[str, Any] = {
+BLOCK: Mapping[str, object] = {
+    **dict.fromkeys(("type", "cache", "is_error", "error_type"), _same),
+    "content": _bare_blocks,
+}
+_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache")
+_PART = {"what": _kind, **dict.fromkeys(("depth", "tokens", "cache", "priority"), _same)}
+KEPT: Mapping[str, object] = {
     **dict.fromkeys(("format", "content", "digest", "model", "budget", "libraries"), _same),
-    "messages": {
-        "role": _same,
-        "kind": _same,
-        "content": lambda blocks: [*map(_bare_block, blocks)],
+    "messages": {"role": _same, "kind": _same, "content": _bare_blocks},
+    "outline": [],
+    "spans": dict.fromkeys(_SPAN, _same),
+    "tokens": {
+        **dict.fromkeys((*COUNTS, "messages"), _same),
+        "parts": {**_PART, "dropped": ""},
     },
-    "outline": lambda _: [],
-    "spans": dict.fromkeys(BARE_SPAN, _same),
-    "tokens": dict.fromkeys((*COUNTS, "messages"), _same)
-    | {"parts": {**_PART, "dropped": lambda _: ""}},
     "dropped": _PART,
     "losses": dict.fromkeys(("kind", "name", "at"), _same),
     "tools": {"cache": _same},
-    "tool_choice": lambda choice: choice if choice in CHOICES else None,
+    "tool_choice": _choice,
     "output": {"strict": _same},
-    "settings": lambda rows: {
-        key: {**row, "value": None if isinstance(row["value"], list) else row["value"]}
-        for key, row in rows.items()
-    },
-    "inputs": lambda _: None,
+    "settings": _bare_settings,
+    "inputs": None,
 }
