@@ -1,6 +1,6 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from operator import attrgetter, sub
@@ -16,12 +16,10 @@ from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot
 from promptdsl.budget.units import ConversationUnit, Entry
 from promptdsl.foundation.source import Source
-from promptdsl.messages.description import shown_text
-from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, label
-from promptdsl.tree.part_nodes import SectionNode, TableNode
+from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, ToolNode, TurnNode
 
 EMPTY = "nothing is left in it"
@@ -30,8 +28,6 @@ INSIDE = 3
 """The most parts of a part that an error names."""
 SHOWN = 80
 """The most characters of what a part said in the text of its report."""
-Part: TypeAlias = str | Node | Message
-"""A part that is not sent: a text, a node, or a recorded message."""
 
 
 @attrs.frozen
@@ -41,8 +37,7 @@ class Dropped:
     Also a tool call or a result that ``tool_pairing`` removed; ``said`` is what it said, whole.
     ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the count of
     tokens that were saved, ``priority`` the part's own, ``None`` without one. ``why`` is the reason
-    in words, ``source`` the author's file and line. ``text`` is what the part says, before values
-    are encoded; of a text that was cut, the whole. :attr:`Rendered.dropped` lists them.
+    in words, ``source`` the author's file and line. :attr:`Rendered.dropped` lists them.
 
     >>> from promptdsl import Section, System, Timeline, User, render
     >>> note = Section("note", "A long note.", priority=1)
@@ -59,19 +54,8 @@ class Dropped:
     why: str
     source: Source | None
     said: str = ""
-    gone: tuple[Part, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
-    """The nodes and the recorded messages that are not sent, or not as they were."""
-    left: Node | None = attrs.field(default=None, eq=False, repr=False, kw_only=True)
-    """What is left of a history, the only part in ``gone``."""
-
-    @property
-    def text(self) -> str:
-        """What the part says."""
-        gone: Iterable[Part] = self.gone
-        if self.left is not None and isinstance(self.gone[0], Node):
-            kept = {id(item) for item in _items(self.left)}
-            gone = (item for item in _items(self.gone[0]) if id(item) not in kept)
-        return self.said or "\n\n".join(filter(None, _texts_in(gone)))
+    gone: tuple[object, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
+    """The nodes and recorded messages, with all in them that is not sent: for a record."""
 
     def __str__(self) -> str:
         place = f"{self.source}: " if self.source else ""
@@ -79,36 +63,6 @@ class Dropped:
         said = self.said if len(self.said) <= SHOWN else f"{self.said[: SHOWN - 3]}..."
         quoted = f": {said!r}" if said else ""
         return f"{place}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}{quoted}"
-
-
-def _texts_in(parts: Iterable[Part]) -> Iterator[str]:
-    """Yield the texts in parts, a paragraph each, and what a view shows of other blocks."""
-    waiting = [*parts][::-1]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, Message):
-            calls = (f"{call.name}({call.arguments})" for call in part.calls)
-            yield f"{part.role}: {' '.join(filter(None, (part.text, *calls)))}"
-        elif part.is_prose and part.content:
-            yield "".join(
-                it if isinstance(it, str) else getattr(it, "text", "") for it in part.content
-            )
-        elif isinstance(part, RecordedNode):
-            waiting += reversed(part.items)
-        elif isinstance(part, TableNode):
-            yield "\n".join(" | ".join(map(str, row)) for row in part.rows)
-        else:
-            block = getattr(part, "block", None)
-            yield shown_text(block) if block else getattr(part, "text", "")
-            waiting += reversed(part.content)
-
-
-def _items(history: Node) -> Iterator[Part]:
-    """Yield the turns and the messages of a history."""
-    for member in history.content:
-        yield from member.items if isinstance(member, RecordedNode) else (member,)
 
 
 NeededKind: TypeAlias = Literal["question", "turn", "history", "part"]
@@ -160,7 +114,6 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     """
     whole = Choice(line.copy())
     reports: list[tuple[Slot, int, float | None, str, Callable[[], None]]] = []
-    kept: dict[Slot, Node] = {}
     units = [unit for lead in choice.dropped for unit in (lead, *lead.companions)]
     dropped = {unit.slot for unit in units}
     for unit in units:
@@ -188,7 +141,6 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
             cut = partial(whole.cut, conversation, point)
             slot, saved = conversation.slot, cuts.saved[point]
             reports.append((slot, saved, conversation.priority, reason, cut))
-            kept[slot] = cuts.kept(point)
     reports.sort(key=lambda report: [above.index for above in report[0].way])
     addresses = _addresses(entries)
     parts: list[Dropped] = []
@@ -203,10 +155,9 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         merged = whole.line.saved
         change()
         saved = tokens + whole.line.saved - merged
-        # Of alternatives, the first is what would be sent.
+        # Of alternatives, the first would be sent.
         gone = slot.node.content[:1] if isinstance(slot.node, FirstFitNode) else (slot.node,)
-        part = Dropped(what, path, saved, priority, reason, slot.node.source, gone=gone)
-        parts.append(attrs.evolve(part, left=kept.get(slot)))
+        parts.append(Dropped(what, path, saved, priority, reason, slot.node.source, gone=gone))
     told = _never_negative([part.tokens for part in parts])
     parts = [attrs.evolve(part, tokens=count) for part, count in zip(parts, told, strict=True)]
     return tuple([part for part in parts if part.tokens or part.why != EMPTY])

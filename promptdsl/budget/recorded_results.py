@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-import attrs
-
 from promptdsl.budget.capped_results import capped_message
 from promptdsl.budget.cleared_results import Clearing, clearing_of
 from promptdsl.budget.dropped import Dropped, in_tokens
@@ -63,13 +61,13 @@ def cleared_histories(
             pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
         clearing = clearing_of(node, tokens, known.rounds, measure, step=0, pinned=pinned)
         frontier = clearing.places[clearing.reached(len(tokens)) - 1]
-        cleared = clearing.applied(frontier)
         if frontier:
             why = clearing.told(frontier, [(0, frontier)])
             saved = clearing.saved[frontier]
-            dropped = Dropped("history", "history", saved, None, why, node.source)
-            reports.append((None, attrs.evolve(dropped, gone=(node,), left=cleared)))
-        return cleared
+            at, gone = node.source, (node,)
+            dropped = Dropped("history", "history", saved, None, why, at, gone=gone)
+            reports.append((None, dropped))
+        return clearing.applied(frontier)
 
     return rewrite(root, change, within=HOLLOW), reports
 
@@ -122,16 +120,16 @@ def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
             continue
         runs = (part for part in history.content if isinstance(part, RecordedNode))
         edited = [pair for run in runs for pair in _edited(run)]
-        if edited:
-            saved = sum(
-                message_tokens(old, measure.tokens, measure.facts)
-                - message_tokens(new, measure.tokens, measure.facts)
-                for old, new in edited
-            )
-            results = "a result is" if len(edited) == 1 else f"{len(edited)} results are"
+        saved = [
+            message_tokens(old, measure.tokens, measure.facts)
+            - message_tokens(new, measure.tokens, measure.facts)
+            for old, new in edited
+        ]
+        if saved:
+            results = "a result is" if len(saved) == 1 else f"{len(saved)} results are"
             why = f"{results} cut to {in_tokens(history.max_result_tokens or 0)}"
-            gone = tuple(old for old, _ in edited)
-            yield Dropped("history", "history", saved, None, why, history.source, gone=gone)
+            at, gone = history.source, tuple(old for old, _ in edited)
+            yield Dropped("history", "history", sum(saved), None, why, at, gone=gone)
 
 
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:

@@ -102,7 +102,10 @@ def _lines(record: PromptRecord) -> Iterator[str]:
         "outline": [record.outline()] if data["outline"] else [],
         "tokens": [record.token_tree()],
         "messages": [*_messages(record)] if data["content"] else [],
-        costs: [f"{part}{_said(part.text)}" for part in record.dropped],
+        costs: [
+            f"{part}{_said(row.get('text', ''))}"
+            for part, row in zip(record.dropped, data["dropped"], strict=True)
+        ],
         "losses": [*map(str, record.losses)],
         "libraries": [*libraries],
         "settings, and the layer that set each": [as_explanation(settings)],

@@ -425,7 +425,7 @@ class Rendered:
             lambda: self.losses,
             lambda: self.libraries,
             self._budget,
-            dict(self._stages)["read"],
+            dict(self._stages),
         )
 
     @cached_property

@@ -13,9 +13,11 @@ from hypothesis import given
 import promptdsl
 from promptdsl import (
     BudgetError,
+    ClearResults,
     DataError,
     FirstFit,
     History,
+    Message,
     OptionError,
     PromptRecord,
     Rendered,
@@ -26,6 +28,7 @@ from promptdsl import (
     Text,
     Timeline,
     Tool,
+    ToolUseBlock,
     User,
     Value,
     render,
@@ -114,6 +117,21 @@ def test_what_a_history_lost_has_its_texts() -> None:
     (*_, cut) = data_of(support(budget=50))["dropped"]
     old = "user: one two three four five six\n\nassistant: seven eight"
     assert f"{old}\n\nuser: nine" == cut["text"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"clear_results": ClearResults(1, at_least=1)}, {"max_result_tokens": 9}]
+)
+def test_a_cleared_result_has_its_text(options: dict[str, Any]) -> None:
+    """A result that was cleared or cut is there as it was, and nothing that is sent."""
+    talk = [Message("user", "Look.")]
+    for number in range(3):
+        talk.append(Message("assistant", (ToolUseBlock(f"c{number}", "look", "{}"),)))
+        talk.append(Message.tool_result(f"c{number}", f"result {number} " + "word " * 20))
+    (part,) = data_of(render(Timeline(History(talk, **options)), counter=words))["dropped"]
+    cleared = 2 if "clear_results" in options else 3
+    texts = [f"tool: result {number} {'word ' * 20}" for number in range(cleared)]
+    assert [text.strip() for text in texts] == [it.strip() for it in part["text"].split("\n\n")]
 
 
 def test_a_text_has_the_line_that_wrote_it() -> None:
@@ -206,7 +224,7 @@ def test_a_file_is_saved_and_loaded(tmp_path: Path) -> None:
         (lambda data: data | {"format": "2.0"}, "the record has the format '2.0'"),
         (lambda data: {"a": data}, "it is no record: it has no 'format'"),
         (lambda data: data | {"messages": {}}, "it is no record: tuple index out of range"),
-        (lambda data: {**data, "tokens": {"total": 1}}, "it is no record: it has no 'total'"),
+        (lambda data: {**data, "tokens": {"total": 1}}, "it is no record: it has no 'label'"),
         (lambda data: data | {"outline": [{"depth": "x", "what": "x"}]}, "it is no record: "),
         (
             lambda data: data | {"losses": [{"kind": "hint", "source": "x"}]},

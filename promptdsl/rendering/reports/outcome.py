@@ -1,6 +1,6 @@
 """The outcome of a render, the input of all reports: its tree, its messages and its payload."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
@@ -46,8 +46,7 @@ class Outcome:
     losses: Callable[[], tuple[Loss, ...]]
     libraries: Callable[[], tuple[LibrarySection, ...]]
     budget: Budget | None
-    given: RootNode
-    """The tree before it was fitted into the budget."""
+    stages: Mapping[str, RootNode]
 
     @property
     def payload(self) -> Payload | None:

@@ -46,7 +46,7 @@ class PromptRecord:
     >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
     >>> record = rendered.record(inputs={"name": "Ada"})
     >>> record
-    <PromptRecord 1.0 for openai gpt-5: 2 messages, 16 tokens>
+    <PromptRecord 1.0 for openai gpt-5: 2 messages, 15 tokens>
     >>> PromptRecord.from_dict(record.to_dict()) == record
     True
     >>> record.to_dict()["inputs"]
@@ -151,9 +151,7 @@ class PromptRecord:
     def dropped(self) -> tuple[Dropped, ...]:
         """The parts that were dropped, as ``Rendered.dropped``."""
         rows = self._data["dropped"]
-        texts = [(row.get("text", ""),) for row in rows]
-        data = [_fields(_NOTHING | row, Dropped) for row in rows]
-        return tuple(Dropped(**it, gone=text) for it, text in zip(data, texts, strict=True))
+        return tuple(Dropped(**_fields(_NOTHING | row, Dropped)) for row in rows)
 
     def outline(self) -> str:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
@@ -21,8 +21,9 @@ from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
 from promptdsl.messages.blocks import CLASSES
+from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import open_calls
+from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.outcome import Outcome
@@ -30,7 +31,10 @@ from promptdsl.rendering.reports.record import FORMAT, PromptRecord
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_report import TokenReport
 from promptdsl.rendering.spans import Span
+from promptdsl.tree.node import Node, walk
 from promptdsl.tree.outline import outline_rows
+from promptdsl.tree.part_nodes import TableNode
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 
 def _fields_of(cls: type, *without: str) -> tuple[str, ...]:
@@ -38,7 +42,7 @@ def _fields_of(cls: type, *without: str) -> tuple[str, ...]:
 
 
 PART = _fields_of(TokenPart)
-DROPPED = (*_fields_of(Dropped, "gone", "left"), "text")
+DROPPED = _fields_of(Dropped, "gone")
 LOSS = _fields_of(Loss, "message")
 TOOL, OUTPUT = ((*_fields_of(it, "at"), "source") for it in (ToolDefinition, OutputSchema))
 """The fields that a record has of each part; one that is empty is left out."""
@@ -83,7 +87,7 @@ def record_of(
         "spans": _span_rows(outcome.spans()),
         "tokens": tokens,
         "budget": None,
-        "dropped": _rows(dropped, DROPPED),
+        "dropped": _dropped_rows(tuple(dropped), outcome.stages["fit"]),
         "losses": _rows(outcome.losses(), LOSS),
         "tools": _rows(sent.tools, TOOL),
         "tool_choice": sent.tool_choice,
@@ -97,7 +101,7 @@ def record_of(
     }
     limit = outcome.budget and outcome.budget.of(facts.window, facts.model)
     if outcome.budget is not None and limit is not None and tokens is not None:
-        used, reserve = tokens["total"], outcome.budget.reserve + reserved(outcome.given)
+        used, reserve = tokens["total"], outcome.budget.reserve + reserved(outcome.stages["read"])
         free = limit - used - reserve
         data["budget"] = {"limit": limit, "used": used, "reserve": reserve, "free": free}
     return PromptRecord(data if content else _kept(data, KEPT))
@@ -172,6 +176,42 @@ def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
 
 
 _NONE_OF_THEM = (None,) * 4
+
+
+def _dropped_rows(dropped: Sequence[Dropped], fitted: RootNode) -> list[JsonDict]:
+    """Return the dropped parts with their texts, which are not in the fitted tree."""
+    rows = _rows(dropped, DROPPED)
+    kept = {id(node) for node, _ in walk(fitted)} if rows else set[int]()
+    runs = [node for node, _ in walk(fitted) if isinstance(node, RecordedNode)] if rows else []
+    kept.update(id(item) for run in runs for item in run.items)
+    for part, row in zip(dropped, rows, strict=True):
+        row["text"] = part.said or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
+    return rows
+
+
+def _texts_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
+    """Yield the texts in parts, a paragraph each, before values are encoded."""
+    waiting = [*parts][::-1]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Message) and id(part) not in kept:
+            calls = (f"{call.name}({call.arguments})" for call in part.calls)
+            yield f"{part.role}: {' '.join(filter(None, (part.text, *calls)))}"
+        elif not isinstance(part, Node) or id(part) in kept:
+            continue
+        elif isinstance(part, RecordedNode):
+            waiting += reversed(part.items)
+        elif isinstance(part, TableNode):
+            yield "\n".join(" | ".join(map(str, row)) for row in part.rows)
+        elif part.is_prose and part.content:
+            texts = (it if isinstance(it, str) else getattr(it, "text", "") for it in part.content)
+            yield "".join(texts)
+        else:
+            block = getattr(part, "block", None)
+            yield shown_text(block) if block else getattr(part, "text", "")
+            waiting += reversed(part.content)
 
 
 # Without content: what is not listed here is left out.
