@@ -8,7 +8,7 @@ import pytest
 
 from promptdsl import PromptRecord
 from tests.cli.conftest import Command
-from tests.records.test_record import OLDEST, support
+from tests.records.prompts import OLDEST, support
 
 PAYLOAD: dict[str, Any] = {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi there."}]}
 QUESTIONS = {

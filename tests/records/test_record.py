@@ -21,13 +21,11 @@ from promptdsl import (
     OptionError,
     PromptRecord,
     Rendered,
-    Reserve,
     Section,
     System,
     Table,
     Text,
     Timeline,
-    Tool,
     ToolUseBlock,
     User,
     Value,
@@ -36,40 +34,12 @@ from promptdsl import (
 from tests.errors import raised, this_line
 from tests.providers.every_target import SERVICES
 from tests.providers.recorder import Clients
+from tests.records.prompts import OLDEST, TARGETS, support, words
 from tests.reports.any_requests import requests
 from tests.searching import examples
 
 SCHEMA_FILE = Path(promptdsl.__file__).parent / "rendering" / "reports" / "record.schema.json"
 SCHEMA = json.loads(SCHEMA_FILE.read_text("utf-8"))
-OLDEST = Path(__file__).parent / "record-1.0.json"
-TARGETS = {
-    "openai": "gpt-5",
-    "openai_responses": "gpt-5.6-sol",
-    "openai_compatible": None,
-    "anthropic": "claude-sonnet-4-5",
-    "gemini": "gemini-2.5-pro",
-    "bedrock": "amazon.nova-lite-v1:0",
-    "chat_template": None,
-}
-
-
-def words(text: str) -> int:
-    """Return the count of words."""
-    return len(text.split())
-
-
-def support(name: str = "Ada", **options: Any) -> Rendered:
-    """Return a prompt with a tool, a section with a value, a long history and a question."""
-    old = [("user", "one two three four five six"), ("assistant", "seven eight")]
-    talk = [{"role": role, "content": text} for role, text in (*old, ("user", "nine"))]
-    prompt = Timeline(
-        Tool(name="find", description="Find tea.", input_schema={"type": "object"}),
-        System("Be kind to ", Value(name), ".", Section("note", "a b c d e f g", priority=-1)),
-        History(talk),
-        User("Hello?"),
-        Reserve(3),
-    )
-    return render(prompt, **{"provider": "openai", "counter": words, **options})
 
 
 def data_of(rendered: Rendered, **options: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import raised
-from tests.records.test_record import TARGETS
+from tests.records.prompts import TARGETS
 from tests.searching import examples
 
 
