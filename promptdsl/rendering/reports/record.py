@@ -145,7 +145,8 @@ class PromptRecord:
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
-        return tuple(Loss(**_fields(_NOTHING | row, Loss)) for row in self._data["losses"])
+        rows = ({**_NOTHING, "what": row.get("name", ""), **row} for row in self._data["losses"])
+        return tuple(Loss(**_fields(row, Loss)) for row in rows)
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
