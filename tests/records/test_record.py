@@ -12,6 +12,7 @@ from hypothesis import given
 
 import promptdsl
 from promptdsl import (
+    Assistant,
     BudgetError,
     ClearResults,
     DataError,
@@ -32,6 +33,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import raised, this_line
+from tests.hostile import HOSTILE
 from tests.providers.every_target import SERVICES
 from tests.providers.recorder import Clients
 from tests.records.prompts import OLDEST, TARGETS, support, words
@@ -39,7 +41,7 @@ from tests.reports.any_requests import requests
 from tests.searching import examples
 
 SCHEMA_FILE = Path(promptdsl.__file__).parent / "rendering" / "reports" / "record.schema.json"
-SCHEMA = json.loads(SCHEMA_FILE.read_text("utf-8"))
+SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8")))
 
 
 def data_of(rendered: Rendered, **options: Any) -> dict[str, Any]:
@@ -151,14 +153,14 @@ def test_a_counter_that_fails_is_told() -> None:
 # Keeping it.
 
 
-@examples(100, fast=6)
+@examples(100, fast=3)
 @given(requests())
 def test_what_is_written_is_read(rendered: Rendered) -> None:
     """A record of any request is an equal one when it is read again, and as its schema says."""
     for content in (True, False):
         record = rendered.record({"a": [1, None, "\ud800"]}, content=content)
         assert record == again(record)
-        jsonschema.validate(record.to_dict(), SCHEMA)
+        SCHEMA.validate(record.to_dict())
 
 
 @pytest.mark.parametrize(
@@ -262,7 +264,7 @@ def test_views_have_no_other_input(tmp_path: Path, options: dict[str, Any]) -> N
     assert rendered.record().token_tree() == loaded.token_tree()
 
 
-@examples(60, fast=4)
+@examples(60, fast=3)
 @given(requests())
 def test_any_record_prints_as_its_result(rendered: Rendered) -> None:
     """Whatever a prompt has, the views of its record are those of the result."""
@@ -273,7 +275,7 @@ def test_this_release_is_read_for_ever() -> None:
     """The record that release 0.1 wrote is read, printed and written as it was."""
     record = PromptRecord.load(OLDEST)
     assert json.loads(OLDEST.read_text("utf-8")) == json.loads(record.to_json())
-    jsonschema.validate(record.to_dict(), SCHEMA)
+    SCHEMA.validate(record.to_dict())
     assert "<PromptRecord 1.0 for anthropic claude-sonnet-4-5: 4 messages, 661 tokens>" == repr(
         record
     )
@@ -281,6 +283,16 @@ def test_this_release_is_read_for_ever() -> None:
     assert "section 'note'" in record.token_tree()
     assert "<b>system</b>" in record._repr_html_()
     assert record.prompt.messages[-1].text == record.spans[-1].text
+
+
+@pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.slow)])
+def test_hostile_texts_are_kept_and_printed(step: int) -> None:
+    """Whatever a text or an input is, it is read as it was, and printed alike."""
+    texts = [*HOSTILE[::step], "\ud83d\ude00"]
+    turns = [turn for text in texts for turn in (User(Value(text)), Assistant(text or "x"))]
+    rendered = render(Timeline(System(*map(Value, texts)), *turns), counter=len)
+    record = rendered.record({text: text for text in texts})
+    assert (record, printed(rendered)) == (again(record), printed(again(record)))
 
 
 # Its digest.

@@ -20,6 +20,7 @@ from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
+from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
@@ -97,7 +98,7 @@ def record_of(
             key: {"value": _as_data(value), "layer": layer}
             for key, value, layer in outcome.config.origins
         },
-        "inputs": None if inputs is None else plain(inputs, "inputs"),
+        "inputs": None if inputs is None else _as_read(plain(inputs, "inputs")),
     }
     limit = outcome.budget and outcome.budget.of(facts.window, facts.model)
     if outcome.budget is not None and limit is not None and tokens is not None:
@@ -185,8 +186,15 @@ def _dropped_rows(dropped: Sequence[Dropped], fitted: RootNode) -> list[JsonDict
     runs = [node for node, _ in walk(fitted) if isinstance(node, RecordedNode)] if rows else []
     kept.update(id(item) for run in runs for item in run.items)
     for part, row in zip(dropped, rows, strict=True):
-        row["text"] = part.said or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
+        text = part.said or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
+        row["text"] = text if is_whole(text) else _as_read(text)
     return rows
+
+
+def _as_read(value: object) -> object:
+    """Return a value as a reader of its JSON text has it: two surrogates are one character."""
+    found: object = json.loads(json.dumps(value))
+    return found
 
 
 def _texts_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
