@@ -1,7 +1,7 @@
 """The file of a transcript: one writer at a time, who only appends; every line is checked."""
 
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
 from tempfile import mkstemp
@@ -39,11 +39,16 @@ def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _write(descriptor: int, data: bytes) -> None:
-    """Write all bytes, and wait until they are on the disk."""
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes: from now on they are there, whatever becomes of this process."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """Write all bytes, and wait until they are on the disk."""
+    write_all(descriptor, data)
     os.fsync(descriptor)
 
 
@@ -79,6 +84,14 @@ def _name_of(path: str | PathLike[str]) -> str:
     if not name or "\0" in name:
         raise OptionError(f"{shown(path)} is no path", fix='write a text, such as "1881.jsonl"')
     return name
+
+
+def check_version(header: Mapping[str, object], path: str) -> None:
+    """Raise :class:`TranscriptError` for a file of a major version that is unknown."""
+    version = str(header.get("version"))
+    if version.partition(".")[0] != "1":
+        fix = "open it with a newer version of promptdsl"
+        raise TranscriptError(f"{path!r} has the format version {version}", fix=fix)
 
 
 class Position(NamedTuple):
@@ -217,10 +230,7 @@ class TranscriptFile:
                 self.notes.append("the header is missing")
                 return False
             raise ValueError("it is no header of a transcript")
-        version = str(header.get("version"))
-        if version.partition(".")[0] != "1":
-            fix = "open it with a newer version of promptdsl"
-            raise TranscriptError(f"{self.path!r} has the format version {version}", fix=fix)
+        check_version(header, self.path)
         return True
 
     # Writing.

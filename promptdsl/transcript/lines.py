@@ -23,6 +23,11 @@ def with_sum(data: dict[str, object]) -> bytes:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if not is_whole(text):
         text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return summed(text)
+
+
+def summed(text: str) -> bytes:
+    """Return the line of the JSON text of an object, with the same checksum."""
     body = text.encode()
     return b'%b%b%08x"}\n' % (body[:-1], _SUM, crc32(body))
 
