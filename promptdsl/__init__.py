@@ -148,6 +148,8 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports import PrefixReport as PrefixReport
     from promptdsl.rendering.reports import TokenPart as TokenPart
     from promptdsl.rendering.reports import TokenReport as TokenReport
+    from promptdsl.rendering.reports.log import LogEntry as LogEntry
+    from promptdsl.rendering.reports.log import PromptLog as PromptLog
     from promptdsl.rendering.reports.record import PromptRecord as PromptRecord
     from promptdsl.rendering.result import Rendered as Rendered
     from promptdsl.rendering.result import Stage as Stage
@@ -228,6 +230,7 @@ else:
             "rendering.prefix": "prefix_report",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
+            "rendering.reports.log": "LogEntry PromptLog",
             "rendering.reports.record": "PromptRecord",
             "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",

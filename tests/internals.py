@@ -173,6 +173,7 @@ from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import INTERRUPTED, pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
+from promptdsl.rendering.reports import log as log_module
 from promptdsl.rendering.reports.cache_order import (
     beginning_tokens,
     certain,
@@ -430,6 +431,7 @@ __all__ = [
     "label_of",
     "last_cut",
     "located",
+    "log_module",
     "lost_marks",
     "lower",
     "lower_plain",

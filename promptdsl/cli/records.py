@@ -9,6 +9,7 @@ from promptdsl import PromptError, PromptRecord
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.options import PROVIDERS
+from promptdsl.cli.records_list import add_list
 from promptdsl.cli.show import as_explanation, as_json, relative, visible
 from promptdsl.cli.sides import is_record, read_json
 from promptdsl.comparing import payload_rendered
@@ -32,6 +33,7 @@ def add_records(add_parser: AddParser) -> None:
         dest="kind", metavar="COMMAND", title="commands", prog="promptdsl records", required=True
     )
     add_show(kinds.add_parser)
+    add_list(kinds.add_parser)
 
 
 def add_show(add_parser: AddParser) -> None:

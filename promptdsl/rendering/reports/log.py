@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -27,12 +28,13 @@ FORMAT = "promptdsl.log"
 HEADER = with_sum({"format": FORMAT, "version": "1.0"})
 LONG = 40
 """From how many characters of JSON on a text is written once a file."""
-SHARED = ("model", "settings", "outline", "tools", "libraries")
-"""The parts of a record that are equal in many: they are written once a file, too."""
+SHARED = (("model", "settings", "tools", "output", "libraries"), ("outline",))
+"""The parts of a record that are equal in many: together they are written once a file, too."""
 MARK = "~"
 """Begins a reference, as ``"~7"``: the value of line 7. A text that begins so has it twice."""
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LONG = re.compile(f'"[^"]{{{LONG},}}+')
+_FIELDS = ("at", "name", "id", "record", "shared")
 _FILES = "records-*.jsonl"
 _SALVAGE = "read it with salvage=True to get what is good"
 
@@ -105,9 +107,12 @@ class PromptLog:
         time = self._clock() if at is None else at
         if time.tzinfo is None:
             raise OptionError(f"{time} has no time zone", fix="write datetime.now(UTC)")
+        for what, given in (("name", name), ("id", id)):
+            if given is not None and not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise OptionError(f"the {what} {shown(given)} is no text", fix="give a str")
         stamp = time.astimezone(UTC).isoformat(timespec="microseconds")
-        shared = {key: _json(data[key]) for key in SHARED if data.get(key)}
-        own = {key: value for key, value in data.items() if key not in shared}
+        own = dict(data)
+        shared = [_json({key: own.pop(key) for key in keys if key in own}) for keys in SHARED]
         line = _json({"at": stamp, "name": name, "id": id, "record": own})
         self._writer().write(line, shared)
 
@@ -165,9 +170,8 @@ def _entries(path: str, salvage: bool, told: list[str]) -> Iterator[LogEntry]:
                 elif "n" in data:
                     values[f"{MARK}{data['n']}"] = _resolved(data["value"], values)
                 elif "record" in data:
-                    data["record"].update(data.get("shared", {}))
-                    fields = ("at", "name", "id", "record")
-                    yield LogEntry(*(_resolved(data[key], values) for key in fields))
+                    at, name, id, own, shared = (_resolved(data[it], values) for it in _FIELDS)
+                    yield LogEntry(at, name, id, FrozenDict(ChainMap(own, *shared)))
             except (ValueError, KeyError, TypeError) as error:
                 why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
                 problem = f"{place} is damaged: {why}"
@@ -202,7 +206,7 @@ class _Writer:
         self._size = 0
         self._numbers: dict[str, int] = {}
 
-    def write(self, line: str, shared: Mapping[str, str]) -> None:
+    def write(self, line: str, shared: list[str]) -> None:
         """Write a record, and before it what it refers to, at once."""
         with self._lock, named("write", str(self._folder)):
             if self._descriptor < 0 or self._size >= self._limit or self._is_deleted:
@@ -210,11 +214,8 @@ class _Writer:
             end, count = self._size, len(self._numbers)
             lines = [] if end else [HEADER]
             try:
-                parts = [
-                    f'"{key}":{self._reference(self._written(text, lines), lines)}'
-                    for key, text in shared.items()
-                ]
-                text = f'{self._written(line, lines)[:-1]},"shared":{{{",".join(parts)}}}}}'
+                parts = ",".join(self._part(text, lines) for text in shared)
+                text = f'{self._written(line, lines)[:-1]},"shared":[{parts}]}}'
                 data = b"".join((*lines, summed(text)))
                 write_all(self._descriptor, data)
                 self._size = end + len(data)
@@ -239,7 +240,7 @@ class _Writer:
     def _begin(self) -> None:
         self.close()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = f"records-{utc_now():%Y%m%dT%H%M%S}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        name = f"records-{utc_now():%Y%m%dT%H%M%S%f}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._descriptor = os.open(self._folder / name, flags, 0o600)
         self._size = 0
@@ -251,10 +252,14 @@ class _Writer:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
 
+    def _part(self, text: str, lines: list[bytes]) -> str:
+        is_new = text not in self._numbers
+        return self._reference(text, lines, self._written(text, lines) if is_new else "")
+
     def _written(self, text: str, lines: list[bytes]) -> str:
         """Return a JSON text with references for its long strings; their lines are added."""
         # JSON has no control characters: they stand for escapes, and other quotes end strings.
-        if "\\" in text:
+        if is_escaped := "\\" in text:
             text = text.replace(r"\\", "\1").replace(r"\"", "\2")
         text = text.replace(f'"{MARK}', f'"{MARK}{MARK}')
         pieces: list[str] = []
@@ -264,17 +269,19 @@ class _Writer:
             quotes += text.count('"', counted, start)
             counted = start
             if quotes % 2 == 0:  # a string begins here: the others are what is between two
-                reference = self._reference(_with_escapes(text[start:end]), lines)
-                pieces += (text[done:start], reference)
+                long = text[start:end]
+                long = _with_escapes(long) if is_escaped else long
+                pieces += (text[done:start], self._reference(long, lines))
                 done = end
-        return _with_escapes("".join((*pieces, text[done:])))
+        written = "".join((*pieces, text[done:]))
+        return _with_escapes(written) if is_escaped else written
 
-    def _reference(self, text: str, lines: list[bytes]) -> str:
+    def _reference(self, text: str, lines: list[bytes], written: str = "") -> str:
         """Return the reference to a JSON text, which is written with its first one."""
         number = self._numbers.get(text)
         if number is None:
             number = self._numbers[text] = len(self._numbers) + 1
-            lines.append(summed(f'{{"n":{number},"value":{text}}}'))
+            lines.append(summed(f'{{"n":{number},"value":{written or text}}}'))
         return f'"{MARK}{number}"'
 
 

@@ -1,0 +1,96 @@
+"""``promptdsl records list``: the records of a log, by their times."""
+
+import argparse
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from promptdsl import LogEntry, PromptLog, TranscriptError
+from promptdsl.cli.commands import AddParser, add_command
+from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.show import as_json, fields, visible
+
+DESCRIPTION = """\
+List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its
+tokens, and how many messages, losses (hints aside) and dropped parts it has. With --json, print
+whole records."""
+
+
+def add_list(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser,
+        "records list",
+        run=run,
+        takes="FOLDER",
+        description=DESCRIPTION,
+        summary="list the records of a log",
+        failed="a file of the log is damaged",
+    )
+    add = parser.add_argument
+    add("target", metavar="FOLDER", help="the folder of the log")
+    add("--since", metavar="TIME", help="from this time on, such as 2026-11-27T14:03; UTC")
+    add("--name", help="of the prompt with this name alone")
+    add("--id", help="of the request with this id alone")
+    add("--lost", action="store_true", help="only with losses other than hints")
+    add("--dropped", action="store_true", help="only with dropped parts")
+    add("--salvage", action="store_true", help="pass over damaged lines, and name them")
+    add("--json", action="store_true", help="print the records as JSON")
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the data and the notes of the command."""
+    log = PromptLog(arguments.target)
+    if not log.folder.is_dir():
+        raise UsageError(f"there is no folder {arguments.target}")
+    try:
+        entries = log.read(salvage=arguments.salvage)
+    except TranscriptError as error:
+        fix = (error.fix or "").replace("salvage=True", "--salvage")
+        raise FileError(f"{error.what}\n  {fix}") from None
+    found = [*_wanted(entries, arguments)]
+    if arguments.json:
+        data = [fields(entry, "at", "name", "id", "record") for entry in found]
+        return as_json(data), [*log.repairs]
+    rows = [[visible(cell, one_line=True) for cell in _row(entry)] for entry in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join(lines), [*log.repairs]
+
+
+def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Iterator[LogEntry]:
+    since = ""
+    if arguments.since:
+        try:
+            time = datetime.fromisoformat(arguments.since)
+        except ValueError:
+            raise UsageError(f"--since {arguments.since} is no time in ISO 8601") from None
+        since = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+    for entry in entries:
+        is_named = arguments.name in (None, entry.name) and arguments.id in (None, entry.id)
+        is_kept = not arguments.lost or _lost(entry.record)
+        if arguments.dropped and not entry.record.get("dropped"):
+            is_kept = False
+        if entry.at >= since and is_named and is_kept:
+            yield entry
+
+
+def _lost(record: Any) -> int:  # Any: JSON
+    return sum(loss.get("kind") != "hint" for loss in record.get("losses") or ())
+
+
+def _row(entry: LogEntry) -> list[str]:
+    record: Any = entry.record  # Any: JSON
+    model, tokens = record.get("model"), record.get("tokens")
+    name = model.get("model") or model.get("provider") if isinstance(model, dict) else model
+    total = tokens.get("total") if isinstance(tokens, dict) else None
+    return [
+        entry.at[:19].replace("T", " "),
+        entry.name or "-",
+        entry.id or "-",
+        str(name or "-"),
+        "-" if total is None else f"{total:,} tokens",
+        f"{len(record.get('messages') or ()):,} messages",
+        f"{_lost(record):,} losses",
+        f"{len(record.get('dropped') or ()):,} dropped",
+    ]
