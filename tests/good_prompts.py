@@ -15,6 +15,7 @@ CAREFUL = frozenset(
         "ended_conversation",
         "empty_message",
         "repeated_message",
+        "unknown_name",
         "repeated_system",
         *("other_provider", "empty_grounding", "unused_variable", "glued_item"),
         *("undescribed_tool", "volatile_in_cache"),

@@ -7,6 +7,7 @@ import pytest
 
 from promptdsl import (
     Assistant,
+    ClearResults,
     Developer,
     Ephemeral,
     Event,
@@ -18,6 +19,7 @@ from promptdsl import (
     System,
     Text,
     Timeline,
+    Tool,
     ToolUse,
     User,
     UserAction,
@@ -151,6 +153,16 @@ def fed_back(rules: Node) -> Timeline:
     return Timeline(History.from_openai(payload["messages"]), rules, User("Two"))
 
 
+def called(exclude: tuple[str, ...]) -> Timeline:
+    """Return a prompt with a call, a pin that is there, and another tool."""
+    call = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    told = {"type": "tool_result", "tool_use_id": "c", "content": "Done."}
+    said = [Q, Message("assistant", [call], id="a"), Message("tool", [told])]
+    how = ClearResults(at_least=9, exclude=exclude)
+    tool = Tool(name="my.tool", description="Does it.", input_schema={"type": "object"})
+    return Timeline(tool, History(said, pin="a", clear_results=how), User("And?"))
+
+
 TITLED = System(Section("tone", "Say you.", title="Tone"), "Be kind.")
 
 
@@ -183,6 +195,8 @@ TITLED = System(Section("tone", "Say you.", title="Tone"), "Be kind.")
             lambda: Timeline(History([Message("user", ()), Message("user", ""), Q])),
             [("empty_message", 2)],
         ),
+        (lambda: Timeline(History([Q], pin="plan")), [("unknown_name", 1)]),
+        (lambda: called(exclude=("memory", "look", "my_tool")), [("unknown_name", 1)]),
     ],
 )
 def test_doubles(write: Callable[[], Timeline], hints: list[tuple[str, int]]) -> None:

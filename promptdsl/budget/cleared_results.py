@@ -184,7 +184,7 @@ def _cleared(message: Message, words: ClearResults, names: dict[str, str]) -> Me
     """Return a message whose results, and with ``inputs`` whose calls, are placeholders."""
 
     def stays(name: str) -> bool:
-        return name in words.exclude or _as_sent(name) in words.exclude
+        return name in words.exclude or as_sent(name) in words.exclude
 
     blocks = [*message.content]
     for index, block in enumerate(blocks):
@@ -197,7 +197,7 @@ def _cleared(message: Message, words: ClearResults, names: dict[str, str]) -> Me
     return message if same else message.replace(content=tuple(blocks))
 
 
-def _as_sent(name: str) -> str:
+def as_sent(name: str) -> str:
     """Return the name of a tool as providers take it: letters, digits, ``_`` and ``-``."""
     return "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in "_-") else "_" for sign in name

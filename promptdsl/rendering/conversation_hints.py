@@ -1,6 +1,6 @@
 """Hints about a conversation: it is empty or ended, a message comes twice, or one is empty."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -60,8 +60,13 @@ def _turns(tree: RootNode) -> Iterator[Node]:
             yield part
 
 
-def recording_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) -> Iterator[Loss]:
-    """Yield the hints about recordings: a message in them that is empty, or comes twice."""
+def recording_hints(
+    stages: Mapping[str, RootNode], messages: Sequence[Message], tools: Iterable[str]
+) -> Iterator[Loss]:
+    """Yield the hints about recordings: an empty message, one that comes twice, an unknown name.
+
+    ``tools`` are the names of those that the prompt offers.
+    """
     if not stages["fill"].mask & RECORDED:
         return
     for part, _ in walk(stages["fill"]):
@@ -71,6 +76,7 @@ def recording_hints(stages: Mapping[str, RootNode], messages: Sequence[Message])
     for turn, following in zip_longest(turns, turns[1:]):
         if isinstance(turn, ConversationNode):
             yield from _in_conversation(turn, following)
+            yield from _unknown_names(turn, {*tools})
     system = next(iter(stages["consolidate"].content), None)
     if isinstance(system, ConsolidatedNode):
         yield from _repeated_system(system, messages[0].text if messages else "")
@@ -121,6 +127,30 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
     if _said(following) == asked:
         why = "the recording has it, not answered yet; write it in one of the two"
         yield hint("repeated_message", "a question that comes twice", why, source=following.source)
+
+
+def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
+    """Yield a hint for a tool that no call names, and for a pin that no message has."""
+    pins = node.pin if node.pin is not None and not callable(node.pin) else frozenset[str]()
+    excluded = node.clear_results.exclude if node.clear_results else ()
+    if not pins and not excluded:
+        return
+    from promptdsl.budget.cleared_results import as_sent
+
+    ids: set[str | None] = set()
+    for part in node.content:
+        if isinstance(part, RecordedNode):
+            ids.update(message.id for message in part.items)
+            tools.update(call.name for message in part.items for call in message.calls)
+        else:
+            ids.add(part.options.id)
+    for id in sorted(pins - ids) if ids else ():
+        yield hint("unknown_name", f"pin={id!r}", "no message has this id", source=node.source)
+    known = tools | {*map(as_sent, tools)}
+    for name in excluded if known else ():
+        if name not in known:
+            what, why = f"exclude={name!r}", "no tool of the prompt or of its history has this name"
+            yield hint("unknown_name", what, why, source=node.source)
 
 
 def _said(turn: Node) -> str:

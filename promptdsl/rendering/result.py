@@ -98,7 +98,8 @@ class Rendered:
         if not self._hints:
             return self.located(self._losses)
         stages = dict(self._stages)
-        hints = [*author_hints(stages), *recording_hints(stages, self.messages)]
+        names = [tool.name for tool in self.tools]
+        hints = [*author_hints(stages), *recording_hints(stages, self.messages, names)]
         if stages["written"].mask & CACHE:
             hints += volatile_hints(self.messages, self.spans())
         if self.facts.provider is not None and not self._is_part:
