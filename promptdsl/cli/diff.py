@@ -17,7 +17,7 @@ from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, Status
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
 (*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. A alone
-is rendered twice. --base compares all snapshots of the project with those that it had when it left
+is rendered twice. --base compares all snapshots of the project with those it had when it left
 a branch. Example: promptdsl diff git:main:support.py:support support.py:support"""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
