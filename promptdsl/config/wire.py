@@ -125,6 +125,8 @@ class Wire:
     """Whether it serves only those of its models that have the fact ``chat``."""
     templated: bool = False
     """Whether it takes a chat template."""
+    telemetry: tuple[str, str] = ("", "chat")
+    """Its name in OpenTelemetry, if it has one there, and the name of the operation."""
 
     # A request.
     entries: str = "messages"

@@ -406,6 +406,32 @@ class Rendered:
             raise other_target(target, self.facts)
         return self.payload()
 
+    @door
+    def to_otel(
+        self, content: bool = False, *, name: str | None = None, conversation: str | None = None
+    ) -> dict[str, str | bool]:
+        """Return attributes for the span of a request, by OpenTelemetry's GenAI conventions 0.1.0.
+
+        ``name`` is that of the prompt, ``conversation`` the id of the conversation. The version of
+        the prompt is a digest of the author's text, without values. With ``content``, messages,
+        instructions and tools are there as JSON texts, without signatures. A provider that the
+        conventions do not know is not named.
+
+        >>> from promptdsl import User, render
+        >>> attributes = render(User("Hi."), model="gpt-5").to_otel(name="greeting")
+        >>> attributes["gen_ai.provider.name"], attributes["gen_ai.prompt.name"]
+        ('openai', 'greeting')
+        """
+        from promptdsl.rendering.reports.otel import otel_attributes, otel_content
+
+        outcome, has_output = self._outcome(), self.output is not None
+        attributes = otel_attributes(outcome, stages=dict(self._stages), has_output=has_output)
+        given = {"gen_ai.prompt.name": name, "gen_ai.conversation.id": conversation}
+        attributes |= {key: value for key, value in given.items() if value}
+        if content:
+            attributes.update(otel_content(outcome, self.tools))
+        return attributes
+
     def _outcome(self) -> "Outcome":
         from promptdsl.rendering.reports import Outcome
         from promptdsl.tokens import tokens_for

@@ -86,7 +86,7 @@ ROOMS: Mapping[str, Room] = {
     ),
     "comparing": Room("comparing/*.py", "tests/comparing tests/testing tests/cli/test_diff.py"),
     "batch": Room("batch/*.py cli/batch*.py", "tests/batch"),
-    "cli": Room("cli/*.py", "tests/cli"),
+    "cli": Room("cli/*.py", "tests/cli tests/records"),
     "testing": Room("testing/*.py", "tests/testing tests/comparing"),
     "integrations": Room(
         "integrations/*.py integrations/*/*.py",

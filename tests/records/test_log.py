@@ -170,11 +170,14 @@ def test_a_write_that_fails_leaves_nothing(log: PromptLog, monkeypatch: Any) -> 
         os.write(descriptor, data[:-9])
         raise OSError(28, "No space left on device")
 
+    def refused(*_: int) -> None:
+        raise OSError(5, "Input/output error")
+
     monkeypatch.setattr(log_module, "write_all", failing)
     with pytest.raises(TranscriptError, match="No space left"):
         log.append({"format": "1.0", "new": SYSTEM[::-1]})
     assert before == file_of(log).read_bytes()
-    monkeypatch.setattr(log_module.os, "ftruncate", failing)
+    monkeypatch.setattr(log_module.os, "ftruncate", refused)
     with pytest.raises(TranscriptError):
         log.append({"format": "1.0", "new": SYSTEM[::-1]})
     monkeypatch.undo()

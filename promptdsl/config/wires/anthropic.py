@@ -5,6 +5,7 @@ from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, CacheRule, Part
 WIRE = Wire(
     __name__,
     other_names=("claude",),
+    telemetry=("anthropic", "chat"),
     own_models=True,
     system=("system",),
     output=("output_config", "format"),

@@ -7,6 +7,7 @@ from promptdsl.config.wire import ATTACHED, CALL, CONTENT, TEXT, CacheRule, Part
 WIRE = Wire(
     __name__,
     other_names=("aws", "amazon", "bedrock_converse", "converse"),
+    telemetry=("aws.bedrock", "chat"),
     system=("system",),
     tools=("toolConfig", "tools"),
     choice=("toolConfig", "toolChoice"),

@@ -11,6 +11,7 @@ _FILE = Part(media="document", source="inline")
 WIRE = Wire(
     __name__,
     other_names=("google", "google_genai", "vertex", "vertexai", "vertex_ai"),
+    telemetry=("gcp.gemini", "generate_content"),
     own_models=True,
     entries="contents",
     system=("config", "system_instruction", "parts"),

@@ -6,6 +6,7 @@ WIRE = Wire(
     __name__,
     folder="openai_chat",
     other_names=("azure", "azure_openai", "openai_chat", "chat"),
+    telemetry=("openai", "chat"),
     deploys=True,
     some_models=True,
     output=("response_format", "json_schema"),

@@ -11,6 +11,7 @@ WIRE = attrs.evolve(
     other_names=(
         *("mistral", "cohere", "litellm", "vllm", "ollama", "deepseek", "groq", "openrouter"),
     ),
+    telemetry=("", "chat"),  # these servers have names of their own
     any_model=True,
     deploys=False,
     some_models=False,

@@ -9,6 +9,7 @@ _OUTPUT = Part(contents=("output",))
 WIRE = Wire(
     __name__,
     other_names=("responses", "openai_response"),
+    telemetry=("openai", "chat"),
     deploys=True,
     own_models=True,
     entries="input",

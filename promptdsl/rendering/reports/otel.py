@@ -1,0 +1,119 @@
+"""The attributes of a span for a request, by the conventions of OpenTelemetry."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import takewhile
+from typing import Any
+
+from promptdsl.config.wires import wire_of
+from promptdsl.foundation.json import read_json, write_json
+from promptdsl.messages import (
+    Block,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
+from promptdsl.messages.blocks import MediaBlock
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import ToolDefinition
+from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.spans import Span
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.turn_nodes import RecordedNode
+
+CONVENTIONS = "0.1.0"
+"""The version of the GenAI conventions that the attributes follow."""
+
+
+def otel_attributes(
+    outcome: Outcome, *, stages: Mapping[str, Node], has_output: bool
+) -> dict[str, str | bool]:
+    """Return the attributes that hold no text of the prompt."""
+    facts = outcome.facts
+    provider, operation = wire_of(facts.provider).telemetry
+    recorded = [_recorded(stages[name]) for name in ("read", "fit")]
+    is_compacted = recorded[0] != recorded[1]
+    is_compacted |= any(message.kind == "summary" for message in outcome.messages)
+    attributes: dict[str, str | bool | None] = {
+        "gen_ai.operation.name": operation,
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": facts.model,
+        "gen_ai.output.type": "json" if has_output else None,
+        "gen_ai.prompt.version": _version(outcome.spans()),
+        "gen_ai.conversation.compacted": is_compacted,
+    }
+    return {key: value for key, value in attributes.items() if value}
+
+
+def otel_content(outcome: Outcome, tools: Sequence[ToolDefinition]) -> dict[str, str]:
+    """Return the attributes with what is sent, as JSON texts: spans take no structures."""
+    messages = outcome.messages
+    is_apart = wire_of(outcome.facts.provider).system
+    first = takewhile(lambda message: is_apart and message.role == "system", messages)
+    count = len([*first])
+    content: dict[str, list[Any]] = {  # Any: JSON
+        "gen_ai.system_instructions": [
+            part for message in messages[:count] for part in _parts(message.content)
+        ],
+        "gen_ai.input.messages": [_message(message) for message in messages[count:]],
+        "gen_ai.tool.definitions": [_tool(tool) for tool in tools],
+    }
+    return {key: write_json(value, wrapped=6) for key, value in content.items() if value}
+
+
+def _version(spans: Iterable[Span]) -> str:
+    """Return a digest of the author's text, without values: the same for all of its requests."""
+    text = [[span.role, span.address, span.text] for span in spans if span.kind == "author"]
+    return sha256(write_json(text).encode()).hexdigest()[:16]
+
+
+def _recorded(tree: Node) -> list[Message]:
+    return [it for node, _ in walk(tree) if isinstance(node, RecordedNode) for it in node.items]
+
+
+def _message(message: Message) -> dict[str, Any]:  # Any: JSON
+    data = {"role": message.role, "parts": _parts(message.content)}
+    return data if message.name is None else {**data, "name": message.name}
+
+
+def _parts(blocks: Sequence[Block]) -> list[Any]:  # Any: JSON
+    return [part for block in blocks for part in _part(block)]
+
+
+def _part(block: Block) -> list[dict[str, Any]]:  # Any: JSON
+    """Return a block as the conventions write it: never with a signature."""
+    match block:
+        case TextBlock():
+            return [{"type": "text", "content": block.text}]
+        case ReasoningBlock():
+            return [{"type": "reasoning", "content": block.text}] if block.text else []
+        case ToolUseBlock():
+            input = read_json(block.arguments)
+            arguments = input if isinstance(input, Mapping) else block.arguments
+            call = {"id": block.id, "name": block.name, "arguments": arguments}
+            return [{"type": "tool_call", **call}]
+        case ToolResultBlock():
+            parts = _parts(block.content)
+            is_text = len(parts) == 1 and parts[0]["type"] == "text"
+            response = parts[0]["content"] if is_text else parts
+            return [{"type": "tool_call_response", "id": block.tool_use_id, "response": response}]
+        case UnknownBlock():
+            return [{"type": "generic", "generic_type": str(block.data.get("type", block.type))}]
+        case _ if isinstance(block, MediaBlock):
+            source = block.source
+            keys = {"base64": ("blob", "content"), "file_id": ("file", "file_id")}
+            kind, key = keys.get(source.kind, ("uri", "uri"))
+            data = {"type": kind, "modality": block.type, key: source.value}
+            return [data if source.media_type is None else {**data, "mime_type": source.media_type}]
+        case _:
+            return [{"type": "generic", "generic_type": block.type}]
+
+
+def _tool(tool: ToolDefinition) -> dict[str, Any]:  # Any: JSON
+    if tool.raw is not None:
+        return {"type": str(tool.raw.get("type") or "provider"), "name": tool.name}
+    data = {"type": "function", "name": tool.name, "description": tool.description}
+    data = {key: value for key, value in data.items() if value}
+    return {**data, "parameters": tool.input_schema} if tool.input_schema else data
