@@ -69,13 +69,13 @@ def test_the_cases_of_the_conventions() -> None:
 def test_all_blocks_are_valid(provider: Any) -> None:
     """Attachments, reasoning and blocks of one provider are valid; no signature is there."""
     prompt = Timeline(
-        User("Look.", Image.from_url("https://x.org/a.png"), Image.from_file_id("file_1"), name="A"),
+        User("Look.", Image.from_url("https://x.org/a.png"), Image.from_file_id("f_1"), name="A"),
         History([{"role": "assistant", "content": [
             {"type": "reasoning", "text": "Hm.", "signature": "s1gn", "origin": "anthropic"},
             {"type": "reasoning", "text": "", "encrypted": "s1gn", "origin": "anthropic"},
             {"type": "x_block", "signature": "s1gn"},
             {"type": "tool_use", "id": "c", "name": "f", "input": "no JSON"},
-        ]}, {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c", "content": []}]}]),
+        ]}, {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c"}]}]),
     )  # fmt: skip
     found = content_of(prompt, provider=provider)
     assert "s1gn" not in json.dumps(found)
