@@ -9,6 +9,7 @@ from promptdsl import LogEntry, PromptLog, TranscriptError
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.show import as_json, fields, visible
+from promptdsl.foundation.frozen import is_mapping
 
 DESCRIPTION = """\
 List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its
@@ -82,8 +83,8 @@ def _lost(record: Any) -> int:  # Any: JSON
 def _row(entry: LogEntry) -> list[str]:
     record: Any = entry.record  # Any: JSON
     model, tokens = record.get("model"), record.get("tokens")
-    name = model.get("model") or model.get("provider") if isinstance(model, dict) else model
-    total = tokens.get("total") if isinstance(tokens, dict) else None
+    name = model.get("model") or model.get("provider") if is_mapping(model) else model
+    total = tokens.get("total") if is_mapping(tokens) else None
     return [
         entry.at[:19].replace("T", " "),
         entry.name or "-",

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import attrs
 
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
-from promptdsl.foundation.frozen import FrozenDict, FrozenList
+from promptdsl.foundation.frozen import FrozenDict, FrozenList, is_list, is_mapping
 from promptdsl.foundation.json import JsonDict, JsonObject, write_json
 from promptdsl.foundation.source import door
 from promptdsl.foundation.unicode import is_whole
@@ -101,7 +101,8 @@ class PromptLog:
         Threads may append at the same time. Raises :class:`DataError` for what JSON cannot express,
         and :class:`TranscriptError` where the file cannot be written: then nothing was recorded.
         """
-        data = record if isinstance(record, Mapping) else getattr(record, "to_dict", dict)()
+        made: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
+        data: dict[str, object] = dict(made)  # what is shared leaves it
         if not data:
             raise OptionError(f"{shown(record)} is no record", fix="give rendered.record()")
         time = self._clock() if at is None else at
@@ -111,9 +112,8 @@ class PromptLog:
             if given is not None and not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise OptionError(f"the {what} {shown(given)} is no text", fix="give a str")
         stamp = time.astimezone(UTC).isoformat(timespec="microseconds")
-        own = dict(data)
-        shared = [_json({key: own.pop(key) for key in keys if key in own}) for keys in SHARED]
-        line = _json({"at": stamp, "name": name, "id": id, "record": own})
+        shared = [_json({key: data.pop(key) for key in keys if key in data}) for keys in SHARED]
+        line = _json({"at": stamp, "name": name, "id": id, "record": data})
         self._writer().write(line, shared)
 
     def _writer(self) -> "_Writer":
@@ -188,11 +188,11 @@ def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
         if value[:1] != MARK:
             return value
         return value[1:] if value[1:2] == MARK else values[value]
-    if type(value) is dict:
+    if is_mapping(value):
         return FrozenDict(
             {_resolved(key, values): _resolved(item, values) for key, item in value.items()}
         )
-    return FrozenList(_resolved(item, values) for item in value) if type(value) is list else value
+    return FrozenList(_resolved(item, values) for item in value) if is_list(value) else value
 
 
 class _Writer:
