@@ -73,4 +73,5 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl transcript convert --help",
         "promptdsl records --help",
         "promptdsl records show --help",
+        "promptdsl records list --help",
     ] == [command for command, _ in SHOWN if "--help" in command]
