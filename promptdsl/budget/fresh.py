@@ -8,6 +8,7 @@ request: it counts as whole halves of a step, so the cut leaves room for it.
 
 from collections.abc import Sequence
 from itertools import accumulate, starmap
+from operator import sub
 
 import attrs
 
@@ -44,10 +45,12 @@ class _Requests:
     items: Sequence[Message]
     unit: ConversationUnit
     before: Sequence[int]
-    """By message, the tokens of those before it."""
+    """By message, the tokens of those before it, merged."""
     rest: int
     """The tokens that have to go for all that stands before the history."""
     budget: int
+    seam: int
+    """The most tokens that two neighbours save by merging."""
 
     def needs(self, stop: int, behind: int) -> tuple[int, int]:
         """Return the end of the messages that were answered, and the tokens that had to go.
@@ -63,12 +66,15 @@ class _Requests:
 
     def was(self, state: State, start: int, fleeting: int) -> bool:
         """Return whether the request before a turn of the model had a state, and for certain."""
-        end, need = self.needs(start, fleeting)
+        # Of the user's turns before it, the last ones may have stood behind the history.
+        end = self.needs(start, fleeting)[0]
+        needs = {self.needs(start, fleeting + more)[1] for more in (0, self.seam)}
         cuts = self.unit.cuts
-        if state == (cuts.lead, False, 0) and need + cuts.step <= 0:
+        if state == (cuts.lead, False, 0) and max(needs) + cuts.step <= 0:
             return True
-        readings = starmap(self.unit.cuts_at, ((start, True), (end, False)))
-        return all(points.state(points.least(need)) == state for points in readings)
+        ends = range(end, max(start, end + 1))
+        readings = starmap(self.unit.cuts_at, ((start, True), *((stop, False) for stop in ends)))
+        return all(p.state(p.least(need)) == state for p in readings for need in needs)
 
 
 def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
@@ -93,7 +99,9 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
     unit = units[0]
     before = [0, *accumulate(plan.measure.messages(run))]
     rest = plan.need(plan.limit) + plan.line.saved - before[-1] - behind - fleeting
-    requests = _Requests(run.items, unit, before, rest, plan.budget)
+    if unit.cuts.merged:
+        before = [0, *map(sub, before[1:], unit.cuts.merged)]
+    requests = _Requests(run.items, unit, before, rest, plan.budget, plan.line.most)
     need = requests.needs(len(run.items), behind + fleeting)[1]
     point = unit.cuts.least(need)
     choice = Choice(plan.line.copy())

@@ -15,12 +15,11 @@ import attrs
 from promptdsl.budget.line import UNMERGED, Link, Seam, shared
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
-from promptdsl.messages.message import Message, spoken
+from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import ConversationNode
-from promptdsl.tree.masks import RECORDED
-from promptdsl.tree.node import Node, make
+from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import cut, remember
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
@@ -32,8 +31,6 @@ State: TypeAlias = tuple[int, bool, int]
 """The first entry after a cut, whether a question before it stays, and the frontier of clearing."""
 REUSE = 0.8
 """The share of a request that the default step lets a cache serve, if a step can."""
-CUT_LINE = "Earlier messages were left out."
-"""The line of a user in the place of what a cut drops."""
 
 
 @attrs.frozen
@@ -250,9 +247,15 @@ class CutPoints:
         return self.starts[point], self.is_between_rounds(point), frontier
 
     def least(self, need: int) -> int:
-        """Return the point to cut at for ``need`` tokens, when nothing is merged."""
+        """Return the point to cut at for ``need`` tokens, if the history merges with nothing."""
+        whole = self.link(0)
+
+        def saved(point: int) -> int:
+            link = self.link(point)
+            return self.saved[point] + (link.inside if link else 0) - (whole.inside if whole else 0)
+
         debt = self.clearing.debt if self.clearing else 0
-        return self.point(need, self.saved.__getitem__) if need + debt > 0 else 0
+        return self.point(need, saved) if need + debt > 0 else 0
 
     def is_between_rounds(self, point: int) -> bool:
         """Return whether a cut at a point keeps a question and the last rounds after it."""
@@ -349,7 +352,7 @@ def cut_points(
     A cut sends a ``line``, given with its tokens and its seam, in the place of what it drops.
     """
     if size < len(tokens):
-        tokens, seams, known = tokens[:size], (), known.until(size)
+        tokens, seams, known = tokens[:size], seams[:size], known.until(size)
         pinned = [(start, min(stop, size)) for start, stop in pinned if start < size]
     clearing = clearing and clearing.until(size, step)
     frontiers: Sequence[int] = (0,)
@@ -437,10 +440,3 @@ def _add_line(points: CutPoints, line: RecordedNode, tokens: int, seam: Seam) ->
     points.line, points.line_seam, saved = line, seam, points.saved
     for point in range(points.clears + 1, len(saved)):
         saved[point] = max(saved[point] - tokens, saved[point - 1])
-
-
-def cut_line(node: ConversationNode, known: Exchanges) -> RecordedNode:
-    """Return the line that a cut of a history sends in the place of what it drops."""
-    items = (spoken("user", CUT_LINE, kind="summary"),)
-    start = (known.rounds or known.exchanges or (0,))[-1]
-    return make(RecordedNode, mask=RECORDED, at=node, items=items, form="messages", start=start)

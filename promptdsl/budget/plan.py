@@ -7,19 +7,24 @@ from operator import attrgetter, sub
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
-from promptdsl.budget.histories import cut_line, cut_points, default_step, entries_of
+from promptdsl.budget.histories import cut_points, default_step, entries_of
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
 from promptdsl.budget.sending import line_of
 from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit
+from promptdsl.messages.message import spoken
 from promptdsl.tokens.frames import REPLY
 from promptdsl.tokens.tools import tools_frame
 from promptdsl.tree.group_nodes import GroupNode
-from promptdsl.tree.node import Node
+from promptdsl.tree.masks import RECORDED
+from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import is_compacted
-from promptdsl.tree.turn_nodes import RootNode, ToolNode, among_turns
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
+
+CUT_LINE = "Earlier messages were left out."
+"""The line of a user in the place of what a cut of a history drops."""
 
 
 class Plan:
@@ -123,7 +128,9 @@ def _set_cut_points(
             step = default_step(total, known.rounds, budget, room, cleared=sizes)
     line = None
     if node.cut_line and known.required == known.system:  # not beside a summary
-        run = cut_line(node, known)
+        items = (spoken("user", CUT_LINE, kind="summary"),)
+        start = (known.rounds or known.exchanges or (0,))[-1]
+        run = make(RecordedNode, mask=RECORDED, at=node, items=items, form="messages", start=start)
         line = run, measure.messages(run)[0], measure.seams(run)[0]
     unit.cuts_at = partial(
         cut_points,

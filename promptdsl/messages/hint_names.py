@@ -9,6 +9,7 @@ HINTS: Mapping[str, str] = {
     "empty_message": "A recorded message has no content.",
     "repeated_message": "A message comes twice: in a recording, or at its end and after it.",
     "repeated_system": "The system text of a recording is also written in the prompt.",
+    "unknown_name": "`pin` names a message that is not there, or `exclude` such a tool.",
     "inserted_text": "The target needs a text where none was written: '.' is sent.",
     "unknown_model": "A model has almost the name of a known one: careful defaults hold for it.",
     "useless_reserve": "A reserve was given without the budget that it is a part of.",

@@ -130,25 +130,29 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
 
 
 def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
-    """Yield a hint for a tool that no call names, and for a pin that no message has."""
+    """Yield a hint for a pin that no message has, and for a tool that is neither there nor called.
+
+    Tools that the prompt does not offer may be given to the request elsewhere.
+    """
     pins = node.pin if node.pin is not None and not callable(node.pin) else frozenset[str]()
     excluded = node.clear_results.exclude if node.clear_results else ()
     if not pins and not excluded:
         return
     from promptdsl.budget.cleared_results import as_sent
 
+    messages: list[Message] = []
     ids: set[str | None] = set()
     for part in node.content:
         if isinstance(part, RecordedNode):
-            ids.update(message.id for message in part.items)
-            tools.update(call.name for message in part.items for call in message.calls)
+            messages += part.items
         else:
             ids.add(part.options.id)
+    ids.update(message.id for message in messages)
     for id in sorted(pins - ids) if ids else ():
         yield hint("unknown_name", f"pin={id!r}", "no message has this id", source=node.source)
-    known = tools | {*map(as_sent, tools)}
-    for name in excluded if known else ():
-        if name not in known:
+    named = tools.union(call.name for message in messages for call in message.calls)
+    for name in excluded if tools else ():
+        if name not in named and name not in map(as_sent, named):
             what, why = f"exclude={name!r}", "no tool of the prompt or of its history has this name"
             yield hint("unknown_name", what, why, source=node.source)
 

@@ -56,7 +56,9 @@ def unknown_name(name: str, names: Sequence[str]) -> UnknownNameError:
     """Return the error for a public name that a result does not have; it has ``names``."""
     fix = nearest(name, names)
     if name.startswith("to_"):
-        targets = ", ".join(known for known in names if known.startswith("to_"))
+        targets = ", ".join(
+            known for known in names if known.startswith("to_") and known != "to_otel"
+        )
         fix = f"it has {targets}; many other servers take to_openai()"
     elif name in ("text", "content"):
         fix = "str(rendered) is all of it, rendered.messages[-1].text the last message"

@@ -6,7 +6,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import BudgetError, ClearResults, History, Section, System, Timeline, User, render
+from promptdsl import (
+    BudgetError,
+    ClearResults,
+    History,
+    Message,
+    ReasoningBlock,
+    Section,
+    System,
+    TextBlock,
+    Timeline,
+    ToolResultBlock,
+    ToolUseBlock,
+    User,
+    render,
+)
 from tests.providers.every_target import SERVICES, every_check_of
 from tests.searching import examples
 
@@ -124,6 +138,38 @@ def test_questions_outside(
             told = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "w " * size}
             said += [{"role": "user", "content": [told]}] if left else []
             number += 1
+    assert refused(sent) == []
+
+
+@examples(20)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 30), st.integers(0, 4), st.booleans()), min_size=4, max_size=12
+    ),
+    st.sampled_from([200, 400]),
+    st.sampled_from([{"step": 30}, {"step": 150}, {"keep": 2}, {"clear_results": 3}]),
+)
+def test_neighbours_that_merge(
+    exchanges: list[tuple[int, int, bool]], budget: int, options: Any
+) -> None:
+    """Results of parallel calls and two turns of a user are sent as one: nothing is refused."""
+    said, sent = list[Message](), list[list[Any]]()
+    for size, calls, again in exchanges:
+        said += [Message("user", "First.")] if again else []
+        for number in range(2 if calls else 1):
+            behind = [] if number else [User("w " * size + "?")]
+            prompt = Timeline(System("s"), History([*said], **options), *behind)
+            try:
+                found = render(prompt, model=MODEL, budget=budget, counter=words)
+            except BudgetError:
+                return
+            said += [] if number else [Message("user", "w " * size + "?")]
+            thought = ReasoningBlock(f"Hm {len(sent)}.", signature="c2ln", origin="anthropic")
+            sent.append([*found.to_anthropic()["messages"]])
+            ids = [f"c{len(sent)}{call}" for call in range(0 if number else calls)]
+            uses = [ToolUseBlock(id, "look", "{}") for id in ids]
+            said.append(Message("assistant", [thought, *(uses or [TextBlock("A " * size + ".")])]))
+            said += [Message("tool", [ToolResultBlock(id, (TextBlock("Done."),))]) for id in ids]
     assert refused(sent) == []
 
 
