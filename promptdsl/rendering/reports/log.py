@@ -49,7 +49,12 @@ class HasRecord(Protocol):
 
 @attrs.frozen
 class LogEntry:
-    """A record of a log: the time in ISO 8601 and UTC, the name and the id that it was given."""
+    """A record of a log: the time in ISO 8601 and UTC, the name and the id that it was given.
+
+    >>> from promptdsl import LogEntry
+    >>> LogEntry("2026-11-27T14:03:00.000000+00:00", "support", None, {"format": "1.0"}).name
+    'support'
+    """
 
     at: str
     name: str | None
