@@ -9,7 +9,6 @@ from promptdsl import LogEntry, PromptLog, TranscriptError
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.show import as_json, fields, visible
-from promptdsl.foundation.frozen import is_mapping
 
 DESCRIPTION = """\
 List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its
@@ -83,13 +82,14 @@ def _lost(record: Any) -> int:  # Any: JSON
 def _row(entry: LogEntry) -> list[str]:
     record: Any = entry.record  # Any: JSON
     model, tokens = record.get("model"), record.get("tokens")
-    name = model.get("model") or model.get("provider") if is_mapping(model) else model
-    total = tokens.get("total") if is_mapping(tokens) else None
+    if not isinstance(model, str | None):
+        model = model.get("model") or model.get("provider")
+    total = None if tokens is None else tokens.get("total")
     return [
         entry.at[:19].replace("T", " "),
         entry.name or "-",
         entry.id or "-",
-        str(name or "-"),
+        model or "-",
         "-" if total is None else f"{total:,} tokens",
         f"{len(record.get('messages') or ()):,} messages",
         f"{_lost(record):,} losses",
