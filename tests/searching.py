@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import engine
 
-EXAMPLES = {"fast": 5, "all": 40, "random": 100, "mutants": 15}
+EXAMPLES = {"fast": 5, "all": 25, "random": 100, "mutants": 15}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
 
 Tried = TypeVar("Tried", bound=Callable[..., None])
@@ -45,7 +45,7 @@ def register_profiles() -> None:
 def examples(count: int, fast: int | None = None) -> settings:
     """Return the setting of a property that tries ``count`` examples in a random run.
 
-    In the profile ``all`` it tries four tenths of them, which keeps CI short. In the fast profile
+    In the profile ``all`` it tries a quarter of them, which keeps CI short. In the fast profile
     it tries ``fast`` examples, and twice as many where mistakes are made; where that is not said,
     the same share of them as every other property, three at least.
     """

@@ -57,7 +57,6 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl check --help",
         "promptdsl batch --help",
         "promptdsl batch read --help",
-        "promptdsl records list --help",
         "promptdsl list --help",
         "promptdsl show --help",
         "promptdsl new --help",
