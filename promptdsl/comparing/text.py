@@ -179,11 +179,15 @@ def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
 
     Both are told by their address; with a turn that is dropped, the others of its exchange go.
     """
-    addresses = [
-        (line.after or line.before or "").removeprefix("dropped: ").partition(", ~")[0]
-        for line in header
-        if line.place[1] == "dropped" and {line.kind, change.kind} == {"added", "removed"}
-    ]
+    told: dict[str, list[str]] = {"added": [], "removed": []}
+    for line in header:
+        address, _, why = (line.after or line.before or "").partition(", ~")
+        # A result that is cut or cleared is still there.
+        if line.place[1] == "dropped" and line.kind in told and " result" not in why:
+            told[line.kind].append(address.removeprefix("dropped: "))
+    addresses = told["added"] if change.kind == "removed" else list[str]()
+    if change.kind == "added":  # where others are dropped still, it is new
+        addresses = [address for address in told["removed"] if address not in told["added"]]
     message, *section = change.place
     word, _, id = message.partition(" ")
     if section:

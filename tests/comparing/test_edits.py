@@ -1,6 +1,7 @@
 """Edits of a prompt, each with the one sentence that a reviewer would write."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import pytest
@@ -186,6 +187,23 @@ def test_what_the_author_removed_is_not_what_the_budget_dropped() -> None:
     )
     told = "`user 1` and `assistant 1` dropped for the budget; `grounding account` removed"
     assert told == diff(before, after).sentence
+
+
+def test_a_new_message_is_not_one_that_was_dropped() -> None:
+    """Where results are cleared, or more of a history goes than before, new ones are added."""
+
+    def talk(count: int, **options: Any) -> Rendered:
+        said: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
+        for it in range(count):
+            call = {"type": "tool_use", "id": f"c{it}", "name": "look", "input": {"page": it}}
+            text = f"page {it} " * 30
+            told = {"type": "tool_result", "tool_use_id": f"c{it}", "content": text}
+            said += [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [told]}]
+        prompt = Timeline(History(said, step=50, **options))
+        return render(prompt, model="gpt-5", budget=500)
+
+    for options in ({"clear_results": 1}, {}):
+        assert "` not dropped" not in diff(talk(6, **options), talk(9, **options)).sentence
 
 
 def guide(budget: int, *, sections: Sequence[str] = "ab") -> Rendered:
