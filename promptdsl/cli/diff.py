@@ -160,5 +160,6 @@ def _cache_diff(
     if not as_data:
         return visible(relative(str(report))), notes, code
     names = ("shared", "served", "before", "after", "behind", "cost", "label", "extends")
-    data = {**fields(report, *names), "first": report.first and as_row(report.first)}
+    gone = fields(report, "dropped", "pays_from")
+    data = {**fields(report, *names), **gone, "first": report.first and as_row(report.first)}
     return as_json(data), notes, code

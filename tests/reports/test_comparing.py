@@ -336,6 +336,27 @@ def test_a_report_names_the_node_and_its_line() -> None:
     ]
 
 
+SPEAKERS = ("user", "assistant")
+
+
+@pytest.mark.parametrize(
+    ("budgets", "expected"),
+    [((None, 30), (20, 9)), ((30, None), (-20, None)), ((30, 30), (0, None))],
+)
+def test_what_is_dropped_pays_later(
+    budgets: tuple[int | None, int | None], expected: tuple[int, int | None]
+) -> None:
+    """What goes from the beginning pays when it has saved as much as is read anew."""
+    said = [{"role": role, "content": f"{it} w w w w w"} for it in "ab" for role in SPEAKERS]
+    before, after = (
+        render(Timeline(History(said, step=0), User("And?")), budget=budget, counter=words)
+        for budget in budgets
+    )
+    report = prefix_report(before, after)
+    assert expected == (report.dropped, report.pays_from)
+    assert ("pays from request" in str(report)) == (report.pays_from is not None)
+
+
 def test_equal_requests_are_told() -> None:
     """As a text a report of equal requests says so."""
     report = compared(system(A), system(A))

@@ -1,5 +1,7 @@
 """The prefix report: the tokens that two requests share at their beginning, and what ends it."""
 
+from math import ceil
+
 import attrs
 
 from promptdsl.config.models import USUAL, facts_for
@@ -29,7 +31,8 @@ class PrefixReport:
     to a cache mark, or whole steps, and none below ``minimum``. ``before`` and ``after`` are all
     their tokens, in the counter of the second, and ``label`` says how exact that is. ``first`` is
     the first difference, ``None`` for equal requests. ``extends`` is whether the second only
-    continues the first: nothing before its end changed.
+    continues the first: nothing before its end changed. ``dropped`` are the tokens that were
+    dropped or cleared of the second, and not of the first.
 
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
@@ -46,6 +49,19 @@ class PrefixReport:
     first: Difference | None
     extends: bool
     minimum: int = 0
+    dropped: int = 0
+
+    @property
+    def pays_from(self) -> int | None:
+        """The request from which on ``dropped`` pays, 1 for the second of the two.
+
+        Each further request is cheaper by these tokens, at the price of cached ones. ``None`` if
+        the beginning did not change, or if no more is dropped than before.
+        """
+        if self.extends or self.dropped <= 0:
+            return None
+        anew = max(self.before - self.shared - self.dropped, 0) * (1 - CACHED)
+        return max(ceil(anew / (self.dropped * CACHED)), 1)
 
     @property
     def behind(self) -> int:
@@ -64,6 +80,7 @@ class PrefixReport:
         served = f"{self.served:,} tokens" if self.served else "nothing"
         served += f" below {self.minimum:,} tokens" if self.shared < self.minimum else ""
         saved = 1 - self.cost / self.after if self.after else 0
+        pays = f"  {self.dropped:,} tokens more are dropped: that pays from request"
         return "\n".join(
             [
                 head,
@@ -72,6 +89,11 @@ class PrefixReport:
                 f"{self.after - self.served:,} are read anew",
                 f"  with a cached token at a tenth it costs {self.cost:,.0f} of {self.after:,} "
                 f"({saved:.0%} saved)",
+                *(
+                    [f"{pays}: that pays from request {self.pays_from} on"]
+                    if self.pays_from
+                    else []
+                ),
             ]
         )
 
@@ -104,7 +126,9 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
     first = first_difference(before, after) or Difference("changed", "the request", shared.place)
     # A chat template writes an end after the last turn, but not before another turn.
     extends = shared.is_whole or ("prompt" in shared.payload and first.how == "appended")
-    return PrefixReport(count, served, old, new, label, first, extends, rule.minimum)
+    gone = [sum(part.tokens for part in side.dropped()) for side in (before, after)]
+    more = gone[1] - gone[0]
+    return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, more)
 
 
 def _payload(outcome: Outcome) -> Payload:
