@@ -89,11 +89,7 @@ class PrefixReport:
                 f"{self.after - self.served:,} are read anew",
                 f"  with a cached token at a tenth it costs {self.cost:,.0f} of {self.after:,} "
                 f"({saved:.0%} saved)",
-                *(
-                    [f"{pays}: that pays from request {self.pays_from} on"]
-                    if self.pays_from
-                    else []
-                ),
+                *([f"{pays} {self.pays_from} on"] if self.pays_from else []),
             ]
         )
 
