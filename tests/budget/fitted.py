@@ -22,6 +22,20 @@ COUNTERS: dict[str, Callable[[str], int]] = {
 """Counters of texts, of which only the first adds up."""
 
 
+def recorded_exchanges(*exchanges: int) -> list[Message]:
+    """Return exchanges of so many rounds; ids are ``q1``, ``q1a1``, and ``q1r1`` of results."""
+    found: list[dict[str, Any]] = []
+    for number, rounds in enumerate(exchanges, 1):
+        found.append({"role": "user", "content": "Ask me.", "id": f"q{number}"})
+        for index in range(1, rounds + 1):
+            id = f"q{number}a{index}"
+            call = {"type": "tool_use", "id": id, "name": "look", "input": {}}
+            told = {"type": "tool_result", "tool_use_id": id, "content": "w " * 10}
+            found.append({"role": "assistant", "content": [call], "id": id})
+            found.append({"role": "tool", "content": [told], "id": f"q{number}r{index}"})
+    return [Message.from_dict(message) for message in found]
+
+
 def fitted(tree: Part, room: Room, **request: Any) -> Rendered | None:
     """Return a described prompt in a budget, ``None`` where its required parts are too much."""
     try:

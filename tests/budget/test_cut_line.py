@@ -18,12 +18,16 @@ from promptdsl import (
     User,
     render,
 )
-from tests.budget.fitted import broken
-from tests.budget.test_pins import recorded_exchanges, words
+from tests.budget.fitted import broken, recorded_exchanges
 from tests.errors import raised
 from tests.searching import examples
 
 LINE = "Earlier messages were left out."
+
+
+def words(text: str) -> int:
+    """Return the words of a text."""
+    return len(text.split())
 
 
 def sent(messages: list[Message], budget: int, **options: Any) -> Rendered:
