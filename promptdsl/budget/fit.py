@@ -73,7 +73,7 @@ def fit(
     total = budget.of(facts.window, facts.model)
     clearings = [*_clearings(cut_tree)] if has_choices else []
     is_cleared = any(words.at_least for _, words in clearings)
-    binds = facts.binds_reasoning and _has_reasoning(cut_tree)
+    binds = facts.binds_reasoning and _has_reasoning(cut_tree, facts.provider)
     if total is None:
         _check_clearing(clearings)
         if not (binds and is_cleared):
@@ -110,10 +110,10 @@ def fit(
     return bound or fits or _drop_to_fit(plan, cuts, attempt, over=over, limit=limit)
 
 
-def _has_reasoning(tree: RootNode) -> bool:
+def _has_reasoning(tree: RootNode, provider: str | None) -> bool:
     from promptdsl.budget.fresh import reasoning_run
 
-    return any(map(reasoning_run, hollow(tree)))
+    return any(reasoning_run(node, provider) for node in hollow(tree))
 
 
 def _fit_bound(

@@ -16,6 +16,7 @@ from promptdsl.budget.choose import Choice
 from promptdsl.budget.histories import State, exchanges_of
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.units import ConversationUnit
+from promptdsl.config.wires import wire_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import CALL, REQUEST, SECTION, SHIFT, SYSTEM, TURN
@@ -27,15 +28,16 @@ MARGIN = 64
 """The share of a budget by which the sum of the parts may differ from the tokens of the whole."""
 
 
-def reasoning_run(node: Node) -> RecordedNode | None:
-    """Return the recording of a history, if it is one and has reasoning."""
+def reasoning_run(node: Node, provider: str | None) -> RecordedNode | None:
+    """Return the recording of a history, if it is one and has reasoning that a provider takes."""
     if not isinstance(node, ConversationNode) or len(node.content) != 1:
         return None
     run = node.content[0]
     if not isinstance(run, RecordedNode) or not run.mask & CALL << SHIFT:
         return None
     blocks = (b for m in run.items if m.plain is None for b in m.content)
-    return run if any(block.type == "reasoning" for block in blocks) else None
+    form = wire_of(provider).form
+    return run if any(b.type == "reasoning" and b.origin == form for b in blocks) else None
 
 
 @attrs.define(eq=False)
@@ -93,7 +95,7 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
             fleeting += entry.tokens
         elif units and mask & TURN and not mask & (SYSTEM | SECTION):
             behind += entry.tokens
-    run = reasoning_run(units[0].node) if len(units) == 1 else None
+    run = reasoning_run(units[0].node, plan.measure.facts.provider) if len(units) == 1 else None
     if run is None or any(action.unit is not units[0] for action in plan.order.actions[:1]):
         return None
     unit = units[0]

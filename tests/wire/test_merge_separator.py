@@ -173,7 +173,9 @@ def test_any_prompt(target: str, tree: Timeline, separator: str, cache: Any) -> 
     ]
     assert usual.spans() == rendered.spans()
     assert [] == unlawful_rendered(rendered, facts)
-    within = render(tree, budget=recounted, **options)
+    # Where reasoning is bound, a history leaves room for what will stand behind it.
+    budget = recounted * 2 if facts.binds_reasoning else recounted
+    within = render(tree, budget=budget, **options)
     assert (payload, ()) == (within.payload(), within.dropped)
 
 
