@@ -44,6 +44,8 @@ def test_it_says_what_the_library_says(cli: Command) -> None:
         "cost": report.cost,
         "label": report.label,
         "extends": True,
+        "dropped": 0,
+        "pays_from": None,
         "first": None,
     }
     assert (f"{report}\n", said) == (cli(*target).out, data(cli, *target))
