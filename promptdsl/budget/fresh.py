@@ -54,23 +54,26 @@ class _Requests:
     seam: int
     """The most tokens that two neighbours save by merging."""
 
-    def needs(self, stop: int, behind: int) -> tuple[int, int]:
-        """Return the end of the messages that were answered, and the tokens that had to go.
+    def answered(self, stop: int) -> int:
+        """Return the end of the messages before ``stop`` without the question after them."""
+        while stop and _is_question(self.items[stop - 1]):
+            stop -= 1
+        return stop
 
-        The question after them was in the history, or stood behind it.
+    def need(self, stop: int, end: int, behind: int) -> int:
+        """Return the tokens that had to go; the question from ``end`` to ``stop`` counts as behind.
+
+        It was in the history, or stood behind it.
         """
-        end = stop
-        while end and _is_question(self.items[end - 1]):
-            end -= 1
         half = max(min(self.unit.cuts.step // 2, self.budget // 4), 1)
         behind += self.before[stop] - self.before[end] + self.budget // MARGIN
-        return end, self.rest + self.before[end] + -(-behind // half) * half
+        return self.rest + self.before[end] + -(-behind // half) * half
 
     def was(self, state: State, start: int, fleeting: int) -> bool:
         """Return whether the request before a turn of the model had a state, and for certain."""
         # Of the user's turns before it, the last ones may have stood behind the history.
-        end = self.needs(start, fleeting)[0]
-        needs = {self.needs(start, fleeting + more)[1] for more in (0, self.seam)}
+        end = self.answered(start)
+        needs = {self.need(start, end, fleeting + more) for more in (0, self.seam)}
         cuts = self.unit.cuts
         if state == (cuts.lead, False, 0) and max(needs) + cuts.step <= 0:
             return True
@@ -104,7 +107,8 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
     if unit.cuts.merged:
         before = [0, *map(sub, before[1:], unit.cuts.merged)]
     requests = _Requests(run.items, unit, before, rest, plan.budget, plan.line.most)
-    need = requests.needs(len(run.items), behind + fleeting)[1]
+    size = len(run.items)
+    need = requests.need(size, requests.answered(size), behind + fleeting)
     point = unit.cuts.least(need)
     choice = Choice(plan.line.copy())
     if point:
