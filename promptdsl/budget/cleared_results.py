@@ -73,6 +73,10 @@ class Clearing:
         kept = bisect_right(self.called_at, self.called[stop] - words.keep)
         return bisect_right(self.places, self.starts[max(kept - 1, 0)])
 
+    def frontier(self, stop: int) -> int:
+        """Return the last place of the frontier before the last calls of the first entries."""
+        return self.places[self.reached(stop) - 1]
+
     def until(self, stop: int, step: int) -> "Clearing":
         """Return how a request with the entries before ``stop`` is cleared and cut by ``step``."""
         frontiers = self.places[: self.reached(stop)]
@@ -149,7 +153,7 @@ def clearing_of(
     called_at = [called[start] for start in starts]
     clearing = Clearing(node, cleared, sizes, saved, called, places, starts, called_at, total)
     # Each request was sent before a turn of the model.
-    needed = (total[stop] - saved[places[clearing.reached(stop) - 1]] for stop in rounds)
+    needed = (total[stop] - saved[clearing.frontier(stop)] for stop in rounds)
     clearing.longest = [*accumulate(needed, max)]
     return clearing
 

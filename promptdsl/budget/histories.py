@@ -243,7 +243,7 @@ class CutPoints:
             words = clearing.node.clear_results
             frontier = clearing.frontiers[min(point, self.clears)]
             if words is not None and words.at_least is not None:
-                frontier = clearing.places[clearing.reached(self.size) - 1]
+                frontier = clearing.frontier(self.size)
         return self.starts[point], self.is_between_rounds(point), frontier
 
     def least(self, need: int) -> int:

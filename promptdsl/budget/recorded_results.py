@@ -60,7 +60,7 @@ def cleared_histories(
             node = replace(node, pin=frozenset(pinned_entries(node)))
             pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
         clearing = clearing_of(node, tokens, known.rounds, measure, step=0, pinned=pinned)
-        frontier = clearing.places[clearing.reached(len(tokens)) - 1]
+        frontier = clearing.frontier(len(tokens))
         if frontier:
             why = clearing.told(frontier, [(0, frontier)])
             saved = clearing.saved[frontier]
