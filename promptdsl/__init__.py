@@ -134,6 +134,7 @@ if TYPE_CHECKING:
     from promptdsl.messages.media.source import MediaSource as MediaSource
     from promptdsl.messages.message import Message as Message
     from promptdsl.messages.prompt import OutputSchema as OutputSchema
+    from promptdsl.messages.prompt import RawSetting as RawSetting
     from promptdsl.messages.prompt import Prompt as Prompt
     from promptdsl.messages.prompt import ToolDefinition as ToolDefinition
     from promptdsl.providers.read_response import read_response as read_response
@@ -222,7 +223,7 @@ else:
             "messages.loss": "Loss",
             "messages.media.source": "MediaSource",
             "messages.message": "Message",
-            "messages.prompt": "OutputSchema Prompt ToolDefinition",
+            "messages.prompt": "OutputSchema Prompt RawSetting ToolDefinition",
             "providers.read_response": "read_response",
             "providers.read_stream": "aread_stream read_stream",
             "providers.registry": "read_payload",

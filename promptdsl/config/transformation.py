@@ -32,7 +32,7 @@ from promptdsl.messages.prompt import LoneText
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
 FORMATS: tuple[str, ...] = get_args(Format)
-ToolPairing: TypeAlias = Literal["error", "fill", "prune"]
+ToolPairing: TypeAlias = Literal["error", "fill", "prune", "keep"]
 BodyEncoding: TypeAlias = Literal["minimal", "full"]
 """How values in a fence or tag are encoded."""
 InlineEncoding: TypeAlias = Literal["readable", "full"]
@@ -86,6 +86,7 @@ class ConfigOptions(TypedDict, total=False):
     merge_consecutive: bool
     merge_separator: str
     lone_text: LoneText | None
+    join_texts: bool
     tool_pairing: ToolPairing
     guard_conversation: bool
     silent_hints: Iterable[str]
@@ -106,6 +107,7 @@ LIBRARY: Mapping[str, SettingValue] = {
     "merge_consecutive": True,
     "merge_separator": "\n\n",
     "lone_text": None,
+    "join_texts": True,
     "tool_pairing": "error",
     "guard_conversation": False,
     "silent_hints": (),
@@ -243,8 +245,12 @@ class MessageTransformationConfig:
       one string; a blank line by default.
     - ``lone_text``: the form in which a content that is one text is sent: ``"string"`` (for
       Anthropic), ``"list"`` (for Chat) or ``None`` (default), the own form of each target.
-    - ``tool_pairing``: what happens to calls without results: ``"error"`` (default), ``"fill"`` or
-      ``"prune"``.
+    - ``join_texts``: whether written texts side by side in a message are one text where the target
+      reads them as one; true by default. With ``False`` each is a part of its own. Texts that were
+      recorded as several parts always stay so.
+    - ``tool_pairing``: what happens to calls without results, and to results without calls:
+      ``"error"`` (default), ``"fill"``, ``"prune"`` or ``"keep"``, for a conversation that is
+      stored at the provider's server in part.
     - ``guard_conversation``: whether the conversation is guarded too; false by default.
     - ``silent_hints``: the names of hints (``Loss.name``) that are left out; none by default.
 
@@ -288,6 +294,7 @@ class Resolved:
     merge_consecutive: bool
     merge_separator: str
     lone_text: LoneText | None
+    join_texts: bool
     tool_pairing: ToolPairing
     guard_conversation: bool
     silent_hints: tuple[str, ...]

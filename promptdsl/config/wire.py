@@ -149,6 +149,8 @@ class Wire:
     """The parts of messages, by their type."""
     keyed: bool = False
     """Whether parts have no type: the key of the content is the type."""
+    nulls: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict[str, tuple[str, ...]])
+    """By type of an object, the keys that a request needs, also where their value is null."""
     silent: tuple[str, ...] = ()
     """The keys of parts that the model does not read, beside its mark: ids, signatures."""
     two_sided: bool = False
@@ -205,7 +207,7 @@ class Wire:
 
     def __attrs_post_init__(self) -> None:
         # All prompts share a record: nobody changes its tables.
-        for name in ("parts", "choices", "finish_reasons"):
+        for name in ("parts", "nulls", "choices", "finish_reasons"):
             object.__setattr__(self, name, MappingProxyType({**getattr(self, name)}))
 
 

@@ -381,6 +381,14 @@ class UnknownBlock(AnyBlock):
     data: JsonObject = attrs.field(hash=False)
     origin: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """The name of the block where it came from: its ``type``, or the key of its content."""
+        if isinstance(name := self.data.get("type"), str):
+            return name
+        objects = (key for key, value in self.data.items() if isinstance(value, Mapping))
+        return next(objects, next(iter(self.data), self.type))
+
     def to_dict(self) -> JsonDict:
         """Return the dictionary it was read from.
 

@@ -36,7 +36,7 @@ def described(block: Block, *, tools: Mapping[str, str] | None = None) -> str:
             name = id if tools is None else block.name or tools.get(id, id)
             return f"result {name} failed" if block.is_error else f"result {name}"
         case UnknownBlock():
-            return _shortened(str(block.data.get("type", block.type)))
+            return _shortened(block.kind)
         case _ if isinstance(block, MediaBlock):
             source, size = block.source, size_of(block.source)
             title = f" {_shortened(block.title)!r}" if block.title else ""

@@ -6,6 +6,7 @@ from typing import TypeAlias
 import attrs
 
 from promptdsl.foundation.frozen import EMPTY, frozen
+from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.source import Position, Source, looked_up
 
 
@@ -21,9 +22,12 @@ class Details:
     structured_output: object = attrs.field(default=None, converter=frozen)
     finish_reason: str | None = None
     raw_finish_reason: str | None = None
+    extra: JsonObject = attrs.field(default=EMPTY, converter=frozen)
 
 
 NO_DETAILS = Details()
+JOINED = "joined_turns"
+"""The key of the metadata of a recorded answer that was several turns in a row: their number."""
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 
 RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, Details, tuple[str, ...]]
@@ -35,8 +39,9 @@ number in brackets (-1 for none)."""
 class Origin:
     """One of the turns that a message was made of: its address in the tree, and its line.
 
-    ``id``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason`` and
-    ``raw_finish_reason`` are those of the turn; a message made of several turns has them only here.
+    ``id``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason``,
+    ``raw_finish_reason`` and ``extra`` are those of the turn; a message made of several turns has
+    them only here.
     ``components`` are the names of the components around it, the outermost first.
 
     >>> from promptdsl import Timeline, User, render
@@ -55,6 +60,7 @@ class Origin:
     structured_output: object = None
     finish_reason: str | None = None
     raw_finish_reason: str | None = None
+    extra: JsonObject = EMPTY
 
 
 def origin_of(raw: RawOrigin) -> Origin:

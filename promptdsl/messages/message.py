@@ -9,7 +9,7 @@ from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
-from promptdsl.foundation.json import JsonDict
+from promptdsl.foundation.json import JsonDict, JsonObject
 from promptdsl.foundation.source import door, end_traceback, looked_up
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -48,9 +48,9 @@ class Message:
     ``files`` are attachments after it: paths, addresses, or their dictionaries.
     ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
     equality ignores. ``text`` is its text, however many blocks it has. Other keywords are ``id``,
-    ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason`` and
-    ``raw_finish_reason``; a message made of several turns has of these only the name, the others
-    are in its ``sources``.
+    ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason``,
+    ``raw_finish_reason`` and ``extra``; a message made of several turns has of these only the name,
+    the others are in its ``sources``.
     Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
@@ -180,6 +180,15 @@ class Message:
         return self.details.raw_finish_reason
 
     @property
+    def extra(self) -> JsonObject:
+        """The values under keys that the reader of a reply or a recording does not know, by key.
+
+        A key inside of the message has its place before it: ``tool_calls[0].weight``. They are
+        stored with the message and not sent: a hint ``unread_key`` names each.
+        """
+        return self.details.extra
+
+    @property
     def origins(self) -> tuple[RawOrigin, ...]:
         """The origins of the message, before their lines are looked up."""
         if self._number < 0:
@@ -246,7 +255,7 @@ class Message:
                 raise DataError("a message needs a 'role'", fix=fix)
             fields: JsonDict = {exact(key): value for key, value in data.items()}
             refuse_unknown_keys(fields, KEYS)
-            for key in ("metadata", "token_usage", "structured_output"):
+            for key in ("metadata", "token_usage", "structured_output", "extra"):
                 if key in fields:
                     fields[key] = plain(fields[key], key)
             return cls(**fields)

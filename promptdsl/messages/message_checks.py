@@ -16,6 +16,7 @@ KEYS = frozenset({"role", "content", "kind", "files", *DETAIL_KEYS})
 def checked_details(details: Mapping[str, object]) -> Details:
     """Return the checked details of a message; :class:`DataError` names the wrong key."""
     metadata, token_usage = details.get("metadata"), details.get("token_usage")
+    extra = details.get("extra")
     return Details(
         id=optional(details.get("id"), "id"),
         name=optional(details.get("name"), "name"),
@@ -27,6 +28,7 @@ def checked_details(details: Mapping[str, object]) -> Details:
         structured_output=details.get("structured_output"),
         finish_reason=optional(details.get("finish_reason"), "finish_reason"),
         raw_finish_reason=optional(details.get("raw_finish_reason"), "raw_finish_reason"),
+        extra=EMPTY if extra is None else plain(mapping(extra, "extra"), "extra"),
     )
 
 

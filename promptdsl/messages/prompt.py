@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias, get_args
 import attrs
 
 from promptdsl.foundation.frozen import EMPTY, frozen, new_dict
-from promptdsl.foundation.json import JsonObject
+from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.source import Position, Source, looked_up
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
@@ -76,6 +76,40 @@ ToolChoice: TypeAlias = _Choice | str
 CHOICES: tuple[_Choice, ...] = get_args(_Choice)
 """The choices that name no tool."""
 
+
+@attrs.frozen
+class RawSetting:
+    """A setting of a request as its provider has it: a choice of tools, or the form of the answer.
+
+    ``raw`` is sent to its ``origin`` as long as the prompt still ``means`` what it was read as: the
+    value of ``Prompt.tool_choice`` or ``Prompt.output``. ``what`` names what no prompt can say of
+    it, such as a choice among several tools: for another provider that is a loss.
+
+    >>> from promptdsl import read_payload
+    >>> payload = {"messages": [], "response_format": {"type": "json_object"}}
+    >>> prompt = read_payload(payload, "openai")
+    >>> prompt.output, prompt.raw_output.what
+    (None, "response_format 'json_object'")
+    """
+
+    raw: JsonValue = attrs.field(converter=frozen, hash=False)
+    origin: str
+    means: "ToolChoice | OutputSchema | None" = None
+    what: str = ""
+
+
+@attrs.frozen
+class StoredConversation:
+    """A conversation that goes on: what was said before is stored at the server of ``origin``.
+
+    Its id stays with the caller. ``instructions``: the system text is sent as instructions, which
+    are not stored.
+    """
+
+    origin: str
+    instructions: bool = False
+
+
 LoneText: TypeAlias = Literal["string", "list"]
 """The form in which a content that is one text is sent."""
 Joints: TypeAlias = dict[tuple[int, ...], str]
@@ -102,5 +136,19 @@ class Prompt:
     """The first message that was written since the budget last did so, ``None`` if unknown."""
     lone_text: LoneText | None = None
     """The form of a content that is one text; ``None`` for the own form of each target."""
+    raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True)
+    """The choice of a tool as it was read, for its provider."""
+    raw_output: RawSetting | None = attrs.field(default=None, kw_only=True)
+    """The form of the answer as it was read, for its provider."""
+    stored: StoredConversation | None = attrs.field(default=None, kw_only=True)
+    """The conversation before these messages, where it is stored at the provider's server."""
+    join_texts: bool = attrs.field(default=True, kw_only=True)
+    """Whether written texts side by side are one text where the target reads them as one."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)
     """The white space before each merged turn where it is no blank line: by message and block."""
+
+    @property
+    def has_settings(self) -> bool:
+        """Whether it chooses tools or a form of the answer."""
+        settings = (self.tool_choice, self.output, self.raw_choice, self.raw_output)
+        return any(setting is not None for setting in settings)

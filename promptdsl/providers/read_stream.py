@@ -77,18 +77,27 @@ class Reading(Generic[E]):
         self._provider = ""
         self._reply = StreamedReply()
         self._message: Message | None = None
+        self._passed = 0
+        """How many events of no provider were passed on."""
+        self._is_over = False
 
     def __iter__(self) -> Iterator[E]:
         self._check("__next__", "asynchronous: read it with aread_stream and async for")
-        for event in self._events:
-            self._add(event)
-            yield event
+        try:
+            for event in self._events:
+                self._add(event)
+                yield event
+        finally:
+            self._is_over = True
 
     async def __aiter__(self) -> AsyncIterator[E]:
         self._check("__anext__", "synchronous: write for event in reading")
-        async for event in self._events:
-            self._add(event)
-            yield event
+        try:
+            async for event in self._events:
+                self._add(event)
+                yield event
+        finally:
+            self._is_over = True
 
     def _check(self, method: str, advice: str) -> None:
         if not hasattr(self._events, method):
@@ -97,7 +106,12 @@ class Reading(Generic[E]):
     @property
     @door
     def message(self) -> Message:
-        """The message so far; :class:`DataError` before the first event of a provider."""
+        """The message so far; :class:`DataError` before the first event of a provider.
+
+        A stream that ended, or failed, without any event is an empty message.
+        """
+        if not self._provider and self._is_over and not self._passed:
+            return Message("assistant", (), kind="recorded", finish_reason="interrupted")
         if not self._provider:
             fix = "read the stream of a client: for event in reading: ...; then reading.message"
             raise DataError("no event of a provider was read so far", fix=fix)
@@ -126,6 +140,8 @@ class Reading(Generic[E]):
             self._provider = self._provider or event_provider(event)
             if self._provider:
                 TARGETS[self._provider].add_event(self._reply, event)
+            else:
+                self._passed += 1
         except DataError as error:
             fix = error.fix or "give the stream that the client returned"
             what = f"event {self._count} of the stream: {error.what}"
@@ -156,8 +172,11 @@ def _interrupted(message: Message) -> Message:
         data = block.data if isinstance(block, UnknownBlock) else block.extra
         name = str(data.get("type", block.type))
         is_open = data.get("status") == "in_progress"
+        call = data.get("function_call")
         if isinstance(block, ToolUseBlock):
             name, is_open = f"call of {block.name}", not block.id or block.input is None
+        elif is_mapping(call) and call.get("will_continue"):
+            name, is_open = f"call of {call.get('name')}", True
         elif isinstance(block, ReasoningBlock) and wire_of(block.origin).signs:
             is_open = not (block.signature or block.encrypted)
         elif name.endswith("_tool_use"):

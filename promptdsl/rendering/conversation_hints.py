@@ -7,6 +7,7 @@ from typing import Any
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import is_list
 from promptdsl.messages import TextBlock
+from promptdsl.messages.details import JOINED
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.roles import CONVERSATION
@@ -114,6 +115,10 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             if not says and message.finish_reason != "interrupted":
                 what, why = f"an empty {message.role} message", "it is not sent"
                 yield hint("empty_message", what, why, f"history[{index}]", source=node.source)
+            if JOINED in message.metadata:
+                what = f"{message.metadata[JOINED]} answers in a row"
+                why = "they are sent as one turn, so that the results of all calls follow it"
+                yield hint("joined_turns", what, why, f"history[{index}]", source=node.source)
             if message.id is not None and message.id in ids:
                 yield _twice(node, index, f"the id {message.id!r} stands in it twice")
             ids.add(message.id or "")

@@ -35,10 +35,23 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
     from promptdsl.providers.unread import unread_keys
 
     for node, _ in walk(root) if root.mask & RECORDED else ():
-        if isinstance(node, RecordedNode) and node.form != "messages":
-            why = f"History.from_{node.form} does not read it, so it is not sent"
-            for key, place in unread_keys(node.items, node.form):
-                yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
+        if not isinstance(node, RecordedNode):
+            continue
+        why = f"History.from_{node.form} does not read it, so it is not sent"
+        keys = unread_keys(node.items, node.form) if node.form != "messages" else ()
+        if node.form == "messages":
+            why = "no reader knows it: it is kept in Message.extra, and not sent"
+            keys = _kept_keys(node)
+        for key, place in keys:
+            yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
+
+
+def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
+    """Yield the last step of each key in the extra of messages, with the place of the message."""
+    for index, item in enumerate(node.items):
+        extra = item.extra if isinstance(item, Message) else item.get("extra") or {}
+        for path in extra:
+            yield path.rpartition(".")[2], f"history[{index}]"
 
 
 # Empty blocks, and sentences without a space between them.

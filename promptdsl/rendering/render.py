@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Never, TypeAlias, Unpack, cast
 import attrs
 
 from promptdsl.components.block import finish
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires import wires
 from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
 from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import CHOICES, Joints, Prompt
+from promptdsl.messages.prompt import CHOICES, Joints, Prompt, StoredConversation
 from promptdsl.rendering.passes.bound_reasoning import check_bound
 from promptdsl.rendering.passes.equip import equipment_of, lost_marks
 from promptdsl.rendering.passes.fill import Ask, Waiting
@@ -287,8 +288,10 @@ def _prepared(
     if isinstance(trimmed, Message):
         fresh = next((n for n, message in enumerate(messages) if message is trimmed), None)
         prompt = attrs.evolve(prompt, fresh=fresh)
-    if config.lone_text or joints:
-        prompt = attrs.evolve(prompt, lone_text=config.lone_text, joints=joints)
+    if config.lone_text or joints or not config.join_texts:
+        prompt = attrs.evolve(
+            prompt, lone_text=config.lone_text, joints=joints, join_texts=config.join_texts
+        )
     marked = prompt
     written = None
     if facts.provider is not None:
@@ -302,15 +305,28 @@ def _prepared(
             marked = auto_marked(marked, facts)
         written = WrittenPayload(marked, facts)
         losses += written.losses
+        if prompt.stored is not None:
+            losses += (_stored_elsewhere(prompt.stored, facts),)
     return Outgoing(tuple(stages), losses, prompt, marked, written)
+
+
+def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:
+    """Return the loss of a conversation that is stored at a server, or the hint to name it there."""
+    what = "the conversation before"
+    if facts.provider == stored.origin:
+        why = (
+            "it is stored at the server: give the request its previous_response_id or conversation"
+        )
+        return hint("needed_key", what, why)
+    return Loss("content", what, f"it is stored at the server of {stored.origin}")
 
 
 def _prompt(
     messages: tuple[Message, ...], tree: RootNode, request: RenderRequest, *, trimmed: bool
 ) -> Prompt:
     """Return the prompt to send; :class:`OptionError` if the chosen tool is not in it."""
-    choice = request.tool_choice
-    if choice is None and not tree.equipment:
+    choice, recorded = request.tool_choice, request.recorded
+    if choice is None and not tree.equipment and recorded is None:
         return Prompt(messages, trimmed=trimmed)
     tools, output = equipment_of(tree)
     if choice is not None and choice not in CHOICES:
@@ -323,4 +339,7 @@ def _prompt(
     if choice == "required" and not tools:
         problem = "tool_choice='required', and there are no tools"
         raise OptionError(problem, fix="write them: Tool(...)", at=(author(),))
-    return Prompt(messages, tools, choice, output, trimmed)
+    if recorded is None:
+        return Prompt(messages, tools, choice, output, trimmed)
+    # What the prompt was read with, such as the choice of a tool, unless the author chose another.
+    return attrs.evolve(recorded, messages=messages, tools=tools, output=output, trimmed=trimmed)

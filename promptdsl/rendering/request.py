@@ -88,6 +88,8 @@ class RenderRequest:
     audience: str
     cache: str | None
     tool_choice: str | None
+    recorded: Prompt | None
+    """The prompt that is rendered, where it was read from a payload; its choice is the author's."""
     template: "ChatTemplate | None"
     budget: "Budget | None"
     loading: "MediaLoading | None"
@@ -171,8 +173,9 @@ def checked_request(
         from promptdsl.config.chat_template import ChatTemplate
 
         template = ChatTemplate.of(template)
-    if choice is None and isinstance(tree, Prompt):
-        choice = tree.tool_choice
+    recorded = tree if isinstance(tree, Prompt) else None
+    if recorded is not None and choice is not None:
+        recorded = attrs.evolve(recorded, tool_choice=choice, raw_choice=None)
     return RenderRequest(
         _checked_name("model", model),
         _checked_name("provider", provider),
@@ -184,6 +187,7 @@ def checked_request(
         audience=audience,
         cache=cache,
         tool_choice=_checked_name("tool_choice", choice),
+        recorded=recorded,
         template=template,
         budget=checked,
         loading=loading,

@@ -129,6 +129,7 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
             object.__setattr__(part, "code", author())
             object.__setattr__(part, "offset", -1)
         timeline = write_timeline(content, author())
-        # Neighbours of one role were sent apart.
-        timeline.transformation = {"merge_consecutive": False}
+        # Neighbours of one role were sent apart. Of a stored conversation the calls are elsewhere.
+        pairing = {"tool_pairing": "keep"} if prompt.stored else {}
+        timeline.transformation = {"merge_consecutive": False, **pairing}
         return cast("RootNode", finish(timeline))

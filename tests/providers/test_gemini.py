@@ -777,40 +777,6 @@ def test_read_choice_of_the_sdk(types: Any) -> None:
             {"contents": [], "tools": [{"functionDeclarations": [{}]}]},
             "tools[0]: function_declarations[0]: 'name' is needed",
         ),
-        (
-            {"contents": [], "tool_config": {"function_calling_config": {"mode": "SOME"}}},
-            "unknown 'mode' 'SOME'",
-        ),
-        (
-            {"contents": [], "tool_config": {"function_calling_config": {"mode": "VALIDATED"}}},
-            "unknown 'mode' 'VALIDATED'",
-        ),
-        (
-            {
-                "contents": [],
-                "tool_config": {
-                    "function_calling_config": {
-                        "mode": "ANY",
-                        "allowed_function_names": ["f", "g"],
-                    }
-                },
-            },
-            "several functions are allowed, not all",
-        ),
-        (
-            {"contents": [], "config": {"response_mime_type": "application/json"}},
-            "'response_mime_type' 'application/json' without a schema",
-        ),
-        (
-            {
-                "contents": [],
-                "config": {
-                    "response_mime_type": "text/x.enum",
-                    "response_schema": {"type": "STRING", "enum": ["a"]},
-                },
-            },
-            "unknown 'response_mime_type' 'text/x.enum'",
-        ),
     ],
 )
 def test_read_error(data: object, what: str) -> None:
@@ -963,15 +929,38 @@ def test_a_part_of_nobody() -> None:
     """A recorded part that the service does not have is a loss of content."""
     messages = (HELLO, say("assistant", UnknownBlock({"x": 1}, "gemini"), "y"), HELLO)
     (loss,) = write(whole(messages), OLDER)[1]
-    assert ("content", "unknown block", (1, 0)) == (loss.kind, loss.what, loss.at)
+    assert ("content", "x block", (1, 0)) == (loss.kind, loss.what, loss.at)
 
 
-@pytest.mark.parametrize("key", ["partialArgs", "willContinue"])
-def test_streamed_call(key: str) -> None:
+def test_streamed_call() -> None:
     """A call whose arguments are not whole yet is a loss of content."""
-    call = {"name": "f", key: [{"jsonPath": "$.a", "stringValue": "x"}]}
-    losses = write(read(["x", {"function_call": call}, "x"]), OLDER)[1]
-    assert [("content", "unknown block")] == named(losses)
+    data = {"name": "f", "willContinue": True, "partialArgs": [{"jsonPath": "$.a"}]}
+    losses = write(read(["x", {"function_call": data}, "x"]), OLDER)[1]
+    assert [("content", "function_call block")] == named(losses)
+
+
+PIECES: dict[str, tuple[list[Any], object]] = {
+    "a text in pieces": ([("$.a", "x"), ("$.a", "y")], {"a": "xy"}),
+    "two texts": ([("$.a", "x"), ("$.b", "y"), ("$.a", "z")], {"a": "xz", "b": "y"}),
+    "in an object": ([("$.a.b", "x"), ("$['a']['c d']", "y")], {"a": {"b": "x", "c d": "y"}}),
+    "in lists": ([("$.a[0].b", "x"), ("$.a[1].b", "y")], {"a": [{"b": "x"}, {"b": "y"}]}),
+    "a number, a bool and a null": ([("$.a", 1.5), ("$.b", True), ("$.c", None)], ...),
+}
+
+
+@pytest.mark.parametrize("what", PIECES)
+def test_arguments_in_pieces(what: str) -> None:
+    """The pieces of a call's arguments are put together by their paths."""
+    pieces, expected = PIECES[what]
+    keys = {str: "stringValue", float: "numberValue", bool: "boolValue", type(None): "nullValue"}
+    partial = [
+        {"jsonPath": path, keys[type(value)]: "NULL_VALUE" if value is None else value}
+        for path, value in pieces
+    ]
+    data = ["x", {"function_call": {"name": "f", "partialArgs": partial}}, "x"]
+    if expected is ...:
+        expected = {"a": 1.5, "b": True, "c": None}
+    assert expected == read(data).messages[1].calls[0].input
 
 
 def test_broken_arguments() -> None:

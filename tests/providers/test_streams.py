@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -223,11 +224,27 @@ def test_a_response_with_keys_of_others() -> None:
     assert "Sun." == read_response({**others, "choices": [said]}).text
 
 
-@pytest.mark.parametrize("events", [[], [{"type": "ping"}]])
-def test_no_event_of_a_provider(events: Any) -> None:
-    """Without an event of a provider there is no message."""
-    error = raised(DataError, lambda: message_of(events))
-    assert "no event of a provider was read so far" == error.what
+def test_no_event_of_a_provider() -> None:
+    """Where events are of no known provider there is no message, and none before any was read."""
+    for message in (lambda: message_of([{"type": "ping"}]), lambda: read_stream([CHUNK]).message):
+        assert "no event of a provider was read so far" == raised(DataError, message).what
+
+
+def failing() -> Iterator[Any]:
+    """Yield the events of a stream whose client fails before the first one."""
+    raise ConnectionError("gone")
+    yield
+
+
+@pytest.mark.parametrize("events", [[], [{"error": OVERLOADED}], failing()])
+def test_a_stream_without_events(events: Any) -> None:
+    """A stream that ended or failed without an event is an empty message."""
+    reading = read_stream(events)
+    with suppress(DataError, ConnectionError):
+        for _ in reading:
+            pass
+    empty = Message("assistant", kind="recorded", finish_reason="interrupted")
+    assert empty == reading.message
 
 
 LATE = [("anthropic", "content_block_delta"), ("openai_responses", "response.output_text.delta")]

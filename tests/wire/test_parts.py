@@ -4,8 +4,20 @@ from typing import Any
 
 import pytest
 
-from promptdsl import ImageBlock, Message, Prompt, TextBlock, ToolResultBlock, UnknownBlock
-from tests.internals import TARGETS
+from promptdsl import (
+    Assistant,
+    History,
+    ImageBlock,
+    Message,
+    Text,
+    TextBlock,
+    Timeline,
+    ToolResultBlock,
+    UnknownBlock,
+    User,
+    read_payload,
+    render,
+)
 from tests.providers.conversations import call, media, say
 from tests.wire.sent import lost, sent
 
@@ -226,61 +238,76 @@ def test_further_keys(target: str) -> None:
     ] == lost(target, say("user", TextBlock("x", extra=extra)))
 
 
-def read_texts(*parts: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """Return texts and marks of a content that is read."""
-    prompt: Prompt = TARGETS["openai"].read([{"role": "user", "content": [*parts]}])
-    found: list[Any] = [*prompt.messages[0].content]
-    return [(block.text, block.cache) for block in found if block.type == "text"]
+RECORDED_PARTS = [
+    part("\n\na"),
+    part("b", **MARK),
+    part("\n\nc"),
+    part("d"),
+    PICTURE,
+    part("e"),
+    {"type": "text", "text": "f", **MARK},
+]
 
 
-def test_texts_that_were_joined() -> None:
-    """A text behind a marked one is read without the blank line that was put before it."""
-    given = [
-        part("\n\na"),
-        part("\n\nb", **MARK),
-        part("\n\nc", **MARK),
-        part("\n\n\n\nd"),
-        part("\n\ne"),
-        part("f", **MARK),
-        part("g"),
-        part("h", **MARK),
-        part("\n\n"),
-        part("i", **MARK),
-        PICTURE,
-        part("\n\nj"),
-        {**PICTURE, **MARK},
-        part("\n\nk"),
-    ]
+def test_recorded_texts_stay_parts() -> None:
+    """Texts that were recorded as several parts come back to the byte, with marks and without."""
+    bare = [{key: one[key] for key in one if key not in MARK} for one in RECORDED_PARTS]
+    for parts in (RECORDED_PARTS, bare):
+        payload = {"messages": [{"role": "user", "content": parts}]}
+        rendered = render(read_payload(payload, "openai"), model="gpt-6-sol")
+        assert (payload, ()) == (rendered.payload(), rendered.losses)
+
+
+LISTS: dict[str, tuple[str, Any]] = {
+    "a system message": ("openai", {"role": "system", "content": [part("a"), part("b")]}),
+    "an answer": ("openai", {"role": "assistant", "content": [part("a"), part("b")]}),
+    "an item": (
+        "openai_responses",
+        {"role": "user", "content": [{"type": "input_text", "text": text} for text in "ab"]},
+    ),
+    "an answer of Responses": (
+        "openai_responses",
+        {"role": "assistant", "content": [{"type": "output_text", "text": text} for text in "ab"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_lists_of_texts(what: str) -> None:
+    """A recorded list of texts is sent as a list."""
+    target, message = LISTS[what]
+    before = {"role": "assistant" if message["role"] == "user" else "user", "content": "q"}
+    history = getattr(History, f"from_{target}")([before, message])
+    payload = render(Timeline(history), provider=target).payload()
+    sent = next(iter(payload.values()))[-1]["content"]
+    assert ["a", "b"] == [one["text"] for one in sent]
+
+
+def test_texts_of_merged_turns() -> None:
+    """Turns that are merged are one text where the target wants a string, as before."""
+    turns = [{"role": "user", "content": [part("a"), part("b")]}, {"role": "user", "content": "c"}]
+    payload = render(Timeline(History.from_openai(turns)), provider="openai").payload()
+    assert {"messages": [{"role": "user", "content": "a\n\nb\n\nc"}]} == payload
+
+
+def test_texts_of_other_providers() -> None:
+    """What was recorded as several texts elsewhere is several parts, too."""
+    turn = {"role": "user", "content": [{"type": "text", "text": text} for text in "ab"]}
+    payload = render(History.from_anthropic([turn]), provider="openai").payload()
+    assert {"messages": [turn]} == payload
+
+
+def test_join_texts() -> None:
+    """Written texts are joined, or with the setting stay parts; one alone is a string."""
+    written = Timeline(User(Text("a"), Text("b")), Assistant("c"))
+    joined = render(written, provider="openai").payload()["messages"]
+    apart = render(written, provider="openai", transformation={"join_texts": False})
+    assert [{"role": "user", "content": "a\n\nb"}, {"role": "assistant", "content": "c"}] == joined
     assert [
-        ("\n\na", None),
-        ("\n\nb", "default"),
-        ("c", "default"),
-        ("\n\nd", None),
-        ("\n\ne", None),
-        ("f", "default"),
-        ("g", None),
-        ("h", "default"),
-        ("\n\n", None),
-        ("i", "default"),
-        ("\n\nj", None),
-        ("\n\nk", None),
-    ] == read_texts(*given)
-
-
-def test_the_first_text() -> None:
-    """The first text is read as it came, whatever stands at the end."""
-    assert [("\n\na", None), ("b", "default")] == read_texts(part("\n\na"), part("b", **MARK))
-
-
-def test_a_refusal_is_not_joined() -> None:
-    """A refusal is no text: neither is it read without a blank line, nor is what follows it."""
-    said = [
-        {"type": "text", "text": "a", **MARK},
-        {"type": "refusal", "refusal": "\n\nb", **MARK},
-        {"type": "text", "text": "\n\nc"},
+        {"role": "user", "content": [part("a"), part("b")]},
+        {"role": "assistant", "content": "c"},
+    ] == apart.payload()["messages"]
+    assert ["a", "b"] == [
+        apart.payload()["messages"][place.entry or 0]["content"][place.address[3]]["text"]
+        for place in apart.places()[:2]
     ]
-    prompt = TARGETS["openai"].read(
-        [{"role": "user", "content": "u"}, {"role": "assistant", "content": said}]
-    )
-    found: list[Any] = [*prompt.messages[1].content]
-    assert ["a", "\n\nb", "\n\nc"] == [block.text for block in found]

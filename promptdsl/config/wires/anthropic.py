@@ -18,6 +18,12 @@ WIRE = Wire(
         "image": ATTACHED["image"]._replace(own="source"),
         "document": ATTACHED["document"]._replace(own="source"),
     },
+    nulls={
+        **dict.fromkeys(
+            ("char_location", "page_location", "content_block_location"), ("document_title",)
+        ),
+        **dict.fromkeys(("web_search_result_location", "search_result_location"), ("title",)),
+    },
     silent=("id", "tool_use_id", "is_error", "signature", "encrypted_index", "citations", "caller"),
     two_sided=True,
     signs=True,

@@ -30,6 +30,11 @@ WIRE = Wire(
         "custom_tool_call_output": _OUTPUT,
         "reasoning": Part(contents=("summary", "content"), own="summary"),
     },
+    nulls={
+        "code_interpreter_call": ("code", "outputs"),
+        "image_generation_call": ("result",),
+        "double_click": ("keys",),
+    },
     silent=("id", "call_id", "approval_request_id", "status", "encrypted_content", "caller"),
     joins=True,
     image_tokens=CHAT.image_tokens,

@@ -6,6 +6,7 @@ from typing import cast
 import attrs
 
 from promptdsl import messages as b
+from promptdsl.config.wires.anthropic import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages.field_checks import optional
@@ -14,7 +15,15 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.anthropic.media import BASE64, read_source
 from promptdsl.providers.anthropic.tools import read_settings
-from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark, total, usage
+from promptdsl.providers.shared.checks import (
+    entry,
+    located_items,
+    mapping,
+    read_mark,
+    total,
+    usage,
+    with_nulls,
+)
 from promptdsl.providers.shared.other_providers import refuse_part
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import read_turns, reply_message
@@ -60,10 +69,12 @@ def _read_flat(data: object) -> b.Block:
     entries = mapping(data)
     kind = entry(entries, "type", str)
     if kind == "thinking":
-        signature = optional(entries.get("signature"), "signature")
-        return b.ReasoningBlock(entry(entries, kind, str), signature, origin="anthropic")
+        # Other libraries store signed thoughts without a text (danny-avila/LibreChat#13888).
+        text, signature = (optional(entries.get(key), key) for key in (kind, "signature"))
+        return b.ReasoningBlock(text or "", signature, origin="anthropic")
     if kind == "redacted_thinking":
-        return b.ReasoningBlock("", encrypted=entry(entries, "data", str), origin="anthropic")
+        encrypted = optional(entries.get("data"), "data")
+        return b.ReasoningBlock("", encrypted=encrypted, origin="anthropic")
     refuse_part(entries, "anthropic")
     source = read_source(entries.get("source"))
     if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in entries:
@@ -72,12 +83,14 @@ def _read_flat(data: object) -> b.Block:
         entry(entries, key, str)
     entries["source"] = source
     entries["cache"] = read_mark(entries.pop("cache_control", None))
+    if entries.get("citations"):
+        entries["citations"] = with_nulls(entries["citations"], WIRE.nulls)
     return b.block_from_dict({key: value for key, value in entries.items() if value is not None})
 
 
 def read(data: object) -> Prompt:
     """Return the prompt of a payload or of a list of recorded messages."""
-    return read_turns(data, read_content, read_settings)
+    return read_turns(data, read_content, read_settings, KEYS)
 
 
 def read_response(data: object) -> Message:
@@ -87,15 +100,21 @@ def read_response(data: object) -> Message:
     reason = optional(entries.get("stop_reason"), "stop_reason")
     counts = mapping(entries.get("usage") or {})
     read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
-    fresh = counts.get("input_tokens")
+    fresh, output = counts.get("input_tokens"), counts.get("output_tokens")
+    # The tokens of a compaction are not in the other counts (``BetaUsage`` of the SDK).
+    compacted = [it for it in counts.get("iterations") or () if it.get("type") == "compaction"]
+    asked, answered = (
+        [it.get(f"{side}_tokens") for it in compacted] for side in ("input", "output")
+    )
     token_usage = usage(
-        input=None if fresh is None else total(fresh, read, written),
-        output=counts.get("output_tokens"),
+        input=None if fresh is None else total(fresh, read, written, *asked),
+        output=None if output is None else total(output, *answered),
         cache_read=read,
         cache_write=written,
         reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
     )
-    return reply_message(content, reason, token_usage)
+    extra = KEYS.unread(entries, {**_TURN, **KEYS.response})
+    return reply_message(content, reason, token_usage, extra=extra)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:
@@ -104,7 +123,8 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     if kind == "message_start":
         merge(reply.response, mapping(event.get("message")))
     elif kind == "message_delta":
-        merge(reply.response, {**mapping(event.get("delta")), "usage": event.get("usage")})
+        further = {key: value for key, value in event.items() if key not in ("type", "delta")}
+        merge(reply.response, {**mapping(event.get("delta")), **further})
         reply.ended = reply.response.get("stop_reason") is not None
     elif kind == "content_block_start":
         block = mapping(event.get("content_block"))
@@ -114,12 +134,11 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     elif kind == "content_block_delta":
         delta = mapping(event.get("delta"))
         name = delta.pop("type", None)
-        if name in ("text_delta", "thinking_delta", "signature_delta", "compaction_delta"):
-            merge(reply.part(number), delta)
-        elif name == "input_json_delta":
-            merge(reply.part(number), {"input": delta.get("partial_json")})
+        if name == "input_json_delta":
+            delta = {"input": delta.get("partial_json")}
         elif name == "citations_delta":
-            merge(reply.part(number), {"citations": [delta.get("citation")]})
+            delta = {"citations": [delta.get("citation")]}
+        merge(reply.part(number), delta)
     elif kind == "content_block_stop":
         parse_input(reply.part(number))
     reply.response["content"] = [*reply.parts.values()]
@@ -143,12 +162,20 @@ def _block_keys(block: Mapping[str, object]) -> Shape | None:
     return {**_OPEN, "content": _block_keys} if kind == "tool_result" else _OPEN
 
 
-_REPLY = (
-    *("id", "type", "model", "usage", "container", "context_management", "stop_details"),
-    "diagnostics",
+_USAGE = shape(
+    *("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+    "iterations",
+    output_tokens_details=shape("thinking_tokens"),
 )
-_TURN = shape("role", *_REPLY, "stop_reason", "stop_sequence", content=_block_keys)
+_TURN = shape("role", "type", "stop_reason", content=_block_keys, usage=_USAGE)
 _INSTRUCTION = shape("type", "text", cache_control=_CONTROL)
 
 
-KEYS = ReadKeys({"system": _INSTRUCTION, "messages": _TURN})
+_NO_CONTENT = (
+    *("id", "model", "stop_sequence", "stop_details", "container", "context_management"),
+    *("diagnostics", "cache_creation", "server_tool_use", "service_tier", "inference_geo"),
+)
+
+KEYS = ReadKeys(
+    {"system": _INSTRUCTION, "messages": _TURN}, shape("error", usage=_USAGE), _NO_CONTENT
+)

@@ -3,16 +3,25 @@
 import json
 from collections.abc import Mapping
 
+import attrs
+
 from promptdsl.config.wires.anthropic import WIRE
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import plain
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
 from promptdsl.messages.schemas import parts_of
 from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
-from promptdsl.providers.shared.tools import chosen, nameless_schema, sendable_output
+from promptdsl.providers.shared.tools import (
+    chosen,
+    named_choice,
+    nameless_schema,
+    raw_choice,
+    recorded_setting,
+    sendable_output,
+)
 
 # The rules are those of the SDK's own transformation (``anthropic.lib._parse``).
 _KEPT = frozenset(
@@ -38,16 +47,33 @@ def tool_param(request: Request, tool: ToolDefinition) -> Param:
     return json_copy({"name": name, **description, "input_schema": schema})
 
 
+NEEDED = {
+    "mcp_toolset": "mcp_servers, and the beta header of MCP",
+    **dict.fromkeys(("mcp_tool_use", "mcp_tool_result"), "mcp_servers, and the beta header of MCP"),
+}
+"""By type of a tool or block, what the request needs beside it."""
+
+
 def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``output_config``, where the prompt has these."""
     settings: Param = {}
+    prompt = request.prompt
     choice, name = chosen(request)
-    if choice:
+    refused = choice is None and prompt.tool_choice is not None
+    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, "anthropic", refused=refused)
+    if raw is not None:
+        settings["tool_choice"] = raw
+    elif choice:
         named = {} if name is None else {"name": name}
         settings["tool_choice"] = {"type": WIRE.choices[choice], **named}
     known = request.facts.known
     reason = "this model takes no output schema" if known else "name a model that takes one"
-    if output := sendable_output(request, reason):
+    output = sendable_output(request, reason)
+    refused = output is None and prompt.output is not None
+    raw = recorded_setting(request, "output", prompt.raw_output, "anthropic", refused=refused)
+    if raw is not None:
+        settings["output_config"] = {"format": raw}
+    elif output:
         schema, moved = _supported(nameless_schema(request, output))
         for key in moved:
             reason = "structured outputs refuse it: the description has it, or the object is closed"
@@ -89,25 +115,52 @@ def _supported(schema: Param) -> tuple[Param, list[str]]:
 def read_settings(payload: Mapping[str, object]) -> Prompt:
     """Return the tools, the choice of a tool and the form of the answer in a payload."""
     tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
-    choice = None
-    if payload.get("tool_choice") is not None:
-        entries = mapping(payload["tool_choice"])
-        kind = entry(entries, "type", str)
-        choices = {sent: choice for choice, sent in WIRE.choices.items()}
-        if kind not in choices:
-            raise DataError(f"unknown 'tool_choice' {kind!r}", fix="auto, any, tool or none")
-        choice = entry(entries, "name", str) if kind == "tool" else choices[kind]
+    choice = _read_choice(payload.get("tool_choice"))
     form = mapping(payload.get("output_config") or {}).get("format")
-    output = None if form is None else OutputSchema(entry(mapping(form), "schema", Mapping))
-    return Prompt(tools=tools, tool_choice=choice, output=output)
+    output = None
+    if form is not None:
+        entries, what = mapping(form), ""
+        kind, means = entries.get("type", "json_schema"), None
+        if kind == "json_schema":
+            means = OutputSchema(entry(entries, "schema", Mapping))
+        else:
+            what = f"output_config.format {kind!r}"
+        output = RawSetting(plain(entries, "format"), "anthropic", means, what)
+    return Prompt(
+        tools=tools,
+        tool_choice=None if choice is None else choice.means,
+        output=None if output is None else output.means,
+        raw_choice=choice,
+        raw_output=output,
+    )
+
+
+def _read_choice(choice: object) -> RawSetting | None:
+    if choice is None:
+        return None
+    entries = mapping(choice)
+    kind = entry(entries, "type", str)
+    ours = {sent: ours for ours, sent in WIRE.choices.items()}.get(kind)
+    what = f"tool_choice {kind!r}" if ours is None else ""
+    further = [key for key in entries if key not in ("type", "name")]
+    if further:
+        what = f"{further[0]!r} of tool_choice"
+    if kind != "tool":
+        return raw_choice(choice, "anthropic", ours, what)
+    setting = named_choice(choice, "anthropic", entry(entries, "name", str))
+    return attrs.evolve(setting, what=setting.what or what)
 
 
 def _read_tool(data: object) -> ToolDefinition:
     entries = mapping(data)
-    name = entry(entries, "name", str)
+    kind = str(entries.get("type", "custom"))
     cache = read_mark(entries.pop("cache_control", None))
-    if entries.get("type", "custom") != "custom":
+    if kind != "custom":
+        # Some have another name than their type, a toolset has that of its server.
+        name = entries.get("name", entries.get("mcp_server_name"))
+        name = name if isinstance(name, str) else kind
         return ToolDefinition(name, cache=cache, raw=entries, origin="anthropic")
+    name = entry(entries, "name", str)
     known = {key: entries.pop(key, None) for key in ("name", "description", "input_schema")}
     description = optional(known["description"], "description")
     schema = entry(known, "input_schema", Mapping)

@@ -11,7 +11,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.anthropic.media import needs_bytes, source_param
 from promptdsl.providers.anthropic.read import EXTRA, read_block
-from promptdsl.providers.anthropic.tools import settings_of, tool_param
+from promptdsl.providers.anthropic.tools import NEEDED, settings_of, tool_param
 from promptdsl.providers.shared.blocks import (
     BlockRules,
     block_params,
@@ -170,6 +170,8 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
         request.lose(place, "content", f"{kind} block", misplaced(place))
         return None
     param = json_copy(dict(block.data))
+    if kind in NEEDED:
+        request.hint(place, "needed_key", f"{kind} block", f"it needs {NEEDED[kind]}")
     if cache := read_mark(param.pop("cache_control", None)):
         request.mark(place, param, cache)
     return param
@@ -246,12 +248,16 @@ def write(
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
+    for tool in prompt.tools:
+        kind = str(tool.raw.get("type")) if tool.raw and tool.origin == "anthropic" else ""
+        if kind in NEEDED:
+            request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
     settle = _shorten if prompt.lone_text == "string" else None
     write_turns(request, recall, partial(message_params, rules=_RULES), settle)
     if request.called and not tools:
         reason = "calls in the conversation need tools beside them: write them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
-    settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
+    settings = settings_of(request) if prompt.has_settings else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
         if settle:  # marks that are not sent

@@ -29,7 +29,7 @@ EMPTY_RESULT: JsonObject = {"json": {}}
 
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of messages; bytes may be base64 text."""
-    return read_turns(data, read_content, read_settings)
+    return read_turns(data, read_content, read_settings, KEYS)
 
 
 def read_response(data: object) -> Message:
@@ -49,13 +49,18 @@ def read_response(data: object) -> Message:
         cache_read=read,
         cache_write=written,
     )
-    return reply_message(read_content(entry(answer, "content")), reason, token_usage)
+    extra = {**KEYS.unread_of_response(response), **KEYS.unread(answer, _TURN)}
+    content = read_content(entry(answer, "content"))
+    return reply_message(content, reason, token_usage, extra=extra)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add an event of a stream to the reply so far."""
-    for kind in ("messageStop", "metadata"):
-        merge(reply.response, mapping(event.get(kind) or {}))
+    for kind, value in event.items():
+        if kind in ("messageStop", "metadata"):
+            merge(reply.response, mapping(value or {}))
+        elif not kind.startswith(("message", "contentBlock")):
+            merge(reply.response, {kind: value})
     reply.ended = "stopReason" in reply.response
     for kind in ("contentBlockStart", "contentBlockDelta", "contentBlockStop"):
         if kind in event:
@@ -129,8 +134,15 @@ _CITED = {"content", "citations"}
 
 
 def _is_of_the_client(value: object) -> bool:
-    """Return whether a call or a result is of a tool of the client: those of AWS have a type."""
-    return is_mapping(value) and value.get("type") is None
+    """Return whether a call or a result is of a tool of the client, by its ``type``.
+
+    The service model names one type of calls that AWS runs, ``server_tool_use``; their results have
+    types of their own. Calls of the client come with ``tool_use``, or without a type.
+    """
+    return is_mapping(value) and value.get("type") in _OF_THE_CLIENT
+
+
+_OF_THE_CLIENT = (None, "tool_use", "tool_result")
 
 
 def _read_block_in_result(data: object) -> b.Block:
@@ -206,12 +218,12 @@ def _text_leaf(item: object, around: Around, key: object) -> object:
 
 
 def _tool_use_keys(call: Mapping[str, object]) -> Shape | None:
-    return shape("toolUseId", "name", "input") if call.get("type") is None else None
+    return shape("type", "toolUseId", "name", "input") if _is_of_the_client(call) else None
 
 
 def _tool_result_keys(result: Mapping[str, object]) -> Shape | None:
-    keys = shape("toolUseId", "status", content=_UNION)
-    return keys if result.get("type") is None else None
+    keys = shape("type", "toolUseId", "status", content=_UNION)
+    return keys if _is_of_the_client(result) else None
 
 
 _UNION = shape(
@@ -224,4 +236,18 @@ _UNION = shape(
 """The kinds of blocks; those that are not here are kept with all their keys."""
 
 
-KEYS = ReadKeys({"system": _UNION, "messages": shape("role", content=_UNION)})
+_TURN = shape("role", content=_UNION)
+_USAGE = shape(
+    *("inputTokens", "outputTokens", "totalTokens"),
+    *("cacheReadInputTokens", "cacheWriteInputTokens"),
+)
+_NO_CONTENT = (
+    *("metrics", "trace", "performanceConfig", "serviceTier", "cacheDetails"),
+    *("cacheReadInputTokenCount", "cacheWriteInputTokenCount"),
+)
+
+KEYS = ReadKeys(
+    {"system": _UNION, "messages": _TURN},
+    shape("stopReason", output=shape("message"), usage=_USAGE),
+    _NO_CONTENT,
+)

@@ -5,18 +5,26 @@ from functools import partial
 
 from promptdsl.config.wires.bedrock import WIRE
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonObject, read_json, write_json
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.loss import hint
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
 from promptdsl.messages.schemas import inlined, is_closed
 from promptdsl.providers.bedrock.request import Converse, marked_items
 from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.tools import chosen, form_schema, sendable_output, write_tools
+from promptdsl.providers.shared.tools import (
+    chosen,
+    form_schema,
+    named_choice,
+    raw_choice,
+    recorded_setting,
+    sendable_output,
+    write_tools,
+)
 
 PLACEHOLDER: JsonObject = {
     "toolSpec": {
@@ -28,6 +36,8 @@ PLACEHOLDER: JsonObject = {
 """The tool of a request that has calls but no tools, which Converse refuses. It never changes."""
 
 _KEYS = frozenset({"name", "description", "inputSchema", "strict"})
+_NOVA_KEYS = frozenset({"type", "properties", "required", "additionalProperties", "title"})
+"""The keys of a schema that Nova is known to take at its root (requests recorded in 2026)."""
 _READ_CHOICES = {sent: choice for choice, sent in WIRE.choices.items()}
 
 
@@ -42,7 +52,9 @@ def tools_of(request: Converse) -> list[Param]:
         lost = dict.fromkeys(sorted(spec.keys() - _KEYS), "a toolSpec has no such key")
         # A tool that was recorded here was taken once, whatever its schema.
         strict = spec.get("strict") is True and tool.origin != "bedrock"
-        if strict and not is_closed(spec["inputSchema"]["json"]):
+        if strict and not request.facts.schema_refs:
+            lost["strict"] = "this model is not known to take it"
+        elif strict and not is_closed(spec["inputSchema"]["json"]):
             lost["strict"] = "its schema is not closed: not every object requires all it has"
         for key, reason in lost.items():
             del spec[key]
@@ -58,12 +70,12 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
         request.hint(tool, "white_space", "description", "only white space")
     schema = tool.input_schema
     if not request.facts.schema_refs:
-        # Nova takes no definitions, and three keys at the root.
+        # Nova takes no definitions, and few keys at the root.
         schema, is_whole = inlined(tool.input_schema)
         if not is_whole:
             reason = "it is inside itself, or there are too many: any value is taken there"
             request.hint(tool, "unsent_key", "a definition of the schema", reason)
-        for key in sorted(schema.keys() - {"type", "properties", "required"}):
+        for key in sorted(schema.keys() - _NOVA_KEYS):
             request.hint(tool, "unsent_key", f"key {key!r}", "this model refuses it in a schema")
             del schema[key]
     # A schema without the type of an object is refused.
@@ -76,11 +88,18 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     """Return the keys ``toolConfig`` and ``outputConfig`` of a prompt that needs them."""
     settings: Param = {}
     # The choice of a tool; there is no word for none, so that the model may still call one.
+    prompt = request.prompt
     choice, name = chosen(request)
+    refused = choice is None and prompt.tool_choice is not None
+    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, "bedrock", refused=refused)
     specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
-    names = {spec.get("name") for spec in specs}
+    names = [spec.get("name") for spec in specs]
     sent_choice: Param = {}
-    if choice is not None and choice in WIRE.choices and tools and (name is None or name in names):
+    if raw is not None:
+        sent_choice = {"toolChoice": raw}
+    elif (
+        choice is not None and choice in WIRE.choices and tools and (name is None or name in names)
+    ):
         sent_choice = {"toolChoice": {WIRE.choices[choice]: {} if name is None else {"name": name}}}
     elif choice is not None:
         unsayable = tools and name is None
@@ -95,7 +114,12 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         reason = "calls need a tool beside them: a placeholder is sent"
         request.losses.append(hint("no_tools", "there are no tools", reason))
     # The output schema.
-    if output := sendable_output(request):
+    output = sendable_output(request)
+    refused = output is None and prompt.output is not None
+    raw = recorded_setting(request, "output", prompt.raw_output, "bedrock", refused=refused)
+    if raw is not None:
+        settings["outputConfig"] = raw
+    elif output:
         schema = form_schema(request, output, output.name, output.description)
         definition = {"schema": write_json(schema), "name": utf8(output.name)}
         if output.description is not None:
@@ -114,32 +138,50 @@ def read_settings(payload: Mapping[str, object]) -> Prompt:
     listed = config.get("tools") or ()
     marked = () if listed == [PLACEHOLDER] else marked_items(listed, "tools")
     tools = tuple(located(path, partial(_read_tool, cache), item) for path, item, cache in marked)
-    choice: str | None = None
-    if config.get("toolChoice") is not None:
-        chosen_kind = mapping(config["toolChoice"])
-        kind = next(iter(chosen_kind), None)
-        if len(chosen_kind) != 1 or kind not in _READ_CHOICES:
-            raise DataError(f"unknown 'toolChoice' {kind!r}", fix="auto, any or tool")
-        choice = _READ_CHOICES[kind]
-        if kind == "tool":
-            choice = entry(mapping(chosen_kind[kind]), "name", str)
-    output: OutputSchema | None = None
-    form = mapping(payload.get("outputConfig") or {}).get("textFormat")
-    if form is not None:
-        definition = mapping(entry(mapping(entry(mapping(form), "structure")), "jsonSchema"))
-        schema = read_json(entry(definition, "schema", str))
-        if not isinstance(schema, Mapping):
-            raise DataError("'schema' is the JSON text of an object")
-        name = optional(definition.get("name"), "name")
-        description = optional(definition.get("description"), "description")
-        output = OutputSchema(schema, "output" if name is None else name, description)
-    return Prompt(tools=tools, tool_choice=choice, output=output)
+    choice = None if config.get("toolChoice") is None else _read_choice(config["toolChoice"])
+    output = _read_output(mapping(payload.get("outputConfig") or {}))
+    return Prompt(
+        tools=tools,
+        tool_choice=None if choice is None else choice.means,
+        output=None if output is None else output.means,
+        raw_choice=choice,
+        raw_output=output,
+    )
+
+
+def _read_choice(data: object) -> RawSetting:
+    choice = mapping(data)
+    kind = next(iter(choice), "")
+    if kind == "tool":
+        return named_choice(choice, "bedrock", entry(mapping(choice[kind] or {}), "name", str))
+    means = _READ_CHOICES.get(kind)
+    return raw_choice(choice, "bedrock", means, "" if means else f"toolChoice {kind!r}")
+
+
+def _read_output(config: Mapping[str, object]) -> RawSetting | None:
+    """Return the form of the answer; a schema is the JSON text of one."""
+    if config.get("textFormat") is None:
+        return None
+    form = mapping(config["textFormat"])
+    raw, what = plain(config, "outputConfig"), f"textFormat {form.get('type')!r}"
+    definition = mapping(mapping(form.get("structure") or {}).get("jsonSchema") or {})
+    if not definition:
+        return RawSetting(raw, "bedrock", what=what)
+    schema = read_json(entry(definition, "schema", str))
+    if not isinstance(schema, Mapping):
+        raise DataError("'schema' is the JSON text of an object")
+    name = optional(definition.get("name"), "name")
+    description = optional(definition.get("description"), "description")
+    output = OutputSchema(schema, "output" if name is None else name, description)
+    return RawSetting(raw, "bedrock", output)
 
 
 def _read_tool(cache: Cache | None, data: object) -> ToolDefinition:
     entries = mapping(data)
     if [*entries] != ["toolSpec"]:
-        name = entry(mapping(next(iter(entries.values()), None)), "name", str)
+        kind, value = next(iter(entries.items()), ("tool", None))
+        name = value.get("name") if is_mapping(value) else None
+        name = name if isinstance(name, str) else kind
         return ToolDefinition(name, cache=cache, raw=entries, origin="bedrock")
     spec = mapping(entries["toolSpec"])
     name = entry(spec, "name", str)

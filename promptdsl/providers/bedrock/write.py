@@ -83,7 +83,7 @@ def write(
     request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, _message_params, _settle_turns)
-    needed = tools or request.calls_tools or prompt.tool_choice or prompt.output
+    needed = tools or request.calls_tools or prompt.has_settings
     settings = settings_of(request, tools) if needed else {}
     if request.marks:
         write_point_marks(request, tools)
@@ -248,7 +248,7 @@ def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Pa
     kind, value = next(iter(param.items()), ("", None))
     if len(param) != 1 or not isinstance(value, dict) or kind not in _UNKNOWN_KINDS[place.role]:
         reason = "not a block that Converse has in this place"
-        request.lose(place, "content", "unknown block", reason)
+        request.lose(place, "content", f"{block.kind} block", reason)
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
     _put_bytes(param)

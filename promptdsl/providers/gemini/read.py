@@ -8,7 +8,9 @@ import attrs
 
 from promptdsl import messages as b
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
@@ -17,7 +19,7 @@ from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
 from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
-from promptdsl.providers.shared.read_turns import reply_message, user_messages
+from promptdsl.providers.shared.read_turns import joined_answers, reply_message, user_messages
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply, merge
 
@@ -58,7 +60,10 @@ def read_response(data: object) -> Message:
         reasoning=counts.get("thoughts_token_count"),
     )
     raw = word if isinstance(word, str) else None
-    return reply_message(blocks, raw, token_usage, finish_reason="filtered" if is_blocked else None)
+    unread = KEYS.unread_of_response(response)
+    extra = {**unread, **KEYS.unread(candidate.get("content"), _content_keys)}
+    ending = "filtered" if is_blocked else None
+    return reply_message(blocks, raw, token_usage, finish_reason=ending, extra=extra)
 
 
 _RESPONSE_KEYS = {
@@ -71,18 +76,36 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     chunk = entries_of(event)
     for candidate in map(entries_of, items(chunk.pop("candidates", ()), "candidates")):
         content = entries_of(candidate.pop("content", {}))
-        for part in map(entries_of, items_or_one(content.get("parts", ()), "parts")):
-            # Texts of one kind are one text; a part with a signature stays as it came.
-            last = reply.part(len(reply.parts) - 1) if reply.parts else {}
-            if part.keys() != last.keys() or not part.keys() <= {"text", "thought"}:
-                last = reply.part(len(reply.parts))
-            merge(last, part)
-        (known,) = reply.response.get("candidates", [{}])
-        content = {"role": "model", "parts": [*reply.parts.values()]}
-        reply.response["candidates"] = [{**known, **candidate, "content": content}]
+        for part in map(entries_of, items_or_one(content.pop("parts", ()), "parts")):
+            _add_part(reply, part)
+        (known,) = reply.response.setdefault("candidates", [{}])
+        merge(known, candidate)
+        known["content"] = {**content, "role": "model", "parts": [*reply.parts.values()]}
         reply.ended |= "finish_reason" in candidate
+    # The counts of a chunk are those so far: they are never added to those of another one.
+    if "usage_metadata" in chunk:
+        reply.response["usage_metadata"] = chunk.pop("usage_metadata")
     merge(reply.response, chunk)
     reply.ended |= "block_reason" in entries_of(chunk.get("prompt_feedback", {}))
+
+
+def _add_part(reply: StreamedReply, part: dict[str, JsonValue]) -> None:
+    """Add a part to those of a reply, or to the last one that it goes on with.
+
+    Texts of one kind are one text; a part with a signature stays as it came. A call whose arguments
+    come in pieces is one part; ``will_continue`` is gone from its last piece.
+    """
+    last = reply.part(len(reply.parts) - 1) if reply.parts else {}
+    call = entries_of(part.get("function_call") or {})
+    open_call = entries_of(last.get("function_call") or {})
+    if open_call.get("will_continue") and "function_call" in part and "name" not in call:
+        pieces = [*open_call.pop("partial_args", ()), *call.pop("partial_args", ())]
+        del open_call["will_continue"]
+        last |= {**part, "function_call": {**open_call, **call, "partial_args": pieces}}
+        return
+    if part.keys() != last.keys() or not part.keys() <= {"text", "thought"}:
+        last = reply.part(len(reply.parts))
+    merge(last, part)
 
 
 _MESSAGE = "a message of another provider: History.from_openai, from_anthropic, from_bedrock"
@@ -96,28 +119,32 @@ _LOOKS = {
 
 
 class _Content(NamedTuple):
-    """The role and the blocks of a content; ``loose``: of a part outside a content."""
+    """The role and the blocks of a content; ``loose``: of a part outside a content.
+
+    ``extra`` are the values under its unread keys.
+    """
 
     role: str
     blocks: tuple[b.Block, ...]
     loose: bool = False
+    extra: JsonObject = EMPTY
 
 
 def _read_contents(data: object) -> Iterator[Message]:
     """Yield the messages of contents; neighbouring parts outside of one are one, as in the SDK."""
-    joined: list[tuple[str, bool, list[b.Block]]] = []
-    for role, blocks, loose in located_items(
-        "contents", _read_content, items_or_one(data, "contents")
-    ):
-        if loose and joined and joined[-1][:2] == (role, True):
-            joined[-1][2].extend(blocks)
+    joined: list[_Content] = []
+    for content in located_items("contents", _read_content, items_or_one(data, "contents")):
+        last = joined[-1] if joined else None
+        if last and content.loose and last.loose and last.role == content.role:
+            joined[-1] = last._replace(blocks=last.blocks + content.blocks)
         else:
-            joined.append((role, loose, [*blocks]))
-    for role, _, run in joined:
-        if role == "model":
-            yield message("assistant", tuple(run), kind="recorded")
+            joined.append(content)
+    for content in joined:
+        details = Details(extra=content.extra) if content.extra else NO_DETAILS
+        if content.role == "model":
+            yield message("assistant", content.blocks, kind="recorded", details=details)
         else:
-            yield from user_messages(tuple(run))
+            yield from user_messages(content.blocks, details)
 
 
 def _read_blocks(data: JsonValue) -> tuple[b.Block, ...]:
@@ -139,7 +166,8 @@ def _read_content(data: object) -> _Content:
         if role not in ("user", "model", "function"):
             raise DataError(f"unknown 'role' {role!r}", fix="one of user, model")
         blocks = read_parts(content.get("parts"))
-        return _Content("model" if role == "model" else "user", blocks)
+        extra = KEYS.unread(content, _content_keys)
+        return _Content("model" if role == "model" else "user", blocks, extra=extra)
     # A part, or an uploaded file, outside a content.
     uri = content.get("uri", content.get("file_uri"))
     if uri is not None:
@@ -158,16 +186,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
 
     A result without an id answers the first open call of its name.
     """
-    # The messages of a model that directly follow its calls are one turn with them.
-    turns: list[Message] = []
-    is_calling = False
-    for turn in messages:
-        if is_calling and turn.role == "assistant":
-            blocks = turns[-1].content + turn.content
-            turns[-1] = message("assistant", blocks, kind="recorded")
-        else:
-            turns.append(turn)
-            is_calling = turn.role == "assistant" and bool(turn.calls)
+    turns = [*joined_answers(messages)]
     open_calls: list[b.ToolUseBlock] = []
     named_ids: set[str] = set()
     for index, turn in enumerate(turns):
@@ -184,7 +203,8 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
                 named_ids |= {result.tool_use_id for result in results}
         else:
             blocks = tuple(_with_call_id(open_calls, block, named_ids) for block in turn.content)
-        yield turn if blocks == turn.content else message(turn.role, blocks, kind="recorded")
+        same = blocks == turn.content
+        yield turn if same else message(turn.role, blocks, kind="recorded", details=turn.details)
 
 
 def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
@@ -228,11 +248,29 @@ def _system_keys(content: Mapping[str, object]) -> Shape:
     return shape("role", parts=shape("text")) if "parts" in content else shape("text")
 
 
+_USAGE = shape(
+    *("prompt_token_count", "tool_use_prompt_token_count", "candidates_token_count"),
+    *("thoughts_token_count", "cached_content_token_count", "total_token_count"),
+)
+_NO_CONTENT = (
+    *("index", "model_version", "response_id", "create_time", "sdk_http_response", "model_status"),
+    *("finish_message", "block_reason_message", "safety_ratings", "token_count"),
+    *("avg_logprobs", "logprobs_result", "traffic_type", "service_tier"),
+    *("prompt_tokens_details", "candidates_tokens_details", "cache_tokens_details"),
+    "tool_use_prompt_tokens_details",
+)
+
 KEYS = ReadKeys(
     {
         "system_instruction": _system_keys,
         "config": shape(REST, system_instruction=_system_keys),
         "contents": _content_keys,
     },
-    entries_of,
+    shape(
+        candidates=shape("content", "finish_reason"),
+        prompt_feedback=shape("block_reason"),
+        usage_metadata=_USAGE,
+    ),
+    _NO_CONTENT,
+    entries_of=entries_of,
 )

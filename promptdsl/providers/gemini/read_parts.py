@@ -3,13 +3,15 @@
 import base64
 
 from promptdsl import messages as b
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonValue, write_json
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
+from promptdsl.providers.gemini.partial_args import whole_args
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, items_or_one
 from promptdsl.providers.shared.blocks import JSON
-from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping
 
 SIGNATURE = "thought_signature"
 
@@ -20,6 +22,9 @@ UNSIGNED = _ENCODED_WORDS[0]
 
 SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
 """All documented substitutes for a signature, as text and as bytes."""
+
+RESPONSE = "response"
+"""The key of a result's extra that says its response was recorded without a text."""
 
 UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
 
@@ -73,11 +78,14 @@ def read_part(data: object) -> b.Block:
 def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
     call = entries_of(part["function_call"])
     # A call that was still being streamed has only some of its arguments.
-    if call.get("partial_args") or call.pop("will_continue", None):
+    if call.pop("will_continue", None):
         return b.UnknownBlock(part, "gemini")
     name = entry(call, "name", str)
     id = optional(call.pop("id", None), "id")
     args = call.pop("args", None) or {}
+    pieces = items(call.pop("partial_args", None) or (), "partial_args")
+    if pieces and is_mapping(args):
+        args = {**args, **located("partial_args", whole_args, pieces)}
     # Arguments that came as text, however broken, stay as they came.
     arguments = args if isinstance(args, str) else write_json(mapping(args))
     further = {key: value for key, value in part.items() if key != "function_call"}
@@ -106,6 +114,8 @@ def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
         content = (b.TextBlock(text, extra={JSON: True}),)
     content += tuple(located_items("parts", _read_result_part, result.pop("parts", ())))
     extra = {**result, **part}
+    if not response and content:
+        extra[RESPONSE] = {}  # files alone
     return b.ToolResultBlock(id or UNNAMED, content, name=name, is_error=is_error, extra=extra)
 
 

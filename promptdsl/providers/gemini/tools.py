@@ -6,14 +6,13 @@ A recorded schema may be of Gemini's own dialect, which is OpenAPI's.
 import re
 
 from promptdsl.config.wires.gemini import WIRE
-from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import hint
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
 from promptdsl.messages.schemas import parts_of
-from promptdsl.providers.gemini.spelling import entries_of
+from promptdsl.providers.gemini.spelling import entries_of, items_or_one
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
@@ -22,6 +21,8 @@ from promptdsl.providers.shared.tools import (
     chosen,
     lose_tool_marks,
     nameless_schema,
+    raw_choice,
+    recorded_setting,
     sendable_output,
     write_tools,
 )
@@ -58,15 +59,20 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
 
 _JSON = "application/json"
 _CHOICES = {sent: choice for choice, sent in WIRE.choices.items() if choice != "tool"}
-_APART = "or read the 'contents' alone"
+_OUTPUT_KEYS = ("response_mime_type", "response_json_schema", "response_schema")
 
 
 def settings_of(request: Request, tools: list[Param]) -> Param:
     """Return the keys for the choice of a function and for the output schema of a prompt."""
     settings: Param = {}
+    prompt = request.prompt
     choice, name = chosen(request)
+    refused = choice is None and prompt.tool_choice is not None
+    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, "gemini", refused=refused)
     functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]
-    if choice and functions and name in (None, *functions):
+    if raw is not None:
+        settings["tool_config"] = raw
+    elif choice and functions and name in (None, *functions):
         named = {} if name is None else {"allowed_function_names": [name]}
         settings["tool_config"] = {
             "function_calling_config": {"mode": WIRE.choices[choice], **named}
@@ -74,7 +80,12 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
     elif choice:
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, "there is no such function to call"))
-    if output := sendable_output(request):
+    output = sendable_output(request)
+    refused = output is None and prompt.output is not None
+    raw = recorded_setting(request, "output", prompt.raw_output, "gemini", refused=refused)
+    if raw is not None:
+        settings |= raw
+    elif output:
         settings["response_mime_type"] = _JSON
         settings["response_json_schema"] = nameless_schema(request, output)
     return settings
@@ -83,10 +94,16 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
 def read_settings(settings: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
     # Each tool of a list may hold any number of functions.
-    groups = located_items("tools", _read_tools, settings.get("tools", ()))
+    groups = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
     tools = [tool for group in groups for tool in group]
-    choice = _read_choice(settings.get("tool_config"), tools)
-    return Prompt(tools=tuple(tools), tool_choice=choice, output=_read_output(settings))
+    choice, output = _read_choice(settings.get("tool_config")), _read_output(settings)
+    return Prompt(
+        tools=tuple(tools),
+        tool_choice=None if choice is None else choice.means,
+        output=None if output is None else output.means,
+        raw_choice=choice,
+        raw_output=output,
+    )
 
 
 def _read_tools(data: object) -> list[ToolDefinition]:
@@ -110,39 +127,42 @@ def _read_function(data: object) -> ToolDefinition:
     return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")
 
 
-def _read_choice(data: object, tools: list[ToolDefinition]) -> str | None:
-    """Return the choice of a ``tool_config``; :class:`DataError` for some functions of several."""
-    config = entries_of(entries_of(data or {}).get("function_calling_config") or {})
-    mode = exact(entry(config, "mode", str)).upper() if "mode" in config else ""
-    if mode in ("", "MODE_UNSPECIFIED"):
+def _read_choice(data: object) -> RawSetting | None:
+    """Return the choice of a ``tool_config``."""
+    if not data:
         return None
-    if mode not in _CHOICES:
-        raise DataError(f"unknown 'mode' {mode!r}", fix=f"AUTO, ANY or NONE, {_APART}")
-    names = items(config.get("allowed_function_names", ()), "allowed_function_names")
-    if mode != "ANY" or not names:
-        return _CHOICES[mode]
-    if len(names) == 1:
-        return optional(names[0], "allowed_function_names")
-    functions = {tool.name for tool in tools if tool.raw is None}
-    if not functions or not functions <= {name for name in names if isinstance(name, str)}:
-        raise DataError("several functions are allowed, not all", fix=f"allow one, {_APART}")
-    return _CHOICES[mode]
+    config = entries_of(data)
+    choice = entries_of(config.get("function_calling_config") or {})
+    mode = exact(str(choice.get("mode", ""))).upper()
+    names = items(choice.get("allowed_function_names", ()), "allowed_function_names")
+    further = [key for key in config if key != "function_calling_config" and config[key]]
+    further += [key for key in choice if key not in ("mode", "allowed_function_names")]
+    means = _CHOICES.get(mode)
+    what = "" if means or mode in ("", "MODE_UNSPECIFIED") else f"the mode {mode}"
+    if mode == "VALIDATED":
+        means = "auto"
+    if names and (len(names) > 1 or mode != "ANY"):
+        what = "a choice among several functions"
+    elif names:
+        means = str(names[0])
+    if further:
+        what = f"{further[0]!r} of tool_config"
+    return raw_choice(config, "gemini", means, what)
 
 
-def _read_output(settings: JsonObject) -> OutputSchema | None:
-    """Return the output schema; JSON without a schema and other media types are not supported."""
+def _read_output(settings: JsonObject) -> RawSetting | None:
+    """Return the form of the answer, with its schema where it has one."""
+    raw = {key: settings[key] for key in _OUTPUT_KEYS if settings.get(key) is not None}
     schema, own = settings.get("response_json_schema"), settings.get("response_schema")
-    media_type = settings.get("response_mime_type", _JSON)
-    has_schema = schema is not None or own is not None
-    if media_type != _JSON and (has_schema or media_type != "text/plain"):
-        what = f"unknown 'response_mime_type' {media_type!r}"
-        raise DataError(what, fix=f"{_JSON}, {_APART}")
-    if not has_schema and "response_mime_type" in settings and media_type == _JSON:
-        what = f"'response_mime_type' {_JSON!r} without a schema"
-        raise DataError(what, fix=f"give 'response_json_schema', {_APART}")
-    if not has_schema:
-        return None
-    return OutputSchema(json_copy(mapping(schema)) if schema is not None else json_schema(own))
+    if schema is not None:
+        means = OutputSchema(json_copy(mapping(schema)))
+    elif own is not None:
+        means = OutputSchema(json_schema(own))
+    else:
+        media_type = settings.get("response_mime_type", "text/plain")
+        what = "" if media_type == "text/plain" else f"response_mime_type {media_type!r}"
+        return RawSetting(json_copy(raw), "gemini", what=what) if raw else None
+    return RawSetting(json_copy(raw), "gemini", means)
 
 
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")

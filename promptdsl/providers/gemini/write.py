@@ -14,6 +14,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
 from promptdsl.providers.gemini.read_parts import (
     OPAQUE,
+    RESPONSE,
     SIGNATURE,
     SUBSTITUTES,
     UNSIGNED,
@@ -96,7 +97,7 @@ def write(
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES), _settle_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
-    settings = settings_of(request, tools) if prompt.tool_choice or prompt.output else {}
+    settings = settings_of(request, tools) if prompt.has_settings else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
     payload = {"contents": request.entries, "config": config}
     return cast("GeminiPayload", payload), request.final_losses()
@@ -247,6 +248,8 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
         if block.is_error and not text.strip():
             text = utf8((block.error_type or "").strip()) or "error"
         response = {"error" if block.is_error else "output": text}
+        if not text and RESPONSE in block.extra:
+            response = {}
     result: Param = {"id": id, "name": name, "response": response}
     result |= {"parts": media} if media else {}
     param = _with_extra(request, place, {"function_response": result}, block)
@@ -286,7 +289,7 @@ def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param 
     kinds = [key for key in block.data if key in OPAQUE]
     if len(kinds) == 1 and block.data.keys() <= _OPAQUE_KEYS:
         return json_copy(dict(block.data))
-    request.lose(place, "content", "unknown block", "not a part that is known here")
+    request.lose(place, "content", f"{block.kind} block", "not a part that is known here")
     return None
 
 

@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
-from promptdsl.messages.media.source import MediaSource, data_url, is_address, plain_type
+from promptdsl.messages.media.source import MediaSource, is_address, plain_type
 from promptdsl.providers.shared.checks import entry
 from promptdsl.providers.shared.clean import with_bytes
 from promptdsl.providers.shared.openai_parts import (
     IMAGE_DETAILS,
     file_data,
     picture_url,
+    read_file_data,
     read_picture,
 )
 from promptdsl.providers.shared.other_providers import owner_of
@@ -63,17 +64,14 @@ def _read_image(image: Mapping[str, object], cache: Cache | None) -> b.ImageBloc
 def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBlock:
     format = entry(audio, "format", str)
     media_type = _AUDIO_TYPES.get(format, f"audio/{format}")
-    source = MediaSource("base64", entry(audio, "data", str), media_type, from_data=True)
-    return b.AudioBlock(source, cache=cache)
+    return b.AudioBlock(read_file_data(entry(audio, "data", str), media_type), cache=cache)
 
 
 def _read_file(file: Mapping[str, object], cache: Cache | None) -> b.DocumentBlock:
     if "file_id" in file:
         source = MediaSource("file_id", entry(file, "file_id", str), from_data=True)
     else:
-        # A text other than a data URL is taken for bare base64.
-        data = entry(file, "file_data", str)
-        source = data_url(data) or MediaSource("base64", data, from_data=True)
+        source = read_file_data(entry(file, "file_data", str))
     title = optional(file.get("filename"), "filename")
     return b.DocumentBlock(source, title=title, cache=cache)
 

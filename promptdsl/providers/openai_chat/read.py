@@ -11,7 +11,8 @@ from promptdsl import messages as b
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.frozen import EMPTY, is_mapping
+from promptdsl.foundation.json import write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
@@ -29,8 +30,9 @@ from promptdsl.providers.shared.checks import (
     located_items,
     mapping,
     openai_usage,
+    read_mark,
 )
-from promptdsl.providers.shared.openai_parts import MARK, unjoined
+from promptdsl.providers.shared.openai_parts import LASTING_MARK, MARK
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_keys import (
     FUNCTION,
@@ -41,9 +43,15 @@ from promptdsl.providers.shared.read_keys import (
     call_keys,
     shape,
 )
-from promptdsl.providers.shared.read_turns import payload_of, reply_message
+from promptdsl.providers.shared.read_turns import joined_answers, payload_of, reply_message
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge, number_of
+from promptdsl.providers.shared.streamed import (
+    StreamedReply,
+    add_parts,
+    are_whole,
+    merge,
+    number_of,
+)
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_responses"}
@@ -58,7 +66,7 @@ def read_content(entries: Param, origin: str) -> tuple[Block, ...]:
     if isinstance(content, str):
         return (text_block(content),) if content else ()
     read_part = partial(_read_part, origin)
-    return unjoined(tuple(located_items("content", read_part, entry(entries, "content"))))
+    return tuple(located_items("content", read_part, entry(entries, "content")))
 
 
 def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
@@ -75,14 +83,18 @@ def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
         extra = {**last.extra, "annotations": entries["annotations"]}
         content[-1] = attrs.evolve(last, extra=extra)
     blocks += content
+    blocks += located_items("images", partial(_read_part, origin), entries.get("images") or ())
     if entries.get("refusal"):
         blocks.append(TextBlock(entry(entries, "refusal", str), extra={"refusal": True}))
-    if entries.get("audio"):
-        blocks.append(located("audio", partial(_read_recording, origin), entries["audio"]))
+    # Some servers write all keys of an answer, those without a value as empty texts.
+    audio = entries.get("audio")
+    if audio and not (is_mapping(audio) and not any(audio.values())):
+        blocks.append(located("audio", partial(_read_recording, origin), audio))
     calls = entries.get("tool_calls") or ()
     blocks += located_items("tool_calls", partial(_read_call, count()), calls)
-    if entries.get("function_call"):
-        legacy = {"id": f"function_call_{index}", "function": entries["function_call"]}
+    function = entries.get("function_call")
+    if is_mapping(function) and function.get("name"):
+        legacy = {"id": f"function_call_{index}", "function": function}
         blocks.append(located("function_call", partial(_read_call, count()), legacy))
     return tuple(blocks)
 
@@ -103,7 +115,14 @@ def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
 
     def read_function(data: object) -> tuple[str, str]:
         function = mapping(data)
-        return entry(function, "name", str), entry(function, key, str)
+        name, arguments = entry(function, "name", str), function.get(key)
+        if arguments is None:
+            # Servers leave out the arguments of a tool without parameters.
+            return name, "" if custom else "{}"
+        if is_mapping(arguments):
+            # Mistral's SDK takes an object, too.
+            return name, write_json(arguments)
+        return name, entry(function, key, str)
 
     if "name" in call and kind not in call and not custom:
         # Other libraries write calls flat; their `call_id` is the id of the call, if there is one.
@@ -111,7 +130,7 @@ def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
         extra = {ITEM: {"id": call["id"]}} if id_key == "call_id" and call.get("id") else EMPTY
         return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
-    id = entry(call, "id", str) or f"call_{next(numbers)}"  # some servers send an empty one
+    id = optional(call.get("id"), "id") or f"call_{next(numbers)}"  # some servers send none
     if custom:
         return ToolUseBlock(id, name, arguments, extra={"custom": True})
     return tool_use_block(id, name, arguments)
@@ -120,7 +139,7 @@ def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
 def _read_part(origin: str, data: object) -> Block:
     part = mapping(data)
     kind = entry(part, "type", str)
-    cache: Cache | None = "default" if part.get(MARK) else None
+    cache: Cache | None = "default" if part.get(MARK) else read_mark(part.get(LASTING_MARK))
     if kind in ("text", "refusal"):
         extra = {"refusal": True} if kind == "refusal" else EMPTY
         return TextBlock(entry(part, kind, str), cache, extra)
@@ -145,9 +164,10 @@ def read(data: object, dialect: Wire = WIRE) -> Prompt:
     reader = partial(_read_message, messages, dialect.form)
     for index, item in enumerate(items(payload.get("messages"), "messages")):
         messages.append(_read_plain(item) or located(f"messages[{index}]", reader, item))
+    turns = tuple(joined_answers(messages))
     if [*payload] == ["messages"]:
-        return Prompt(tuple(messages))
-    return attrs.evolve(read_settings(payload, dialect), messages=tuple(messages))
+        return Prompt(turns)
+    return attrs.evolve(read_settings(payload, dialect), messages=turns)
 
 
 def read_response(data: object, dialect: Wire = WIRE) -> Message:
@@ -160,28 +180,49 @@ def read_response(data: object, dialect: Wire = WIRE) -> Message:
     answer = located("choices[0]", partial(_read_message, [], dialect.form), choice.get("message"))
     reason = optional(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
-    return reply_message(answer.content, reason, token_usage, name=answer.name)
+    extra = {**KEYS.unread_of_response(response), **answer.extra}
+    return reply_message(answer.content, reason, token_usage, name=answer.name, extra=extra)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add a chunk of a stream to the reply so far."""
     (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
-    merge(reply.response, {key: event.get(key) for key in ("id", "model", "usage")})
+    merge(reply.response, {key: value for key, value in event.items() if key != "choices"})
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
-        delta = {**mapping(choice.get("delta") or {}), "role": None}
+        delta = {**mapping(choice.pop("delta", None) or {}), "role": None}
+        add_parts(answer["message"], delta.pop("content", None))
         for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
-            # Some servers do not number the calls, or give all of them one number: a new id begins
-            # a call, and what comes without one goes on with the last call of its number.
-            index, id = call.pop("index", None), call.get("id")
-            number = -1 if index is None else number_of(index)
-            part = reply.last.get(number)
-            if part is None or (id and part["id"] and part["id"] != id):
-                part = reply.last[number] = reply.part(len(reply.parts))
-                merge(part, {"id": "", "function": {"name": "", "arguments": ""}})
-            merge(part, call)
-        merge(answer, {"message": delta, "finish_reason": choice.get("finish_reason")})
+            number = call.pop("index", None)
+            merge(_call_of(reply, number, call), call)
+        merge(answer, {**choice, "message": delta})
     answer["message"]["tool_calls"] = [*reply.parts.values()]
     reply.ended = bool(answer.get("finish_reason"))
+
+
+def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
+    """Return the call that a delta goes on with, a new one for a delta that begins one.
+
+    A call is known by its id. Some servers do not number the calls, number only the first delta of
+    each, or give all of them one number: a new id, or another name after whole arguments, begins a
+    call. A delta with neither goes on with the call of its number, else with the last one.
+    """
+    function = mapping(delta.get("function") or {})
+    id, name = delta.get("id"), function.get("name")
+    calls = [*reply.parts.values()]
+    known = next((call for call in calls if id and call["id"] == id), None)
+    if known is None:
+        key = -1 if number is None else number_of(number)
+        known = reply.last.get(key)
+        if known is None and calls and not (id or name):
+            known = calls[-1]
+        is_other = known is not None and bool(id and known["id"])
+        if known is not None and name and function.get("arguments"):
+            is_other = is_other or are_whole(known["function"]["arguments"])
+        if known is None or is_other:
+            known = reply.part(len(calls))
+            merge(known, {"id": "", "function": {"name": "", "arguments": ""}})
+        reply.last[key] = known
+    return known
 
 
 def _read_plain(entries: Param) -> Message | None:
@@ -199,8 +240,13 @@ def _read_plain(entries: Param) -> Message | None:
     if len(entries) == 2 and role in ("user", "assistant"):
         return spoken(role, text, kind="recorded")
     id = entries.get("tool_call_id")
-    if len(entries) == 3 and role == "tool" and type(id) is str and id:
-        return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
+    if role == "tool" and type(id) is str and id:
+        if len(entries) == 3:
+            return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
+        name = entries.get("name")
+        if len(entries) == 4 and type(name) is str and name:
+            block = ToolResultBlock(id, (text_block(text),), name)
+            return message("tool", (block,), kind="recorded", details=Details(name=name))
     return None
 
 
@@ -225,33 +271,34 @@ def _read_message(before: list[Message], origin: str, data: object) -> Message:
     role, name = entries.get("role"), optional(entries.get("name"), "name")
     if role not in _ROLES:
         raise DataError(f"unknown role {role!r}", fix=nearest(str(role), _ROLES))
-    if role == "tool":
-        block = ToolResultBlock(
-            entry(entries, "tool_call_id", str), read_content(entries, origin), name
-        )
-        return message("tool", (block,), kind="recorded")
-    if role == "function":
-        # The legacy role names no call: it answers the last one.
-        call = before[-1].content[-1] if before and before[-1].content else None
-        id = call.id if isinstance(call, ToolUseBlock) else "function_call"
-        block = ToolResultBlock(id, read_content(entries, origin), name)
-        return message("tool", (block,), kind="recorded")
     if role == "assistant":
         content = read_answer(entries, len(before), origin)
     else:
         content = read_content(entries, origin)
-    details = NO_DETAILS if name is None else Details(name=name)
+    if role in ("tool", "function"):
+        # The legacy role names no call: it answers the last one.
+        id = _last_call(before) if role == "function" else entry(entries, "tool_call_id", str)
+        role, content = "tool", (ToolResultBlock(id, content, name),)
+    extra = KEYS.unread(entries, _message_keys)
+    details = Details(name=name, extra=extra) if name is not None or extra else NO_DETAILS
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
 
 
+def _last_call(before: list[Message]) -> str:
+    """Return the id of the last call, if the message before ends with one."""
+    call = before[-1].content[-1] if before and before[-1].content else None
+    return call.id if isinstance(call, ToolUseBlock) else "function_call"
+
+
+_PART = ("type", MARK, LASTING_MARK)
 _PARTS: Mapping[object, Shape] = {
-    "text": shape("type", "text", MARK),
-    "refusal": shape("type", "refusal", MARK),
-    "image_url": shape("type", MARK, image_url=shape("url", "detail")),
-    "input_audio": shape("type", MARK, input_audio=shape("data", "format")),
-    "file": shape("type", MARK, file=shape("file_id", "file_data", "filename")),
+    "text": shape(*_PART, "text"),
+    "refusal": shape(*_PART, "refusal"),
+    "image_url": shape(*_PART, image_url=shape("url", "detail")),
+    "input_audio": shape(*_PART, input_audio=shape("data", "format")),
+    "file": shape(*_PART, file=shape("file_id", "file_data", "filename")),
 }
 
 
@@ -260,7 +307,7 @@ def _part_keys(part: Mapping[str, object]) -> Shape | None:
 
 
 _ANSWER = shape(
-    *(*SAID, *REASONED, "annotations", "audio", "parsed"),
+    *(*SAID, *REASONED, "annotations", "audio", "images", "parsed"),
     content=_part_keys,
     tool_calls=call_keys,
     function_call=FUNCTION,
@@ -276,4 +323,26 @@ def _message_keys(entries: Mapping[str, object]) -> Shape:
     return _MESSAGES.get(entries.get("role"), _OTHERS)
 
 
-KEYS = ReadKeys({"messages": _message_keys})
+_USAGE = shape(
+    *("prompt_tokens", "completion_tokens", "total_tokens"),
+    prompt_tokens_details=shape("cached_tokens", "cache_write_tokens"),
+    completion_tokens_details=shape("reasoning_tokens"),
+)
+_NO_CONTENT = (
+    *("id", "object", "created", "model", "index", "logprobs", "system_fingerprint"),
+    *("service_tier", "obfuscation", "moderation", "prompt_filter_results"),
+    *("content_filter_results", "content_filter_offsets", "audio_tokens", "image_tokens"),
+    *("video_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens"),
+    # Of servers.
+    *("provider", "native_finish_reason", "stop_reason", "token_ids", "prompt_token_ids", "seed"),
+    *("request_id", "x_groq", "time_info", "usage_breakdown", "cost", "cost_details", "is_byok"),
+    *("queue_time", "prompt_time", "completion_time", "total_time", "cached_tokens"),
+    *("num_cached_tokens", "server_tool_use_details", "estimated_cost", "prompt_logprobs"),
+    *("kv_transfer_params", "matched_stop"),
+)
+
+KEYS = ReadKeys(
+    {"messages": _message_keys},
+    shape("error", choices=shape("message", "finish_reason"), usage=_USAGE),
+    _NO_CONTENT,
+)

@@ -7,19 +7,22 @@ import attrs
 
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.errors import DataError
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.shared.checks import entry, located_items, mapping
+from promptdsl.messages.prompt import Prompt, RawSetting, ToolDefinition
+from promptdsl.providers.shared.blocks import ITEM
+from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
+from promptdsl.providers.shared.openai_parts import LASTING_MARK
 from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
-    checked_choice,
     chosen,
     form_param,
     lose_tool_marks,
-    read_form_param,
+    named_choice,
+    raw_choice,
+    read_output,
+    recorded_setting,
     sendable_output,
     write_tools,
 )
@@ -58,68 +61,91 @@ def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
     name = tool_name(request, tool, tool.name)
     description = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema)} if tool.input_schema else {}
-    return {"type": "function", "function": json_copy({"name": name, **description, **schema})}
+    function = json_copy({"name": name, **description, **schema})
+    beside = tool.extra.get(ITEM) if ITEM in tool.extra else {"type": "function"}
+    return {**json_copy(beside), "function": function}
 
 
 def settings_of(request: ChatRequest) -> Param:
     """Return the keys ``tool_choice`` and ``response_format``, where the prompt has these."""
     settings: Param = {}
+    prompt, form = request.prompt, request.dialect.form
     choice, name = chosen(request)
-    if name is not None:
+    refused = choice is None and prompt.tool_choice is not None
+    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, form, refused=refused)
+    if raw is not None:
+        settings["tool_choice"] = raw
+    elif name is not None:
         tools = request.prompt.tools
         custom = any(tool.raw is not None and tool.name == name for tool in tools)
         kind = "custom" if custom else "function"
         settings["tool_choice"] = {"type": kind, kind: {"name": name}}
     elif choice:
         settings["tool_choice"] = request.dialect.choices[choice]
-    if output := sendable_output(request, "this target takes no output schema"):
-        form = form_param(request, output)
-        settings["response_format"] = {"type": "json_schema", "json_schema": form}
+    output = sendable_output(request, "this target takes no output schema")
+    refused = output is None and prompt.output is not None
+    raw = recorded_setting(request, "output", prompt.raw_output, form, refused=refused)
+    if raw is not None:
+        settings["response_format"] = raw
+    elif output:
+        schema = form_param(request, output)
+        settings["response_format"] = {"type": "json_schema", "json_schema": schema}
     return settings
 
 
 def read_settings(payload: Mapping[str, object], dialect: Wire) -> Prompt:
     """Return the tools, the choice of a tool and the form of the answer in a payload."""
     read_tool = partial(_read_tool, dialect.form)
+    choice = _read_choice(payload.get("tool_choice"), dialect)
+    output = read_output(payload.get("response_format"), "response_format", dialect.form)
     return Prompt(
         tools=tuple(located_items("tools", read_tool, payload.get("tools") or ())),
-        tool_choice=_read_choice(payload.get("tool_choice"), dialect.choices),
-        output=_read_output(mapping(payload.get("response_format") or {})),
+        tool_choice=None if choice is None else choice.means,
+        output=None if output is None else output.means,
+        raw_choice=choice,
+        raw_output=output,
     )
 
 
 def _read_tool(origin: str, data: object) -> ToolDefinition:
     entries = mapping(data)
-    kind = entry(entries, "type", str)
-    if kind != "function":
-        name = str(mapping(entries.get(kind) or {}).get("name", kind))
-        return ToolDefinition(name, raw=entries, origin=origin)
-    function = mapping(entry(entries, "function"))
+    cache = read_mark(entries.pop(LASTING_MARK, None))
+    kind = optional(entries.get("type"), "type")
+    function = entries.get("function")
+    if kind not in (None, "function") or function is None:
+        name = mapping(entries.get(kind or "") or {}).get("name")
+        if not isinstance(name, str):
+            name = kind or next(iter(entries), "tool")
+        return ToolDefinition(name, cache=cache, raw=entries, origin=origin)
+    function = mapping(function)
     name = entry(function, "name", str)
     known = {key: function.pop(key, None) for key in ("name", "description", "parameters")}
     description = optional(known["description"], "description")
     schema = mapping(known["parameters"] or {})
-    return ToolDefinition(name, description, schema, None, function, origin=origin)
+    beside = {key: value for key, value in entries.items() if key != "function"}
+    if beside != {"type": "function"}:
+        # Mistral's SDK sends no type.
+        function[ITEM] = beside
+    return ToolDefinition(name, description, schema, cache, function, origin=origin)
 
 
-def _read_choice(choice: object, words: Mapping[str, str]) -> str | None:
-    for ours, sent in words.items():
-        if choice == sent:
-            return ours
-    if choice is None:
-        return None
+_MODES = ("auto", "required")
+"""The modes of a choice among several tools."""
+
+
+def _read_choice(choice: object, dialect: Wire) -> RawSetting | None:
+    origin = dialect.form
+    ours = next((ours for ours, sent in dialect.choices.items() if choice == sent), None)
+    if choice is None or ours is not None:
+        return None if ours is None else raw_choice(choice, origin, ours, what="")
+    if isinstance(choice, str):
+        # Mistral's word.
+        means = "required" if choice == "any" else None
+        return raw_choice(choice, origin, means, "" if means else f"tool_choice {choice!r}")
     entries = mapping(choice)
-    kind = entries.get("type")
-    if kind not in ("function", "custom"):
-        raise DataError(f"unknown 'tool_choice' {kind!r}", fix="name a function")
-    return checked_choice(entry(mapping(entry(entries, kind)), "name", str))
-
-
-def _read_output(form: Mapping[str, object]) -> OutputSchema | None:
-    kind = form.get("type")
-    if not form or kind == "text":
-        return None
-    if kind != "json_schema":
-        raise DataError(f"unknown 'response_format' {kind!r}", fix="a 'json_schema' is read")
-    output = mapping(entry(form, "json_schema"))
-    return read_form_param({**output, "schema": mapping(output.get("schema") or {})})
+    kind = str(entries.get("type"))
+    named = mapping(entries.get(kind) or {})
+    if kind in ("function", "custom"):
+        return named_choice(choice, origin, entry(named, "name", str))
+    means = named.get("mode") if named.get("mode") in _MODES else None
+    return raw_choice(choice, origin, means, f"tool_choice {kind!r}")

@@ -40,6 +40,7 @@ from promptdsl.providers.shared.openai_parts import (
     parts_at,
     sent_role,
     settle_parts,
+    stay_apart,
     tell_error,
     trim_answer,
 )
@@ -62,6 +63,7 @@ def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[
     """Return parts and calls; results become messages at once."""
     parts: list[Param] = []
     joints, joint = request.prompt.joints, None
+    apart = len(blocks) > 1 and stay_apart(request, place)
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
         if joints:
@@ -69,7 +71,7 @@ def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[
         part = _WRITERS.get(block.type, _lose_type)(request, place, block)
         if part is not None:
             parts.append(part)
-            begin_turn(parts, joint)
+            begin_turn(parts, joint, apart=apart)
             joint = None
             if request.notes is not None:
                 request.note(place, block, part)
@@ -163,6 +165,9 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
     entry["content"] = joined(parts, request)
+    # The name of a tool goes back with a result that was recorded with one: no type has it.
+    if place.message.details.name and place.message.kind == "recorded":
+        entry["name"] = request.clean(place, place.message.details.name, "the name of a tool")
     request.entries.append(entry)
     request.note(place, block, entry)
 
@@ -271,7 +276,7 @@ def write(
         settle_parts(request, places, tools)
     trim_answer(request)
     payload = {"messages": entries, **({"tools": tools} if tools else {})}
-    if prompt.tool_choice or prompt.output:
+    if prompt.has_settings:
         payload |= settings_of(request)
     return cast("OpenAIPayload", payload), request.final_losses()
 
@@ -295,7 +300,8 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
             if has_notes:
                 request.note_plain(index, entries[-1])
             continue
-        bare = text is None and message.details.name is None and not lists
+        name = message.details.name
+        bare = text is None and (name is None or role == "tool") and not lists
         content = message.content if bare and not has_notes else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:
@@ -306,6 +312,8 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
                 text = inner.text
             if plain and text is not None and not text.isspace():
                 entries.append({"role": "tool", "tool_call_id": id, "content": text})
+                if name and message.kind == "recorded":
+                    entries[-1]["name"] = name
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments

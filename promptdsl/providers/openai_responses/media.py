@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from promptdsl import messages as b
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import Cache, optional
-from promptdsl.messages.media.source import MediaSource, SourceKind, data_url, is_address
+from promptdsl.messages.media.source import MediaSource, SourceKind, is_address
 from promptdsl.providers.shared.clean import with_bytes
 from promptdsl.providers.shared.openai_parts import (
     IMAGE_DETAILS,
     file_data,
     picture_url,
+    read_file_data,
     read_picture,
 )
 from promptdsl.providers.shared.request import Param
@@ -60,8 +61,9 @@ def read_file(part: JsonObject, cache: Cache | None) -> b.Block | None:
     key, value = next((pair for pair in values.items() if pair[1] is not None), ("", None))
     if value is None:
         return None
-    inside = data_url(value) if key == "file_data" else None
-    source = inside or MediaSource(_KINDS[key], value, from_data=True)
+    source = MediaSource(_KINDS[key], value, from_data=True)
+    if key == "file_data":
+        source = read_file_data(value)
     title, detail = (optional(part.get(key), key) for key in ("filename", "detail"))
     return b.DocumentBlock(source, title, detail, cache)
 

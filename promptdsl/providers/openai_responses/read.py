@@ -5,6 +5,7 @@ from typing import cast
 
 import attrs
 
+from promptdsl.config.wires.openai_responses import WIRE
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
@@ -16,6 +17,7 @@ from promptdsl.messages import (
     ToolUseBlock,
     UnknownBlock,
 )
+from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
@@ -30,8 +32,15 @@ from promptdsl.providers.openai_responses.items import (
 )
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.tools import read_settings
-from promptdsl.providers.shared.checks import entry, items, located_items, mapping, openai_usage
-from promptdsl.providers.shared.openai_parts import MARK, unjoined
+from promptdsl.providers.shared.checks import (
+    entry,
+    items,
+    located_items,
+    mapping,
+    openai_usage,
+    with_nulls,
+)
+from promptdsl.providers.shared.openai_parts import MARK
 from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
 from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import reply_message
@@ -61,7 +70,8 @@ def read(data: object) -> Prompt:
         # A system message after the leading ones is a developer's that keeps its kind.
         is_leading = is_leading and turn.role == "system"
         if turn.role == "system" and not is_leading:
-            messages.append(message("developer", turn.content, kind="recorded_system"))
+            blocks, details = turn.content, turn.details
+            messages.append(message("developer", blocks, kind="recorded_system", details=details))
         else:
             messages.append(turn)
     return attrs.evolve(read_settings(payload), messages=tuple(messages))
@@ -81,12 +91,14 @@ def read_response(data: object) -> Message:
         raise DataError(problem, fix="read its error, and send the request again or change it")
     if other := next((item.role for item in output if item.role != "assistant"), None):
         raise DataError(f"a response is by the model, not a {other} message")
-    blocks = _with_reasoning_ids([block for item in output for block in item.content])
+    turn = _one_turn(output)
     status = response.get("status")
     if status == "incomplete":
         status = mapping(response.get("incomplete_details") or {}).get("reason") or status
     token_usage = openai_usage(response.get("usage"), "input", "output")
-    return reply_message(blocks, None if status is None else str(status), token_usage)
+    extra = {**KEYS.unread_of_response(response), **turn.extra}
+    word = None if status is None else str(status)
+    return reply_message(turn.content, word, token_usage, extra=extra)
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:
@@ -107,8 +119,8 @@ def add_event(reply: StreamedReply, event: Param) -> None:
             item |= {"id": None, "status": "in_progress"}
         reply.part(number).clear()
         merge(reply.part(number), item)
-    elif kind == "response.function_call_arguments.delta":
-        merge(reply.part(number), {"arguments": delta})
+    elif kind in _TEXTS_OF_CALLS:
+        merge(reply.part(number), {_TEXTS_OF_CALLS[kind]: delta})
     elif kind in pieces:
         item = reply.part(number)
         merge(item, {"texts": {str(event.get("content_index")): pieces[kind]}})
@@ -117,29 +129,48 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         reply.response["output"] = [*reply.parts.values()]
 
 
+_TEXTS_OF_CALLS: Mapping[str, str] = {
+    "response.function_call_arguments.delta": "arguments",
+    "response.custom_tool_call_input.delta": "input",
+}
+"""By type of event, the key of the text of a call that goes on."""
+
+
 def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
     """Yield turns; those of the model that follow one another are one.
 
-    Two texts stay two messages unless their ids tell them apart: they would be joined.
+    Two texts stay two messages unless their ids tell them apart: they would be joined. A message
+    without content stays one, so that a hint tells of it.
     """
-    run: list[Block] = []
+    run: list[Message] = []
     for turn in turns:
         blocks = turn.content
+        if turn.role == "assistant" and not blocks:
+            yield turn
+            continue
         joins = turn.role == "assistant"
-        if joins and run and blocks:
-            last, first = run[-1], blocks[0]
+        if joins and run:
+            last, first = run[-1].content[-1], blocks[0]
             if isinstance(last, TextBlock) and isinstance(first, TextBlock):
                 ids = [origin_of(last).get("id"), origin_of(first).get("id")]
                 joins = None not in ids and ids[0] != ids[1]
         if run and not joins:
-            yield message("assistant", _with_reasoning_ids(run), kind="recorded")
+            yield _one_turn(run)
             run = []
         if turn.role == "assistant":
-            run += blocks
+            run.append(turn)
         else:
             yield turn
     if run:
-        yield message("assistant", _with_reasoning_ids(run), kind="recorded")
+        yield _one_turn(run)
+
+
+def _one_turn(items: Sequence[Message]) -> Message:
+    """Return the items of one answer as a message; unread keys have the number of their item."""
+    blocks = _with_reasoning_ids([block for item in items for block in item.content])
+    extra = {f"[{n}].{key}": v for n, item in enumerate(items) for key, v in item.extra.items()}
+    details = Details(extra=extra) if extra else NO_DETAILS
+    return message("assistant", blocks, kind="recorded", details=details)
 
 
 def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -179,7 +210,8 @@ def _read_item(data: object) -> Message:
             raise DataError(f"unknown 'role' {name!r}", fix=nearest(name, _ROLES))
         role = _ROLES[name]
         extra = read_origin("message", item) if role == "assistant" else EMPTY
-        return message(role, read_content(entry(item, "content"), extra), kind="recorded")
+        content = read_content(entry(item, "content"), extra)
+        return message(role, content, kind="recorded", details=_details_of(item))
     if kind in ("function_call", "custom_tool_call"):
         id, name = (entry(item, key, str) for key in ("call_id", "name"))
         custom = {"custom": True} if kind == "custom_tool_call" else {}
@@ -202,8 +234,13 @@ def _read_item(data: object) -> Message:
         block = ReasoningBlock("\n\n".join(texts), None, encrypted, ORIGIN, extra)
     else:
         refuse_part(item)
-        block = UnknownBlock(item, ORIGIN)
-    return message(role, (block,), kind="recorded")
+        block = UnknownBlock(with_nulls(item, WIRE.nulls), ORIGIN)
+    return message(role, (block,), kind="recorded", details=_details_of(item))
+
+
+def _details_of(item: JsonObject) -> Details:
+    extra = KEYS.unread(item, _item_keys)
+    return Details(extra=extra) if extra else NO_DETAILS
 
 
 _ROLES: Mapping[str, Role] = {
@@ -224,7 +261,7 @@ def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...
         if not content:
             return ()
         return (TextBlock(content, None, extra) if extra else text_block(content),)
-    blocks = unjoined(tuple(located_items("content", _read_part, content)))
+    blocks = tuple(located_items("content", _read_part, content))
     if not extra:
         return blocks
     return tuple(
@@ -285,4 +322,27 @@ def _item_keys(item: Mapping[str, object]) -> Shape | None:
     return _ITEMS.get(item.get("type", "message"))
 
 
-KEYS = ReadKeys({"instructions": _item_keys, "input": _item_keys})
+_USAGE = shape(
+    *("input_tokens", "output_tokens", "total_tokens"),
+    input_tokens_details=shape("cached_tokens", "cache_write_tokens"),
+    output_tokens_details=shape("reasoning_tokens"),
+)
+_NO_CONTENT = (
+    *("id", "object", "created_at", "completed_at", "model", "billing", "tool_usage"),
+    *("moderation", "content_filters", "cost", "cost_details", "is_byok", "total_tokens"),
+)
+_REPEATED = (
+    *("background", "conversation", "frequency_penalty", "instructions", "max_output_tokens"),
+    *("max_tool_calls", "metadata", "parallel_tool_calls", "presence_penalty"),
+    *("previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options"),
+    *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store"),
+    *("temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation"),
+    "user",
+)
+
+KEYS = ReadKeys(
+    {"instructions": _item_keys, "input": _item_keys},
+    shape("output", "status", "error", incomplete_details=shape("reason"), usage=_USAGE),
+    _NO_CONTENT,
+    _REPEATED,
+)

@@ -1,20 +1,29 @@
 """The tools, the choice of a tool and the output schema of a request, both ways."""
 
-from promptdsl.foundation.errors import DataError
+from functools import partial
+
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import (
+    CHOICES,
+    Prompt,
+    RawSetting,
+    StoredConversation,
+    ToolDefinition,
+)
 from promptdsl.providers.openai_responses.items import ORIGIN
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
-    checked_choice,
     chosen,
     form_param,
     lose_tool_marks,
-    read_form_param,
+    named_choice,
+    raw_choice,
+    read_output,
+    recorded_setting,
     sendable_output,
     write_tools,
 )
@@ -44,8 +53,13 @@ def _tool_param(request: Request, tool: ToolDefinition) -> Param:
 def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``text`` of a prompt that needs them."""
     settings: Param = {}
+    prompt = request.prompt
     choice, name = chosen(request)
-    if name is not None:
+    refused = choice is None and prompt.tool_choice is not None
+    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, ORIGIN, refused=refused)
+    if raw is not None:
+        settings["tool_choice"] = raw
+    elif name is not None:
         own = [tool for tool in request.prompt.tools if tool.origin == ORIGIN]
         kinds = {tool.name: str(tool.raw["type"]) for tool in own if tool.raw}
         kind = kinds.get(name, "function")
@@ -53,7 +67,12 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = {"type": kind, **named}
     elif choice:
         settings["tool_choice"] = choice
-    if output := sendable_output(request):
+    output = sendable_output(request)
+    refused = output is None and prompt.output is not None
+    raw = recorded_setting(request, "output", prompt.raw_output, ORIGIN, refused=refused)
+    if raw is not None:
+        settings["text"] = {"format": raw}
+    elif output:
         settings["text"] = {"format": {"type": "json_schema", **form_param(request, output)}}
     return settings
 
@@ -61,20 +80,27 @@ def settings_of(request: Request) -> Param:
 def read_settings(payload: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
     tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
-    form = mapping(mapping(payload.get("text") or {}).get("format") or {})
+    choice = located("tool_choice", _read_choice, payload.get("tool_choice"))
+    form = mapping(payload.get("text") or {}).get("format")
+    output = located("text.format", partial(read_output, path="format", origin=ORIGIN), form)
+    is_stored = payload.get("previous_response_id") or payload.get("conversation")
     return Prompt(
         tools=tools,
-        tool_choice=located("tool_choice", _read_choice, payload.get("tool_choice")),
-        output=located("text.format", _read_format, form) if form else None,
+        tool_choice=None if choice is None else choice.means,
+        output=None if output is None else output.means,
+        raw_choice=choice,
+        raw_output=output,
+        stored=StoredConversation(ORIGIN, bool(payload.get("instructions"))) if is_stored else None,
     )
 
 
 def _read_tool(data: object) -> ToolDefinition:
     entries = mapping(data)
-    kind = entry(entries, "type", str)
+    kind = optional(entries.get("type"), "type")
     if kind != "function":
         name = entries.get("server_label" if kind == "mcp" else "name", kind)
-        return ToolDefinition(optional(name, "name") or kind, raw=entries, origin=ORIGIN)
+        name = optional(name, "name") or kind or "tool"
+        return ToolDefinition(name, raw=entries, origin=ORIGIN)
     name = entry(entries, "name", str)
     known = {key: entries.pop(key, None) for key in ("name", "description", "parameters", "type")}
     extra = {key: value for key, value in entries.items() if (key, value) != ("strict", False)}
@@ -83,22 +109,19 @@ def _read_tool(data: object) -> ToolDefinition:
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
 
 
-def _read_choice(choice: object) -> str | None:
-    if choice is None or (isinstance(choice, str) and choice in CHOICES):
-        return choice
-    entries = mapping(choice)
-    kind = entry(entries, "type", str)
-    if kind == "allowed_tools":
-        raise DataError(f"{kind!r} names several tools", fix="name one, or give fewer tools")
-    if kind == "mcp" and entries.get("name") is not None:
-        raise DataError("a choice of one tool of a server", fix="leave 'name' out")
-    return checked_choice(entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind)
-
-
-def _read_format(form: JsonObject) -> OutputSchema | None:
-    kind = form.get("type")
-    if kind == "text":
+def _read_choice(choice: object) -> RawSetting | None:
+    if choice is None:
         return None
-    if kind != "json_schema":
-        raise DataError(f"unknown 'type' {kind!r}", fix="a 'json_schema' is read")
-    return read_form_param(form)
+    if isinstance(choice, str):
+        means = choice if choice in CHOICES else None
+        return raw_choice(choice, ORIGIN, means, "" if means else f"tool_choice {choice!r}")
+    entries = mapping(choice)
+    kind, mode = entry(entries, "type", str), entries.get("mode")
+    # A choice among several tools, or of one tool of a server, is more than a name says.
+    if kind == "allowed_tools":
+        means = mode if mode in ("auto", "required") else None
+        return raw_choice(choice, ORIGIN, means, f"tool_choice {kind!r}")
+    if kind == "mcp" and entries.get("name") is not None:
+        return raw_choice(choice, ORIGIN, what="the choice of one tool of a server")
+    name = entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind
+    return named_choice(choice, ORIGIN, name)

@@ -39,6 +39,7 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
+    as_recorded,
     begin_turn,
     is_marked,
     joined,
@@ -46,6 +47,7 @@ from promptdsl.providers.shared.openai_parts import (
     open_conversation,
     sent_role,
     settle_parts,
+    stay_apart,
     tell_error,
     trim_answer,
 )
@@ -64,6 +66,7 @@ class ResponsesPayload(TypedDict):
     tools: "NotRequired[list[ToolParam]]"
     tool_choice: "NotRequired[ToolChoice]"
     text: "NotRequired[ResponseTextConfigParam]"
+    instructions: NotRequired[str]
 
 
 _ROLES = frozenset({"system", "user", "assistant"})
@@ -107,7 +110,7 @@ def write(
                 _write_message(request, Place(index, message, role))
         open_conversation(request, before)
     trim_answer(request)
-    settings = settings_of(request) if prompt.tool_choice or prompt.output else {}
+    settings = settings_of(request) if prompt.has_settings else {}
     if request.marks:
         places: list[tuple[int, str]] = []
         for index, item in enumerate(request.entries):
@@ -115,8 +118,19 @@ def write(
             if key and is_marked(item.get(key)):
                 places.append((index, key))
         settle_parts(request, places, [])
+    if prompt.stored is not None and prompt.stored.instructions:
+        settings |= _instructions(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
     return cast("ResponsesPayload", payload), request.final_losses()
+
+
+def _instructions(request: Items) -> Param:
+    """Return the first system message as instructions: only these are not stored at the server."""
+    first = request.entries[0] if request.entries else {}
+    if first.get("role") != "system" or not isinstance(first["content"], str):
+        return {}
+    del request.entries[0]
+    return {"instructions": first["content"]}
 
 
 def _write_message(request: Items, place: Place) -> None:
@@ -143,6 +157,7 @@ def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
     place, has_notes = draft.place, request.notes is not None
     joints, joint = request.prompt.joints, None
+    apart = stay_apart(request, place)
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
         joint = joints.get((place.number, *request.at), joint)
@@ -151,7 +166,7 @@ def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]
             continue
         param = _WRITERS[block.type](request, draft, block)
         if param is not None:
-            begin_turn(draft.parts, None if draft.origin else joint)
+            begin_turn(draft.parts, None if draft.origin else joint, apart=apart)
             joint = None
         if has_notes and param is not None:
             request.note(place, block, param)
@@ -172,7 +187,8 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         own = identity(request, "message", draft.origin)
         if "id" in own:
             item = {"type": "message", "status": "completed", **own}
-            request.entries.append({**item, "role": "assistant", "content": parts})
+            content = as_recorded(parts, request)
+            request.entries.append({**item, "role": "assistant", "content": content})
             return
         for block in annotated or ():
             reason = "they belong to the message they came in"
@@ -209,7 +225,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     origin = origin_of(block)
     # A message with its id goes back as it came: its reasoning needs it.
     thoughts = [thought["id"] for thought, _ in draft.thoughts]
-    is_kept = bool(block.text) and keeps_id(request, "message", origin, thoughts)
+    is_kept = keeps_id(request, "message", origin, thoughts)
     if not is_kept and lose_blank(request, place, block):
         return None
     # A text of the model is sent in the message it came in.

@@ -21,7 +21,7 @@ ITEM = "item"
 JSON = "json"
 """The key of a text's extra that says it is the JSON of a value: no loss where it stays a text."""
 
-_SILENT = (ITEM, JSON)
+_SILENT = (ITEM, JSON, "response")
 
 
 class BlockRules(NamedTuple):
@@ -124,8 +124,8 @@ def lose_blank(request: Request, place: Place, block: TextBlock) -> bool:
 
 def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:
     """Lose a block with its cache mark; reasoning is a hint, any other content is a loss of it."""
-    name = block.data.get("type", "unknown") if isinstance(block, UnknownBlock) else block.type
-    what = f"{on_one_line(str(name)[:60])} block"
+    name = block.kind if isinstance(block, UnknownBlock) else block.type
+    what = f"{on_one_line(name[:60])} block"
     if block.type == "reasoning":
         request.hint(place, "unsent_reasoning", what, reason)
     else:

@@ -73,6 +73,22 @@ def entry(entries: Mapping[str, object], key: str, kind: type = object) -> objec
 _NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dictionary"}
 
 
+def with_nulls(data: object, nulls: Mapping[str, Sequence[str]]) -> Any:  # Any: JSON
+    """Return data with the keys that a request needs, also where their value is null.
+
+    The object of an SDK is read without its nulls. ``nulls`` are these keys, by type of object.
+    """
+    if is_list(data):
+        return [with_nulls(item, nulls) for item in data]
+    if not is_mapping(data):
+        return data
+    entries = {key: with_nulls(value, nulls) for key, value in data.items()}
+    return {
+        **entries,
+        **{key: None for key in nulls.get(str(data.get("type")), ()) if key not in data},
+    }
+
+
 def read_mark(control: object) -> Cache | None:
     """Return the time to live of a cache mark, ``None`` for no mark; :class:`DataError` if odd."""
     ttl = None if control is None else mapping(control).get("ttl", "default")

@@ -7,12 +7,10 @@ tools, calls and whole results, too.
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import Any, TypeGuard
+from typing import Any
 
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import file_name
@@ -48,13 +46,34 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
     return part
 
 
-def begin_turn(parts: list[Param], joint: str | None) -> None:
+def stay_apart(request: Request, place: Place) -> bool:
+    """Return whether the texts of a message stay parts: they were recorded so, or are set to.
+
+    Where neighbouring messages were merged, their texts are joined.
+    """
+    message = place.message
+    is_recorded = message.kind in ("recorded", "recorded_system") and len(message.origins) < 2
+    return is_recorded or not request.prompt.join_texts
+
+
+def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) -> None:
     """Note the white space before the last part, where this is a text that begins a merged turn.
 
-    Texts with a cache mark between them are no string: they keep the blank line.
+    Texts with a cache mark between them are no string: they keep the blank line. A text that stays
+    ``apart`` is a part of its own.
     """
-    if joint is not None and len(parts) > 1 and _is_text(parts[-1]) and MARK not in parts[-2]:
+    if apart and len(parts) > 1 and _is_text(parts[-1]):
+        parts[-1][OWN_JOINT] = None
+    elif joint is not None and len(parts) > 1 and _is_text(parts[-1]) and MARK not in parts[-2]:
         parts[-1][OWN_JOINT] = joint
+
+
+def as_recorded(parts: list[Param], request: Request) -> list[Param]:
+    """Return the parts of a message that goes back as it came."""
+    sent = [{key: part[key] for key in part if key != OWN_JOINT} for part in parts]
+    for part, new in zip(parts, sent, strict=True):
+        request.note_change(part, new)
+    return sent
 
 
 def joined(parts: list[Param], request: Request) -> str | list[Param]:
@@ -70,7 +89,7 @@ def finished(parts: list[Param], request: Request) -> str | list[Param]:
     sent: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
-        behind = bool(sent) and _is_text(sent[-1])
+        behind = bool(sent) and _is_text(sent[-1]) and not _is_apart(run[0])
         alone = len(run) == 1 and not behind and OWN_JOINT not in part
         if _is_text(part) and not (alone and request.notes is None):
             opening: list[Param] = [{"text": ""}] if behind else []
@@ -87,31 +106,21 @@ def _is_text(part: Param) -> bool:
     return part["type"] in _TEXTS and isinstance(part.get("text"), str)
 
 
+def _is_apart(part: Param) -> bool:
+    return OWN_JOINT in part and part[OWN_JOINT] is None
+
+
 def _runs(parts: list[Param]) -> Iterator[list[Param]]:
     """Yield neighbouring texts up to a mark, and each other part alone."""
     run: list[Param] = []
     for part in parts:
-        texts = run and _is_text(part) and _is_text(run[-1])
+        texts = run and _is_text(part) and _is_text(run[-1]) and not _is_apart(part)
         if run and not (texts and _MARKS.isdisjoint(run[-1])):
             yield run
             run = []
         run.append(part)
     if run:
         yield run
-
-
-def unjoined(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return blocks that were read; the text after a marked text loses the blank line."""
-    separate = list(blocks)
-    for index, (before, block) in enumerate(pairwise(blocks), 1):
-        if _is_joined(before) and _is_joined(block) and before.cache:
-            text = block.text.removeprefix(JOINT) or block.text
-            separate[index] = TextBlock(text, block.cache, block.extra)
-    return tuple(separate)
-
-
-def _is_joined(block: Block) -> TypeGuard[TextBlock]:
-    return isinstance(block, TextBlock) and "refusal" not in block.extra
 
 
 def tell_error(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
@@ -238,6 +247,16 @@ def file_data(source: MediaSource, title: str | None) -> Param | None:
         return None
     data = f"data:{media_type};base64,{source.value}"
     return {"file_data": data, "filename": file_name(title, media_type)}
+
+
+def read_file_data(text: str, media_type: str | None = None) -> MediaSource:
+    """Return the source of a file's data: a data URL, bare base64, or an address.
+
+    Some servers take an address there (OpenRouter, recorded in August 2026).
+    """
+    if text[:8].lower().startswith(("http://", "https://")):
+        return MediaSource("url", text, media_type, from_data=True)
+    return data_url(text) or MediaSource("base64", text, media_type, from_data=True)
 
 
 def read_picture(url: str) -> MediaSource:

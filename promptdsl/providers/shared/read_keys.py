@@ -1,9 +1,19 @@
-"""The keys that a reader takes of recorded messages: what ``unread.py`` compares them with."""
+"""The table of keys of each provider, and the search for keys that are in none.
 
-from collections.abc import Callable, Mapping
+The table of a provider says of every key of an answer, or of a recorded message, what becomes of
+it: its reader takes it, or keeps it as it came by its own name (``shape``), or it has no content
+(``no_content``: ids, dates and the like, which the provider's page lists). A key in none of these
+is kept in :attr:`Message.extra`, and is a hint ``unread_key`` where the message is sent.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, plain
+from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.foundation.unicode import exact
 from promptdsl.providers.shared.checks import mapping
 
 Shape: TypeAlias = Mapping[str, "Inner"]
@@ -13,6 +23,9 @@ Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], "Shape | None"] | None
 
 REST = "*"
 """In a shape: all further keys are kept."""
+
+KeyPlace: TypeAlias = tuple[Any, str | int]  # Any: the place around it, or None
+"""The place of a value: the one around it, and its key or index there."""
 
 
 def shape(*names: str, **inner: Inner) -> Shape:
@@ -25,11 +38,99 @@ def _as_mapping(value: object) -> Mapping[str, Any]:
 
 
 class ReadKeys(NamedTuple):
-    """The keys that are read of a payload; a list alone is the value of the last one."""
+    """The table of keys of a provider."""
 
     payload: Mapping[str, Inner]
+    """The keys that are read of a request; a list alone is the value of the last one."""
+    response: Shape = {}
+    """The keys that are read of a response, but for those of the message in it."""
+    no_content: Collection[str] = ()
+    """The keys without content, at any place."""
+    repeated: Collection[str] = ()
+    """The keys of a response that repeat its request."""
     entries_of: Callable[[object], Mapping[str, Any]] = _as_mapping
     """Returns a mapping under the keys that are listed."""
+
+    def unread_of_response(self, response: object) -> JsonObject:
+        """Return the values under unread keys in a response, around its message."""
+        return self.unread(response, {**self.response, **dict.fromkeys(self.repeated)})
+
+    def unread(self, value: object, inner: Inner) -> JsonObject:
+        """Return the values under unread keys in an answer or a message, by their place in it."""
+        search = KeySearch(self)
+        search.find(value, inner, None)
+        values = (pair for pairs in search.values.values() for pair in pairs)
+        return {path_of(place): _as_json(content) for place, content in values} or EMPTY
+
+
+def _as_json(value: object) -> JsonValue:
+    """Return a value as JSON, or the name of its type where JSON has no form of it."""
+    try:
+        return plain(value, "extra")
+    except DataError:
+        return f"<{type(value).__name__}>"
+
+
+class KeySearch:
+    """A search for unread keys: their places and ``values``, by the keys on the way to them."""
+
+    def __init__(self, keys: ReadKeys) -> None:
+        self.values: dict[tuple[str, ...], list[tuple[KeyPlace, object]]] = {}
+        self.keys = keys
+
+    def find(self, value: object, inner: Inner, place: KeyPlace | None) -> None:
+        """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
+        if is_list(value):
+            for number, item in enumerate(value):
+                # Most items are messages of a role and a text.
+                if not (is_mapping(item) and _is_plain(item)):
+                    # The author may have changed the data since it was read, or does so now.
+                    with suppress(DataError, TypeError, RuntimeError):
+                        self.find(item, inner, (place, number))
+            return
+        if isinstance(value, str) or not value:
+            return
+        entries = self.keys.entries_of(value)
+        shape = inner(entries) if callable(inner) else inner
+        if shape is None:
+            return
+        for key, content in entries.items():
+            if key in shape:
+                deeper = shape[key]
+                if deeper is not None and type(content) is not str:
+                    self.find(content, deeper, (place, key))
+            elif REST not in shape and key not in self.keys.no_content and _is_a_value(content):
+                name = exact(str(key))[:60]
+                names = [step for step in _steps(place) if isinstance(step, str)]
+                self.values.setdefault((*names, name), []).append(((place, name), content))
+
+
+_PLAIN = {"role", "content"}
+
+
+def _is_plain(message: Mapping[str, object]) -> bool:
+    """Return whether a message is a role and a text, as most are."""
+    return message.keys() <= _PLAIN and type(message.get("content")) is str
+
+
+def _is_a_value(content: object) -> bool:
+    """Return whether content is more than ``None`` or an empty text, list or mapping."""
+    is_json = content is None or isinstance(content, str) or is_list(content) or is_mapping(content)
+    return not is_json or bool(content)
+
+
+def _steps(place: KeyPlace | None) -> Iterator[str | int]:
+    steps: list[str | int] = []
+    while place is not None:
+        place, step = place
+        steps.append(step)
+    return reversed(steps)
+
+
+def path_of(place: KeyPlace | None) -> str:
+    """Return a place as it is written: ``messages[0].content``."""
+    steps = (f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(place))
+    return "".join(steps).removeprefix(".")
 
 
 # Of Chat, and of chat templates.

@@ -1,20 +1,23 @@
 """Read payloads, turns and replies: each result at the beginning of a user's turn is a message."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 
 import attrs
 
 from promptdsl.config.wires import wires
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import EMPTY, is_mapping
+from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import Block, TextBlock, ToolUseBlock
-from promptdsl.messages.details import Details
+from promptdsl.messages.details import JOINED, NO_DETAILS, Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.roles import Role
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
 from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
+from promptdsl.providers.shared.read_keys import ReadKeys
 
 
 def payload_of(data: object) -> Mapping[str, object]:
@@ -26,6 +29,7 @@ def read_turns(
     data: object,
     read_content: Callable[[object], tuple[Block, ...]],
     read_settings: Callable[[Mapping[str, object]], Prompt],
+    keys: ReadKeys,
 ) -> Prompt:
     """Return the prompt of a payload with system text apart, or of a list of messages."""
     payload = payload_of(data)
@@ -39,25 +43,56 @@ def read_turns(
             raise DataError(f"a message has no key {owned[0]!r} here", fix=looks_like(owned[1]))
         role = entry(entries, "role", str)
         content = read_content(entry(entries, "content"))
+        extra = keys.unread(entries, keys.payload["messages"])
+        details = Details(extra=extra) if extra else NO_DETAILS
         if role == "system":
-            return [message("developer", content, kind="recorded_system")]
+            return [message("developer", content, kind="recorded_system", details=details)]
         if role == "assistant":
-            return [message("assistant", content, kind="recorded")]
+            return [message("assistant", content, kind="recorded", details=details)]
         if role != "user":
             raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
-        return user_messages(content)
+        return user_messages(content, details)
 
     for turn in located_items("messages", read_turn, entry(payload, "messages")):
         messages += turn
-    return attrs.evolve(read_settings(payload), messages=tuple(messages))
+    return attrs.evolve(read_settings(payload), messages=tuple(joined_answers(messages)))
 
 
-def user_messages(content: tuple[Block, ...]) -> list[Message]:
-    """Return the messages of a user's turn: one for each result at its beginning, and the rest."""
+def joined_answers(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages; an answer that directly follows one with calls is one turn with it.
+
+    Their results come after both: services join such turns (recorded at Anthropic in 2026). The
+    metadata tell how many there were.
+    """
+    before: Message | None = None
+    for turn in messages:
+        if before is not None and turn.role == before.role == "assistant" and before.calls:
+            count = before.metadata.get(JOINED, 1)
+            metadata = {JOINED: (count if isinstance(count, int) else 1) + 1}
+            details = Details(metadata=metadata, extra={**before.extra, **turn.extra})
+            blocks = before.content + turn.content
+            before = message("assistant", blocks, kind="recorded", details=details)
+            continue
+        if before is not None:
+            yield before
+        before = turn
+    if before is not None:
+        yield before
+
+
+def user_messages(content: tuple[Block, ...], details: Details = NO_DETAILS) -> list[Message]:
+    """Return the messages of a user's turn: one for each result at its beginning, and the rest.
+
+    The last one has the ``details`` of the turn.
+    """
     results = list(takewhile(lambda block: block.type == "tool_result", content))
     rest = content[len(results) :]
-    messages = [message("tool", (block,), kind="recorded") for block in results]
-    return [*messages, message("user", rest, kind="recorded")] if rest or not results else messages
+    turns: list[tuple[Role, tuple[Block, ...]]] = [("tool", (block,)) for block in results]
+    if rest or not results:
+        turns.append(("user", rest))
+    *before, (role, last) = turns
+    messages = [message(role, blocks, kind="recorded") for role, blocks in before]
+    return [*messages, message(role, last, kind="recorded", details=details)]
 
 
 FINISH_REASONS: Mapping[str, str | None] = {
@@ -76,6 +111,7 @@ def reply_message(
     *,
     name: str | None = None,
     finish_reason: str | None = None,
+    extra: JsonObject = EMPTY,
 ) -> Message:
     """Return the message of a reply with its token counts, and why the model stopped.
 
@@ -83,6 +119,7 @@ def reply_message(
     is ours, too. Whatever the provider says, a refusal is ``refused``, and an end with calls is
     ``tool_use``: Gemini and Responses have no word for it, and Chat says ``stop`` where the request
     names the tool (vllm-project/vllm#25054). A ``finish_reason`` that is given counts more.
+    ``extra`` are the values under keys in no table of the provider.
     """
     raw = None if raw is None else exact(raw)
     word = finish_reason or FINISH_REASONS.get(raw or "", raw)
@@ -95,5 +132,6 @@ def reply_message(
         token_usage=token_usage,
         finish_reason=word,
         raw_finish_reason=None if raw == word else raw,
+        extra=extra,
     )
     return message("assistant", blocks, kind="recorded", details=details)

@@ -1,10 +1,11 @@
 """The reply of a stream so far, in the form of a whole response."""
 
-from typing import Any
+from typing import Any, cast
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import read_json
+from promptdsl.providers.shared.checks import items
 from promptdsl.providers.shared.request import Param
 
 _WHOLE = {
@@ -50,6 +51,51 @@ def merge(entries: Param, delta: Param) -> None:
             entries[key] = known + piece
         elif piece is not None and (piece != "" or known is None):
             entries[key] = piece
+
+
+def add_parts(message: Param, content: object) -> None:
+    """Add a piece of content, a text or a list of parts; a message may get both, in turns.
+
+    The content is a text as long as all pieces are; later a list, where neighbours of one type are
+    one part.
+    """
+    known = message.get("content")
+    if is_list(content) or is_list(known):
+        message["content"] = _joined_parts([*_as_parts(known), *_as_parts(content)])
+    else:
+        merge(message, {"content": content})
+
+
+def _as_parts(content: object) -> list[object]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [*items(content or (), "content")]
+
+
+_GOING_ON = ("text", "thinking")
+"""The types of parts that come in pieces; each has its text, or its parts, under its type."""
+
+
+def _joined_parts(parts: list[object]) -> list[object]:
+    """Return parts with neighbouring pieces of one text, or of one thought, as one part."""
+    joined: list[Any] = []  # Any: JSON
+    for part in parts:
+        last = joined[-1] if joined else None
+        goes_on = is_mapping(part) and is_mapping(last) and part.get("type") == last.get("type")
+        kind = part.get("type") if goes_on and is_mapping(part) else None
+        if kind in _GOING_ON and "signature" not in last:
+            joined[-1] = whole = dict(last)
+            merge(whole, dict(cast("Param", part)))
+            if is_list(whole.get(kind)):
+                whole[kind] = _joined_parts(whole[kind])
+        else:
+            joined.append(part)
+    return joined
+
+
+def are_whole(arguments: object) -> bool:
+    """Return whether the arguments of a call are a whole JSON object, so that no more come."""
+    return not isinstance(arguments, str) or is_mapping(read_json(arguments))
 
 
 def parse_input(call: Param) -> None:

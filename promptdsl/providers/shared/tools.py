@@ -1,18 +1,18 @@
 """The rules that providers share for tools, the choice of a tool, and the form of the answer."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import thawed
+from promptdsl.foundation.frozen import plain, thawed
 from promptdsl.foundation.json import ENCODER
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.field_checks import optional
-from promptdsl.messages.loss import hint
-from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
+from promptdsl.messages.loss import Loss, hint
+from promptdsl.messages.prompt import CHOICES, OutputSchema, RawSetting, ToolDefinition
 from promptdsl.messages.schemas import is_closed
-from promptdsl.providers.shared.checks import entry
+from promptdsl.providers.shared.blocks import ITEM
+from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.clean import json_copy, mended, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
 
@@ -50,8 +50,8 @@ def write_tools(
                 texts = (tool.description, tool.input_schema)
                 _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
             # Further keys go out where they were read, and where the provider has them, too.
-            extra = dict(tool.extra)
-            for key in tool.extra if tool.origin not in (None, origin) else ():
+            extra = {key: value for key, value in tool.extra.items() if key != ITEM}
+            for key in [*extra] if tool.origin not in (None, origin) else ():
                 both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
                 if not (key == "strict" and both):
                     request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
@@ -110,6 +110,35 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     return None, None
 
 
+def recorded_setting(
+    request: Request, path: str, setting: RawSetting | None, origin: str, *, refused: bool = False
+) -> Any:  # Any: JSON of a provider
+    """Return a setting as it was recorded at this provider, ``None`` where it is to be written.
+
+    It is written where the author gave another one, for another provider, and where the model
+    ``refused`` it. What no prompt can say of it is lost then.
+    """
+    if setting is None or setting.means != getattr(request.prompt, path):
+        return None
+    if setting.origin == origin and not refused:
+        return json_copy(setting.raw)
+    if setting.what:
+        why = f"only {setting.origin} has it, and no prompt can say it"
+        loss = hint("tool_choice", setting.what, why, path)
+        request.losses.append(
+            loss if path == "tool_choice" else Loss("content", setting.what, why, path)
+        )
+    return None
+
+
+def raw_choice(
+    choice: object, origin: str, means: object = None, what: str = "tool_choice"
+) -> RawSetting:
+    """Return a choice of tools that is kept as it came; ``what`` names it in losses."""
+    meaning = means if isinstance(means, str) else None
+    return RawSetting(plain(choice, "tool_choice"), origin, meaning, what)
+
+
 def sendable_output(
     request: Request, reason: str = "this model takes no output schema"
 ) -> OutputSchema | None:
@@ -160,18 +189,32 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     return {**form, "strict": True} if strict else form
 
 
-def read_form_param(form: Mapping[str, object]) -> OutputSchema:
-    """Return the form of the answer that :func:`form_param` describes."""
-    return OutputSchema(
-        entry(form, "schema", Mapping),
-        entry(form, "name", str),
-        optional(form.get("description"), "description"),
-        strict=form.get("strict") is True,
+def read_output(form: object, path: str, origin: str) -> RawSetting | None:
+    """Return the form of the answer as OpenAI has it, with the schema that it means.
+
+    The schema of Chat is under the key ``json_schema``. One without a schema, such as any JSON
+    object, means none.
+    """
+    entries = mapping(form or {})
+    kind = entries.get("type")
+    if not entries:
+        return None
+    if kind != "json_schema":
+        what = "" if kind == "text" else f"{path} {kind!r}"
+        return RawSetting(plain(entries, path), origin, what=what)
+    inner = mapping(entries["json_schema"]) if "json_schema" in entries else entries
+    schema = entry(inner, "schema", Mapping) if inner is entries else inner.get("schema")
+    output = OutputSchema(
+        mapping(schema or {}),
+        entry(inner, "name", str),
+        optional(inner.get("description"), "description"),
+        strict=inner.get("strict") is True,
     )
+    return RawSetting(plain(entries, path), origin, output)
 
 
-def checked_choice(name: str) -> str:
-    """Return the name of a chosen tool; :class:`DataError` for the name of another choice."""
+def named_choice(choice: object, origin: str, name: str) -> RawSetting:
+    """Return the choice of one tool; no prompt can choose a tool with the name of a choice."""
     if name in CHOICES:
-        raise DataError(f"a tool called {name!r} cannot be chosen", fix="give it another name")
-    return name
+        return raw_choice(choice, origin, what=f"the choice of a tool called {name!r}")
+    return raw_choice(choice, origin, name, what="")

@@ -7,7 +7,7 @@ the params of a message; ``write_turns`` puts them into turns.
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import TypeVar
@@ -18,6 +18,7 @@ from promptdsl.config.wires import compacts
 from promptdsl.foundation.frozen import new_dict, new_list
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import CONVERSATION, FLEETING, ROLES
 from promptdsl.providers.shared.blocks import BlockRules, block_params
@@ -173,6 +174,9 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
+        if role == request.role != "" and _are_neighbours(request.messages[index - 1 : index + 1]):
+            what, why = "a turn after one of the same role", "the target joins them: sent as one"
+            request.hint(Place(index, message, message.role), "joined_turns", what, why)
         forgotten = None
         if request.calls and role == "assistant" != request.role:
             # A new turn of the model: no result will come for the calls before it.
@@ -195,6 +199,12 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             if forgotten and request.role != "assistant":
                 # The message was empty, so there is no new turn.
                 request.calls, request.again = forgotten
+
+
+def _are_neighbours(pair: Sequence[Message]) -> bool:
+    """Return whether a message and the one before it are recorded turns of one speaker."""
+    roles, kinds = {it.role for it in pair}, {it.kind for it in pair}
+    return len(pair) == 2 and len(roles) == 1 and roles != {"tool"} and kinds == {"recorded"}
 
 
 def _add_message(request: Turns, place: Place, params: list[Param]) -> None:

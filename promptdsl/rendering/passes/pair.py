@@ -45,14 +45,17 @@ OpenCalls: TypeAlias = dict[str, Node]
 """The ids of calls without a result so far, each with the turn that made it."""
 
 
-def pair(root: RootNode, *, mode: Literal["error", "fill", "prune"]) -> RootNode:
+def pair(root: RootNode, *, mode: Literal["error", "fill", "prune", "keep"]) -> RootNode:
     """Return the tree with its tool calls and results in pairs.
 
     Only the last calls of a conversation may be open. For other calls without a result and for
     results without a call, ``mode="error"`` raises :class:`PairingError` with the line. ``fill``
     adds a result, an error of type ``interrupted``; ``prune`` removes the call; both remove a
-    result without a call. :func:`removed_by_pairing` lists what they removed.
+    result without a call. :func:`removed_by_pairing` lists what they removed. ``keep`` changes
+    nothing: the rest of the conversation is stored elsewhere.
     """
+    if mode == "keep":
+        return root
     open_calls: OpenCalls = {}
     fault = _first_fault(root, open_calls)
     if fault is None and (mode == "error" or not open_calls):

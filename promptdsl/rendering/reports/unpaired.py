@@ -13,7 +13,7 @@ from promptdsl.tree.turn_nodes import RootNode
 def dropped_by_pairing(root: RootNode, outcome: Outcome) -> tuple[Dropped, ...]:
     """Return the calls and results that pairing removes from a tree, in document order."""
     config = outcome.config
-    if config.tool_pairing == "error":
+    if config.tool_pairing in ("error", "keep"):
         return ()
     removed = removed_by_pairing(root, mode=config.tool_pairing)
     turns = with_content(root, tuple(part.turn for part in removed))

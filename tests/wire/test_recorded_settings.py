@@ -1,0 +1,353 @@
+"""Settings that no prompt can say: kept as they came, for their provider, and a loss elsewhere."""
+
+from typing import Any
+
+import attrs
+import pytest
+
+from promptdsl import Output, OutputSchema, Timeline, Tool, User, read_payload, render
+
+ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "q"}]}
+BLOCKS: dict[str, Any] = {
+    "messages": [{"role": "user", "content": [{"type": "text", "text": "q"}]}]
+}
+ITEMS: dict[str, Any] = {"input": [{"role": "user", "content": "q"}]}
+CONTENTS: dict[str, Any] = {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}
+TURNS: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "q"}]}]}
+SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def functions(*names: str) -> list[Any]:
+    """Return functions of Chat."""
+    return [
+        {"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in names
+    ]
+
+
+def flat(*names: str) -> list[Any]:
+    """Return functions of Responses."""
+    tool = {"type": "function", "parameters": SCHEMA, "strict": False}
+    return [{**tool, "name": name} for name in names]
+
+
+def specs(*names: str) -> dict[str, Any]:
+    """Return the tools of Converse."""
+    tool = {"inputSchema": {"json": SCHEMA}}
+    return {"tools": [{"toolSpec": {"name": name, **tool}} for name in names]}
+
+
+DECLARED = [
+    {"function_declarations": [{"name": name, "parameters_json_schema": SCHEMA} for name in "fg"]}
+]
+CLAUDE_TOOLS = [{"name": name, "input_schema": SCHEMA} for name in "fg"]
+ALLOWED = {"mode": "required", "tools": [{"type": "function", "name": "f"}]}
+ANY_OF = {"mode": "ANY", "allowed_function_names": ["f", "g"]}
+FORM = {"name": "a", "schema": SCHEMA}
+
+KEPT: dict[str, tuple[str, dict[str, Any], str | None, str]] = {
+    "JSON mode of Chat": (
+        "openai",
+        {**ASKED, "response_format": {"type": "json_object"}},
+        None,
+        "content: response_format 'json_object'",
+    ),
+    "text as the format": ("openai", {**ASKED, "response_format": {"type": "text"}}, None, ""),
+    "a schema with strict: false": (
+        "openai",
+        {
+            **ASKED,
+            "response_format": {"type": "json_schema", "json_schema": {**FORM, "strict": False}},
+        },
+        None,
+        "",
+    ),
+    "several tools of Chat": (
+        "openai",
+        {
+            **ASKED,
+            "tools": functions("f", "g"),
+            "tool_choice": {"type": "allowed_tools", "allowed_tools": ALLOWED},
+        },
+        "required",
+        "hint: tool_choice 'allowed_tools'",
+    ),
+    "Mistral's word for a call": (
+        "openai_compatible",
+        {**ASKED, "tools": functions("f"), "tool_choice": "any"},
+        "required",
+        "",
+    ),
+    "a word that nobody knows": (
+        "openai",
+        {**ASKED, "tools": functions("f"), "tool_choice": "perhaps"},
+        None,
+        "hint: tool_choice 'perhaps'",
+    ),
+    "a tool with the name of a choice": (
+        "openai",
+        {
+            **ASKED,
+            "tools": functions("auto"),
+            "tool_choice": {"type": "function", "function": {"name": "auto"}},
+        },
+        None,
+        "hint: the choice of a tool called 'auto'",
+    ),
+    "JSON mode of Responses": (
+        "openai_responses",
+        {**ITEMS, "text": {"format": {"type": "json_object"}}},
+        None,
+        "content: format 'json_object'",
+    ),
+    "several tools of Responses": (
+        "openai_responses",
+        {**ITEMS, "tools": flat("f", "g"), "tool_choice": {"type": "allowed_tools", **ALLOWED}},
+        "required",
+        "hint: tool_choice 'allowed_tools'",
+    ),
+    "a tool of a server": (
+        "openai_responses",
+        {**ITEMS, "tool_choice": {"type": "mcp", "server_label": "a", "name": "b"}},
+        None,
+        "hint: the choice of one tool of a server",
+    ),
+    "no calls side by side": (
+        "anthropic",
+        {
+            **BLOCKS,
+            "tools": CLAUDE_TOOLS,
+            "tool_choice": {"type": "any", "disable_parallel_tool_use": True},
+        },
+        "required",
+        "hint: 'disable_parallel_tool_use' of tool_choice",
+    ),
+    "a tool without calls side by side": (
+        "anthropic",
+        {
+            **BLOCKS,
+            "tools": CLAUDE_TOOLS,
+            "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": True},
+        },
+        "f",
+        "hint: 'disable_parallel_tool_use' of tool_choice",
+    ),
+    "a choice that is new": (
+        "anthropic",
+        {**BLOCKS, "tools": CLAUDE_TOOLS, "tool_choice": {"type": "each"}},
+        None,
+        "hint: tool_choice 'each'",
+    ),
+    "calls that are checked": (
+        "gemini",
+        {
+            **CONTENTS,
+            "config": {
+                "tools": DECLARED,
+                "tool_config": {"function_calling_config": {"mode": "VALIDATED"}},
+            },
+        },
+        "auto",
+        "hint: the mode VALIDATED",
+    ),
+    "some functions of Gemini": (
+        "gemini",
+        {
+            **CONTENTS,
+            "config": {"tools": DECLARED, "tool_config": {"function_calling_config": ANY_OF}},
+        },
+        "required",
+        "hint: a choice among several functions",
+    ),
+    "a further setting of Gemini": (
+        "gemini",
+        {
+            **CONTENTS,
+            "config": {
+                "tools": DECLARED,
+                "tool_config": {"include_server_side_tool_invocations": True},
+            },
+        },
+        None,
+        "hint: 'include_server_side_tool_invocations' of tool_config",
+    ),
+    "JSON mode of Gemini": (
+        "gemini",
+        {**CONTENTS, "config": {"response_mime_type": "application/json"}},
+        None,
+        "content: response_mime_type 'application/json'",
+    ),
+    "a schema in Gemini's dialect": (
+        "gemini",
+        {
+            **CONTENTS,
+            "config": {
+                "response_mime_type": "text/x.enum",
+                "response_schema": {"type": "STRING", "enum": ["a"]},
+            },
+        },
+        None,
+        "",
+    ),
+    "a choice of Converse": (
+        "bedrock",
+        {**TURNS, "toolConfig": {**specs("f"), "toolChoice": {"none": {}}}},
+        None,
+        "hint: toolChoice 'none'",
+    ),
+    "a schema's own text": (
+        "bedrock",
+        {
+            **TURNS,
+            "outputConfig": {
+                "textFormat": {
+                    "type": "json_schema",
+                    "structure": {"jsonSchema": {"name": "a", "schema": '{"type":"object"}'}},
+                }
+            },
+        },
+        None,
+        "",
+    ),
+}
+"""By name: the provider, a payload that it takes, the choice that it means, the loss elsewhere."""
+OTHERS = {"openai": "openai_responses"}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_it_goes_back_as_it_came(what: str) -> None:
+    """A setting that was recorded is sent to its provider again, and is no loss there."""
+    provider, payload, choice, _ = KEPT[what]
+    prompt = read_payload(payload, provider)
+    rendered = render(prompt, provider=provider, model=MODELS.get(provider))
+    assert (choice, payload, []) == (
+        prompt.tool_choice,
+        rendered.payload(),
+        [loss for loss in rendered.losses if loss.name != "undescribed_tool"],
+    )
+
+
+MODELS = {"bedrock": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_it_is_a_loss_elsewhere(what: str) -> None:
+    """Another provider gets what it means, and a loss names what no prompt can say of it."""
+    provider, payload, _, expected = KEPT[what]
+    prompt = attrs.evolve(read_payload(payload, provider), output=None)
+    rendered = render(prompt, provider="anthropic" if provider != "anthropic" else "openai")
+    losses = [f"{loss.kind}: {loss.what}" for loss in rendered.losses]
+    assert ([expected] if expected else []) == [loss for loss in losses if loss == expected]
+    assert expected or not [
+        loss for loss in rendered.losses if loss.path in ("tool_choice", "output")
+    ]
+
+
+def test_the_author_wins() -> None:
+    """A choice, and a form of the answer, that the author gives are sent in their place."""
+    payload = {
+        **ASKED,
+        "tools": functions("f", "g"),
+        "tool_choice": {"type": "allowed_tools", "allowed_tools": ALLOWED},
+        "response_format": {"type": "json_object"},
+    }
+    prompt = read_payload(payload, "openai")
+    chosen = render(prompt, provider="openai", tool_choice="required").payload()
+    written = attrs.evolve(prompt, output=OutputSchema(SCHEMA, "a"), tool_choice="g")
+    sent = render(written, provider="openai").payload()
+    assert ("required", {"type": "json_object"}) == (
+        chosen["tool_choice"],
+        chosen["response_format"],
+    )
+    form = {"type": "json_schema", "json_schema": {**FORM, "strict": True}}
+    named = {"type": "function", "function": {"name": "g"}}
+    assert (named, form) == (sent["tool_choice"], sent["response_format"])
+
+
+def test_written_settings_stay() -> None:
+    """What an author writes is sent as it was, without anything recorded."""
+    prompt = Timeline(
+        Output(SCHEMA), Tool(name="f", description="d", input_schema=SCHEMA), User("q")
+    )
+    payload = render(prompt, provider="openai", tool_choice="f").payload()
+    again = render(read_payload(payload, "openai"), provider="openai").payload()
+    assert payload == again
+
+
+# Tools.
+
+TOOLS: dict[str, tuple[str, dict[str, Any], Any, str]] = {
+    "without a type": (
+        "openai_compatible",
+        {"function": {"name": "f", "description": "d", "parameters": SCHEMA}},
+        "f",
+        "",
+    ),
+    "a toolset without a name": (
+        "anthropic",
+        {"type": "mcp_toolset", "mcp_server_name": "s"},
+        "s",
+        "hint: tool 's': it needs mcp_servers, and the beta header of MCP",
+    ),
+    "neither type nor name": ("openai_responses", {"search": {}}, "tool", ""),
+    "a tool of a kind alone": ("openai", {"type": "web_search"}, "web_search", ""),
+    "a system tool without a name": ("bedrock", {"systemTool": {"size": 1}}, "systemTool", ""),
+}
+
+
+@pytest.mark.parametrize("what", TOOLS)
+def test_tools_of_others(what: str) -> None:
+    """A tool without a name or a type is read, and goes back as it came."""
+    provider, tool, name, hint = TOOLS[what]
+    asked = {"anthropic": BLOCKS, "openai_responses": ITEMS, "bedrock": TURNS}.get(provider, ASKED)
+    payload = {**asked, "tools": [tool]}
+    if provider == "bedrock":
+        payload = {**asked, "toolConfig": {"tools": [tool]}}
+    prompt = read_payload(payload, provider)
+    rendered = render(prompt, provider=provider)
+    losses = [f"{loss.kind}: {loss.what}: {loss.why}" for loss in rendered.losses]
+    assert (name, payload, [hint] if hint else []) == (
+        prompt.tools[0].name,
+        rendered.payload(),
+        losses,
+    )
+
+
+def test_a_function_without_a_type_elsewhere() -> None:
+    """A function that has no type is a function for every other provider."""
+    _, tool, _, _ = TOOLS["without a type"]
+    prompt = read_payload({**ASKED, "tools": [tool]}, "openai_compatible")
+    rendered = render(prompt, provider="anthropic")
+    sent = [{"name": "f", "description": "d", "input_schema": SCHEMA}]
+    assert (sent, ()) == (rendered.payload()["tools"], rendered.losses)
+
+
+def test_one_object_of_tools() -> None:
+    """Gemini's tools may be one object in the place of a list."""
+    tools = {"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]}
+    (tool,) = read_payload({**CONTENTS, "tools": tools}, "gemini").tools
+    assert ("f", SCHEMA) == (tool.name, tool.input_schema)
+
+
+# Conversations that are stored at the server.
+
+OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "x"}
+
+
+@pytest.mark.parametrize("key", ["previous_response_id", "conversation"])
+def test_a_stored_conversation(key: str) -> None:
+    """The result of a call that the server has is sent alone, with a hint to name the rest."""
+    payload = {"input": [OUTPUT], "instructions": "Be brief.", key: "id_1"}
+    prompt = read_payload(payload, "openai_responses")
+    rendered = render(prompt, provider="openai_responses")
+    assert {"input": [OUTPUT], "instructions": "Be brief."} == rendered.payload()
+    assert ["needed_key"] == [loss.name for loss in rendered.losses]
+    elsewhere = render(prompt, provider="anthropic").losses
+    assert [("content", "the conversation before")] == [(it.kind, it.what) for it in elsewhere]
+
+
+def test_pairing_can_be_left_alone() -> None:
+    """With ``tool_pairing="keep"`` calls and results are sent as they stand."""
+    prompt = read_payload({"input": [OUTPUT]}, "openai_responses")
+    keep = {"tool_pairing": "keep"}
+    payload = render(prompt, provider="openai_responses", transformation=keep).payload()
+    assert {"input": [OUTPUT]} == payload
