@@ -134,8 +134,8 @@ if TYPE_CHECKING:
     from promptdsl.messages.media.source import MediaSource as MediaSource
     from promptdsl.messages.message import Message as Message
     from promptdsl.messages.prompt import OutputSchema as OutputSchema
-    from promptdsl.messages.prompt import RawSetting as RawSetting
     from promptdsl.messages.prompt import Prompt as Prompt
+    from promptdsl.messages.prompt import RawSetting as RawSetting
     from promptdsl.messages.prompt import ToolDefinition as ToolDefinition
     from promptdsl.providers.read_response import read_response as read_response
     from promptdsl.providers.read_stream import aread_stream as aread_stream

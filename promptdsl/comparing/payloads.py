@@ -1,7 +1,7 @@
 """The payload of any provider as a snapshot would keep its prompt."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import zip_longest
 from typing import Any, get_args
@@ -111,8 +111,8 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
         with suppress(PromptError):
             prompts[name] = read_payload(payload, name)
     templated = [name for name in prompts if ModelFacts(name).wire.templated]
-    if is_mapping(payload) and "prompt" in payload and templated:
-        # The text that the template wrote.
+    if is_mapping(payload) and templated and ("prompt" in payload or _has_objects(payload)):
+        # The text that the template wrote, or arguments as it takes them.
         return templated[0], prompts[templated[0]]
     if len(prompts) > 1:
         # Its reader takes messages in the form of others, too.
@@ -137,6 +137,15 @@ def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
         more = f" and {len(keys) - 6} more" if len(keys) > 6 else ""
         what = f"no provider has a payload with the keys {', '.join(keys[:6]) or '(none)'}{more}"
     raise DataError(what, fix=fix, at=(author(),))
+
+
+def _has_objects(payload: Mapping[str, object]) -> bool:
+    """Return whether the arguments of calls are objects: in Chat they are texts of JSON."""
+    messages = payload.get("messages")
+    entries: list[Any] = [it for it in messages if is_mapping(it)] if is_list(messages) else []
+    calls = [call for it in entries for call in it.get("tool_calls") or () if is_mapping(call)]
+    functions = [call.get("function") for call in calls]
+    return any(is_mapping(it) and is_mapping(it.get("arguments")) for it in functions)
 
 
 def _strange_parts(prompt: Prompt) -> Iterator[bool]:

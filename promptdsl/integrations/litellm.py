@@ -134,10 +134,6 @@ def _whole_message(
         thoughts = [ReasoningBlock(text, origin=origin)]
     if thoughts:
         blocks = [*thoughts, *(b for b in blocks if not isinstance(b, ReasoningBlock))]
-    # Pictures that a model made are read as those of a user.
-    if item.get("images"):
-        pictures = _plain_message({"role": "user", "content": item["images"]})
-        blocks += read_payload([pictures], "openai").messages[0].content
     for key in ("annotations", "provider_specific_fields"):
         if item.get(key):
             crossing.hint("unsent_key", f"{key} of a message")

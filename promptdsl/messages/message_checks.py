@@ -82,7 +82,8 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise DataError(f"a key of a message is a string, not {type(key).__name__}")
         if key not in known:
-            fix = foreign_form(data) or nearest(key[:60], KEYS)
+            other = "did you mean 'content'?" if key == "text" else ""
+            fix = foreign_form(data) or other or nearest(key[:60], KEYS)
             raise DataError(f"unknown key {key[:60]!r} in a message", fix=fix)
 
 

@@ -311,7 +311,7 @@ def _prepared(
 
 
 def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:
-    """Return the loss of a conversation that is stored at a server, or the hint to name it there."""
+    """Return the loss of a conversation that is stored elsewhere, or the hint to name it there."""
     what = "the conversation before"
     if facts.provider == stored.origin:
         why = (

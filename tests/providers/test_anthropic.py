@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 
 from promptdsl import (
-    History,
     AudioBlock,
     Block,
     DataError,

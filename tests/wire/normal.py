@@ -30,12 +30,15 @@ _ABSENT: tuple[tuple[str, object], ...] = (
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])[A-Z]")
 _SCHEMAS = ("parameters", "parameters_json_schema", "response_json_schema", "response_schema")
-_DATA = (*_SCHEMAS, "input", "args", "response", "json", "schema", "input_schema")
+DATA = frozenset({*_SCHEMAS, "input", "args", "response", "json", "schema", "input_schema"})
 """The keys of data that is the user's own: nothing in it is spelled or left out."""
 
 
-def content_of(provider: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a request in its normal form, by key."""
+def content_of(provider: str, body: Mapping[str, Any], *, stored: bool = False) -> dict[str, Any]:
+    """Return the content of a request in its normal form, by key.
+
+    Where a conversation is ``stored`` at the server, instructions are not those of an item.
+    """
     if provider == "gemini":
         body = _snake(body)
         inner = {**body.get("generation_config", {}), **body.get("config", {})}
@@ -52,13 +55,17 @@ def content_of(provider: str, body: Mapping[str, Any]) -> dict[str, Any]:
     if provider == "openai_responses":
         if isinstance(body["input"], str):
             content["input"] = [{"role": "user", "content": content["input"]}]
-        is_stored = body.get("previous_response_id") or body.get("conversation")
-        if "instructions" in content and not is_stored:
+        if "instructions" in content and not stored:
             first = {"role": "system", "content": content.pop("instructions")}
             content["input"] = [first, *content["input"]]
     if provider == "gemini" and isinstance(system := content.get("system_instruction"), Mapping):
         content["system_instruction"] = system["parts"]
     return content
+
+
+def spelled(key: str) -> str:
+    """Return a key of Gemini as its SDK spells it."""
+    return _CAMEL.sub(lambda letter: f"_{letter[0]}", key).lower()
 
 
 def _snake(value: Any) -> Any:
@@ -69,8 +76,8 @@ def _snake(value: Any) -> Any:
         return value
     entries: dict[str, Any] = {}
     for key, item in value.items():
-        name = _CAMEL.sub(lambda letter: f"_{letter[0]}", key).lower()
-        entries[name] = item if name in _DATA else _snake(item)
+        name = spelled(key)
+        entries[name] = item if name in DATA else _snake(item)
     return entries
 
 
@@ -91,7 +98,7 @@ def _normal(value: Any, key: str = "") -> Any:
         value = {name: item for name, item in value.items() if name != "type"}
     entries: dict[str, Any] = {}
     for name, item in value.items():
-        if name in _DATA and isinstance(item, Mapping):
+        if name in DATA and isinstance(item, Mapping):
             entries[name] = item
             continue
         normal = _normal(item, name)
@@ -104,7 +111,7 @@ def differences(left: Any, right: Any, path: str = "") -> Iterator[tuple[str, An
     """Yield the places where two values differ, each with both values, ``...`` for none."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         names = dict.fromkeys([*left, *right])
-        is_data = path.rpartition(".")[2] in _DATA
+        is_data = path.rpartition(".")[2] in DATA
         equal = False
         for name in names:
             pair = left.get(name, ...), right.get(name, ...)
@@ -121,4 +128,4 @@ def differences(left: Any, right: Any, path: str = "") -> Iterator[tuple[str, An
 
 
 def _in_data(path: str, is_data: bool) -> bool:
-    return is_data or any(f".{name}." in f".{path}." for name in _DATA)
+    return is_data or any(f".{name}." in f".{path}." for name in DATA)

@@ -113,7 +113,7 @@ def read_response(data: object) -> Message:
         cache_write=written,
         reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
     )
-    extra = KEYS.unread(entries, {**_TURN, **KEYS.response})
+    extra = KEYS.unread_of_response(entries)
     return reply_message(content, reason, token_usage, extra=extra)
 
 
@@ -167,15 +167,17 @@ _USAGE = shape(
     "iterations",
     output_tokens_details=shape("thinking_tokens"),
 )
-_TURN = shape("role", "type", "stop_reason", content=_block_keys, usage=_USAGE)
-_INSTRUCTION = shape("type", "text", cache_control=_CONTROL)
-
-
 _NO_CONTENT = (
     *("id", "model", "stop_sequence", "stop_details", "container", "context_management"),
     *("diagnostics", "cache_creation", "server_tool_use", "service_tier", "inference_geo"),
 )
+# A whole reply may stand among the messages.
+_TURN = shape("role", "type", "stop_reason", "usage", *_NO_CONTENT, content=_block_keys)
+_INSTRUCTION = shape("type", "text", cache_control=_CONTROL)
+
 
 KEYS = ReadKeys(
-    {"system": _INSTRUCTION, "messages": _TURN}, shape("error", usage=_USAGE), _NO_CONTENT
+    {"system": _INSTRUCTION, "messages": _TURN},
+    {**_TURN, **shape("error", usage=_USAGE)},
+    _NO_CONTENT,
 )

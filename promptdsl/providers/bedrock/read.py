@@ -49,7 +49,7 @@ def read_response(data: object) -> Message:
         cache_read=read,
         cache_write=written,
     )
-    extra = {**KEYS.unread_of_response(response), **KEYS.unread(answer, _TURN)}
+    extra = KEYS.unread_of_response(response, KEYS.unread(answer, _TURN))
     content = read_content(entry(answer, "content"))
     return reply_message(content, reason, token_usage, extra=extra)
 

@@ -23,8 +23,8 @@ class Converse(Turns):
     """The number of attachments, by kind, in the turn ``counted``."""
     counted: int = 0
     """The index of the last turn with an attachment."""
-    starts: set[int] = attrs.field(factory=set[int])
-    """The ids of the params that begin a message, where a turn of results may be divided."""
+    starts: dict[int, int] = attrs.field(factory=dict[int, int])
+    """By id of a param that begins a message, where a turn of results may be divided: its index."""
     calls_tools: bool = False
     """Whether a call or a result was written."""
 

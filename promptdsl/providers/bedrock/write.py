@@ -117,7 +117,9 @@ def _settle_turns(request: Converse, stop: int) -> None:
             settled[-1:] = [beside, answer, alone]
             what = f"{', '.join(sorted(refused))} beside a tool result"
             why = f"this model refuses it: a turn of its own, after an answer {OPENING!r}"
-            request.late.append(hint("beside_tool_result", what, why))
+            number = request.starts.get(id(content[start]))
+            at = () if number is None else (number,)
+            request.late.append(hint("beside_tool_result", what, why, at=at))
     if settled:
         request.counted += len(settled) - (stop - request.settled)
         request.entries[request.settled : stop] = settled
@@ -134,7 +136,7 @@ def _message_params(request: Converse, place: Place) -> list[Param]:
         reason = f"a text is needed beside it: {OPENING!r} is sent"
         request.hint(place, "inserted_text", "a document without a text", reason)
     if params and request.facts.beside_results is not None:
-        request.starts.add(id(params[0]))
+        request.starts[id(params[0])] = place.number
     return params
 
 

@@ -60,8 +60,8 @@ def read_response(data: object) -> Message:
         reasoning=counts.get("thoughts_token_count"),
     )
     raw = word if isinstance(word, str) else None
-    unread = KEYS.unread_of_response(response)
-    extra = {**unread, **KEYS.unread(candidate.get("content"), _content_keys)}
+    answer = KEYS.unread(candidate.get("content"), _content_keys)
+    extra = KEYS.unread_of_response(response, answer)
     ending = "filtered" if is_blocked else None
     return reply_message(blocks, raw, token_usage, finish_reason=ending, extra=extra)
 
@@ -186,7 +186,8 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
 
     A result without an id answers the first open call of its name.
     """
-    turns = [*joined_answers(messages)]
+    # The messages of a model that directly follow its calls are one turn with them.
+    turns = [*joined_answers([*messages], always=True)]
     open_calls: list[b.ToolUseBlock] = []
     named_ids: set[str] = set()
     for index, turn in enumerate(turns):

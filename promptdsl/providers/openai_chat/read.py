@@ -180,7 +180,7 @@ def read_response(data: object, dialect: Wire = WIRE) -> Message:
     answer = located("choices[0]", partial(_read_message, [], dialect.form), choice.get("message"))
     reason = optional(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
-    extra = {**KEYS.unread_of_response(response), **answer.extra}
+    extra = KEYS.unread_of_response(response, answer.extra)
     return reply_message(answer.content, reason, token_usage, name=answer.name, extra=extra)
 
 
@@ -233,7 +233,7 @@ def _read_plain(entries: Param) -> Message | None:
     if type(entries) is not dict:
         return None
     role, text = entries.get("role"), entries.get("content")
-    if text is None and role == "assistant" and len(entries) == 3:
+    if text is None and role == "assistant" and len(entries) == 3 and "content" in entries:
         return _read_plain_call(entries.get("tool_calls"))
     if type(text) is not str or not text:
         return None

@@ -96,7 +96,7 @@ def read_response(data: object) -> Message:
     if status == "incomplete":
         status = mapping(response.get("incomplete_details") or {}).get("reason") or status
     token_usage = openai_usage(response.get("usage"), "input", "output")
-    extra = {**KEYS.unread_of_response(response), **turn.extra}
+    extra = KEYS.unread_of_response(response, turn.extra)
     word = None if status is None else str(status)
     return reply_message(turn.content, word, token_usage, extra=extra)
 
@@ -293,7 +293,7 @@ def _read_part(data: object) -> Block:
 
 
 _ADDRESSES = ("image_url", "file_id", "file_url", "file_data")
-_TEXT = shape("type", "text", "annotations", "logprobs", MARK)
+_TEXT = shape("type", "text", "annotations", MARK)
 _FILE = shape("type", "detail", "filename", MARK, *_ADDRESSES)
 
 
@@ -328,7 +328,7 @@ _USAGE = shape(
     output_tokens_details=shape("reasoning_tokens"),
 )
 _NO_CONTENT = (
-    *("id", "object", "created_at", "completed_at", "model", "billing", "tool_usage"),
+    *("id", "object", "created_at", "completed_at", "model", "billing", "tool_usage", "logprobs"),
     *("moderation", "content_filters", "cost", "cost_details", "is_byok", "total_tokens"),
 )
 _REPEATED = (

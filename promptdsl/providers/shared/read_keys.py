@@ -2,7 +2,8 @@
 
 The table of a provider says of every key of an answer, or of a recorded message, what becomes of
 it: its reader takes it, or keeps it as it came by its own name (``shape``), or it has no content
-(``no_content``: ids, dates and the like, which the provider's page lists). A key in none of these
+(``no_content``: ids, dates and the like, which the provider's page lists; in a recorded message
+they are unread). A key in none of these
 is kept in :attr:`Message.extra`, and is a hint ``unread_key`` where the message is sent.
 """
 
@@ -42,22 +43,28 @@ class ReadKeys(NamedTuple):
 
     payload: Mapping[str, Inner]
     """The keys that are read of a request; a list alone is the value of the last one."""
-    response: Shape = {}
+    response: Shape = EMPTY
     """The keys that are read of a response, but for those of the message in it."""
     no_content: Collection[str] = ()
-    """The keys without content, at any place."""
+    """The keys of a response without content, at any place."""
     repeated: Collection[str] = ()
     """The keys of a response that repeat its request."""
     entries_of: Callable[[object], Mapping[str, Any]] = _as_mapping
     """Returns a mapping under the keys that are listed."""
 
-    def unread_of_response(self, response: object) -> JsonObject:
-        """Return the values under unread keys in a response, around its message."""
-        return self.unread(response, {**self.response, **dict.fromkeys(self.repeated)})
+    def unread_of_response(self, response: object, answer: JsonObject = EMPTY) -> JsonObject:
+        """Return the values under unread keys in a response, and in the ``answer`` of it.
+
+        Keys without content are left out.
+        """
+        around = self.unread(response, {**self.response, **dict.fromkeys(self.repeated)})
+        unread = {**around, **answer}
+        idle = self.no_content
+        return {path: unread[path] for path in unread if path.rpartition(".")[2] not in idle}
 
     def unread(self, value: object, inner: Inner) -> JsonObject:
-        """Return the values under unread keys in an answer or a message, by their place in it."""
-        search = KeySearch(self)
+        """Return the values under unread keys in a recorded message, by their place in it."""
+        search = KeySearch(self.entries_of)
         search.find(value, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
         return {path_of(place): _as_json(content) for place, content in values} or EMPTY
@@ -74,9 +81,9 @@ def _as_json(value: object) -> JsonValue:
 class KeySearch:
     """A search for unread keys: their places and ``values``, by the keys on the way to them."""
 
-    def __init__(self, keys: ReadKeys) -> None:
+    def __init__(self, entries_of: Callable[[object], Mapping[str, Any]]) -> None:
         self.values: dict[tuple[str, ...], list[tuple[KeyPlace, object]]] = {}
-        self.keys = keys
+        self.entries_of = entries_of
 
     def find(self, value: object, inner: Inner, place: KeyPlace | None) -> None:
         """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
@@ -90,7 +97,7 @@ class KeySearch:
             return
         if isinstance(value, str) or not value:
             return
-        entries = self.keys.entries_of(value)
+        entries = self.entries_of(value)
         shape = inner(entries) if callable(inner) else inner
         if shape is None:
             return
@@ -99,7 +106,7 @@ class KeySearch:
                 deeper = shape[key]
                 if deeper is not None and type(content) is not str:
                     self.find(content, deeper, (place, key))
-            elif REST not in shape and key not in self.keys.no_content and _is_a_value(content):
+            elif REST not in shape and _is_a_value(content):
                 name = exact(str(key))[:60]
                 names = [step for step in _steps(place) if isinstance(step, str)]
                 self.values.setdefault((*names, name), []).append(((place, name), content))
@@ -138,10 +145,10 @@ def path_of(place: KeyPlace | None) -> str:
 SAID = ("id", "role", "content", "name")
 REASONED = ("reasoning_content", "reasoning", "refusal")
 FUNCTION = shape("name", "arguments", "parsed_arguments")
-_CALL = shape("id", "type", "index", function=FUNCTION, custom=shape("name", "input"))
+_CALL = shape("id", "type", function=FUNCTION, custom=shape("name", "input"))
 
 
 def call_keys(call: Mapping[str, Any]) -> Shape:
     """Return the keys of a call in a message of Chat, or of a chat template."""
     is_flat = "name" in call and "function" not in call
-    return shape("id", "call_id", "type", "index", "name", "arguments") if is_flat else _CALL
+    return shape("id", "call_id", "type", "name", "arguments") if is_flat else _CALL

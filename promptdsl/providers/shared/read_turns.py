@@ -1,7 +1,7 @@
 """Read payloads, turns and replies: each result at the beginning of a user's turn is a message."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 
 import attrs
 
@@ -10,7 +10,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages import Block, TextBlock, ToolUseBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import JOINED, NO_DETAILS, Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
@@ -58,26 +58,41 @@ def read_turns(
     return attrs.evolve(read_settings(payload), messages=tuple(joined_answers(messages)))
 
 
-def joined_answers(messages: Iterable[Message]) -> Iterator[Message]:
-    """Yield messages; an answer that directly follows one with calls is one turn with it.
+def joined_answers(messages: Sequence[Message], *, always: bool = False) -> Iterator[Message]:
+    """Yield messages; answers in a row whose calls are answered after the last one are one turn.
 
-    Their results come after both: services join such turns (recorded at Anthropic in 2026). The
-    metadata tell how many there were.
+    Services join such turns (recorded at Anthropic in 2026). With ``always`` any answer directly
+    after calls is one turn with them. The metadata tell how many there were.
     """
     before: Message | None = None
-    for turn in messages:
+    for index, turn in enumerate(messages):
         if before is not None and turn.role == before.role == "assistant" and before.calls:
-            count = before.metadata.get(JOINED, 1)
-            metadata = {JOINED: (count if isinstance(count, int) else 1) + 1}
-            details = Details(metadata=metadata, extra={**before.extra, **turn.extra})
-            blocks = before.content + turn.content
-            before = message("assistant", blocks, kind="recorded", details=details)
-            continue
+            ids = {call.id for call in before.calls}
+            later = _answered_next(messages, index + 1)
+            is_answered = not ids.isdisjoint(later) and ids.isdisjoint(it.id for it in turn.calls)
+            if always or is_answered:
+                before = _joined(before, turn)
+                continue
         if before is not None:
             yield before
         before = turn
     if before is not None:
         yield before
+
+
+def _answered_next(messages: Sequence[Message], start: int) -> set[str]:
+    """Return the ids of the calls that are answered before the next answer."""
+    later = takewhile(lambda it: it.role != "assistant", islice(messages, start, None))
+    blocks = (block for message in later for block in message.content)
+    return {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
+
+
+def _joined(before: Message, turn: Message) -> Message:
+    count = before.metadata.get(JOINED, 1)
+    metadata = {JOINED: (count if isinstance(count, int) else 1) + 1}
+    details = Details(metadata=metadata, extra={**before.extra, **turn.extra})
+    blocks = before.content + turn.content
+    return message("assistant", blocks, kind="recorded", details=details)
 
 
 def user_messages(content: tuple[Block, ...], details: Details = NO_DETAILS) -> list[Message]:

@@ -175,8 +175,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
         if role == request.role != "" and _are_neighbours(request.messages[index - 1 : index + 1]):
-            what, why = "a turn after one of the same role", "the target joins them: sent as one"
-            request.hint(Place(index, message, message.role), "joined_turns", what, why)
+            request.hint(Place(index, message, message.role), "joined_turns", *_JOINED)
         forgotten = None
         if request.calls and role == "assistant" != request.role:
             # A new turn of the model: no result will come for the calls before it.
@@ -199,6 +198,9 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             if forgotten and request.role != "assistant":
                 # The message was empty, so there is no new turn.
                 request.calls, request.again = forgotten
+
+
+_JOINED = ("a turn after one of the same role", "the target joins them: sent as one")
 
 
 def _are_neighbours(pair: Sequence[Message]) -> bool:
@@ -319,6 +321,9 @@ def _settle_instructions(request: Turns, following: str) -> None:
     if legal and has_text and not request.facts.result_instructions:
         legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and waiting[0][0].number >= request.head
+    for place, _ in waiting[1:] if native else ():
+        if place.message.kind == "recorded_system":
+            request.hint(place, "joined_turns", *_JOINED)
     changed: dict[int, Param] = {}
     for place, params in waiting:
         sent = params if native or not params else _fenced(request, place, params, changed)
