@@ -4,9 +4,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, cast
 
 from promptdsl.components.arguments import sentences_touch
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.rendering.spans import Span
@@ -49,7 +50,9 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
 def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
     """Yield the last step of each key in the extra of messages, with the place of the message."""
     for index, item in enumerate(node.items):
-        extra = item.extra if isinstance(item, Message) else item.get("extra") or {}
+        extra: Mapping[str, object] = getattr(item, "extra", None) or {}
+        if is_mapping(item) and is_mapping(item.get("extra")):
+            extra = cast("Mapping[str, object]", item["extra"])
         for path in extra:
             yield path.rpartition(".")[2], f"history[{index}]"
 

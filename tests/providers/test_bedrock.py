@@ -816,10 +816,6 @@ def test_citations_are_text_elsewhere() -> None:
             "messages[0]: content[0]: 'toolUseId' is needed",
         ),
         (
-            [{"role": "assistant", "content": [{"reasoningContent": {}}]}],
-            "messages[0]: content[0]: 'reasoningText' is needed",
-        ),
-        (
             [{"role": "user", "content": [{"image": {"source": {"bytes": 7}}}]}],
             "messages[0]: content[0]: 'bytes' is bytes or their base64 text, not int",
         ),
@@ -879,13 +875,13 @@ def test_response() -> None:
     ("given", "arguments"),
     [
         ({"input": '{"q": '}, '{"q": '),
-        ({"input": None}, "null"),
-        ({}, "null"),
+        ({"input": None}, "{}"),
+        ({}, "{}"),
         ({"input": [1]}, "[1]"),
     ],
 )
 def test_a_malformed_call(given: dict[str, Any], arguments: str) -> None:
-    """A call whose arguments are no object keeps them as text, and the reply with it."""
+    """A call whose arguments are no object keeps them as text; one without any has an object."""
     made = {"toolUse": {"toolUseId": "a", "name": "look_up", **given}}
     found = read_response(response(text("x"), made, reason="malformed_tool_use"))
     assert say("assistant", "x", call("a", arguments=arguments)).content == found.content

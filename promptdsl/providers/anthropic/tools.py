@@ -19,6 +19,7 @@ from promptdsl.providers.shared.tools import (
     named_choice,
     nameless_schema,
     raw_choice,
+    recorded_prompt,
     recorded_setting,
     sendable_output,
 )
@@ -57,10 +58,8 @@ NEEDED = {
 def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``output_config``, where the prompt has these."""
     settings: Param = {}
-    prompt = request.prompt
     choice, name = chosen(request)
-    refused = choice is None and prompt.tool_choice is not None
-    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, "anthropic", refused=refused)
+    raw = recorded_setting(request, "tool_choice", "anthropic", sendable=choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif choice:
@@ -69,8 +68,7 @@ def settings_of(request: Request) -> Param:
     known = request.facts.known
     reason = "this model takes no output schema" if known else "name a model that takes one"
     output = sendable_output(request, reason)
-    refused = output is None and prompt.output is not None
-    raw = recorded_setting(request, "output", prompt.raw_output, "anthropic", refused=refused)
+    raw = recorded_setting(request, "output", "anthropic", sendable=output)
     if raw is not None:
         settings["output_config"] = {"format": raw}
     elif output:
@@ -126,13 +124,7 @@ def read_settings(payload: Mapping[str, object]) -> Prompt:
         else:
             what = f"output_config.format {kind!r}"
         output = RawSetting(plain(entries, "format"), "anthropic", means, what)
-    return Prompt(
-        tools=tools,
-        tool_choice=None if choice is None else choice.means,
-        output=None if output is None else output.means,
-        raw_choice=choice,
-        raw_output=output,
-    )
+    return recorded_prompt(tools, choice, output)
 
 
 def _read_choice(choice: object) -> RawSetting | None:

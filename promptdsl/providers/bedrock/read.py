@@ -164,9 +164,8 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
     if kind == "toolUse" and _is_of_the_client(value):
         call = mapping(value)
         id, name = (entry(call, key, str) for key in ("toolUseId", "name"))
-        # Arguments other than an object are kept as text, so that the reply is not lost. Of a
-        # malformed call botocore leaves out an input that is ``null``.
-        input: JsonValue = call.get("input")
+        # A call may lack arguments. Others than an object are kept as text: the reply is not lost.
+        input: JsonValue = call.get("input") or {}
         if isinstance(input, Mapping):
             return b.block_from_dict({"type": "tool_use", "id": id, "name": name, "input": input})
         arguments = input if isinstance(input, str) else write_json(input)
@@ -176,9 +175,9 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         if "redactedContent" in reasoning:
             encrypted = base64_text(reasoning["redactedContent"], "redactedContent")
             return b.ReasoningBlock("", encrypted=encrypted, origin="bedrock")
-        thought = mapping(entry(reasoning, "reasoningText"))
-        signature = optional(thought.get("signature"), "signature")
-        return b.ReasoningBlock(entry(thought, "text", str), signature, origin="bedrock")
+        thought = mapping(reasoning.get("reasoningText") or {})
+        text, signature = (optional(thought.get(key), key) for key in ("text", "signature"))
+        return b.ReasoningBlock(text or "", signature, origin="bedrock")
     if kind == "citationsContent" and is_mapping(value) and value.keys() <= _CITED:
         # As text other providers take it, too. Citations without text, such as those of Nova's
         # searches, are kept as they came.

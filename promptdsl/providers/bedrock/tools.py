@@ -21,6 +21,7 @@ from promptdsl.providers.shared.tools import (
     form_schema,
     named_choice,
     raw_choice,
+    recorded_prompt,
     recorded_setting,
     sendable_output,
     write_tools,
@@ -88,10 +89,8 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     """Return the keys ``toolConfig`` and ``outputConfig`` of a prompt that needs them."""
     settings: Param = {}
     # The choice of a tool; there is no word for none, so that the model may still call one.
-    prompt = request.prompt
     choice, name = chosen(request)
-    refused = choice is None and prompt.tool_choice is not None
-    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, "bedrock", refused=refused)
+    raw = recorded_setting(request, "tool_choice", "bedrock", sendable=choice)
     specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
     names = [spec.get("name") for spec in specs]
     sent_choice: Param = {}
@@ -115,8 +114,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         request.losses.append(hint("no_tools", "there are no tools", reason))
     # The output schema.
     output = sendable_output(request)
-    refused = output is None and prompt.output is not None
-    raw = recorded_setting(request, "output", prompt.raw_output, "bedrock", refused=refused)
+    raw = recorded_setting(request, "output", "bedrock", sendable=output)
     if raw is not None:
         settings["outputConfig"] = raw
     elif output:
@@ -140,13 +138,7 @@ def read_settings(payload: Mapping[str, object]) -> Prompt:
     tools = tuple(located(path, partial(_read_tool, cache), item) for path, item, cache in marked)
     choice = None if config.get("toolChoice") is None else _read_choice(config["toolChoice"])
     output = _read_output(mapping(payload.get("outputConfig") or {}))
-    return Prompt(
-        tools=tools,
-        tool_choice=None if choice is None else choice.means,
-        output=None if output is None else output.means,
-        raw_choice=choice,
-        raw_output=output,
-    )
+    return recorded_prompt(tools, choice, output)
 
 
 def _read_choice(data: object) -> RawSetting:

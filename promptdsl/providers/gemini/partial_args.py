@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.json import JsonValue
 from promptdsl.providers.gemini.spelling import entries_of
 
 _STEP = re.compile(r"""\.(\w+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
 _PATH = re.compile(rf"\$(?:{_STEP.pattern})+")
 _VALUES = ("string_value", "number_value", "bool_value", "null_value")
+
+
+Tree: TypeAlias = dict[str | int, Any]  # Any: JSON
+"""Objects, and lists by the numbers of their items."""
 
 
 def whole_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
@@ -24,15 +27,17 @@ def whole_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
         if kind is None:
             continue
         steps = _steps(piece.get("json_path"))
-        value: JsonValue = None if kind == "null_value" else piece[kind]
+        value: Any = None if kind == "null_value" else piece[kind]
         known = values.get(steps)
-        values[steps] = known + value if type(known) is type(value) is str else value
-    tree: dict[str | int, Any] = {}
+        if isinstance(known, str) and isinstance(value, str):
+            value = known + value
+        values[steps] = value
+    tree: Tree = {}
     for (*around, last), value in values.items():
-        entries = tree
+        entries: Any = tree
         for step in around:
             entries = entries.setdefault(step, {})
-            if type(entries) is not dict:
+            if not isinstance(entries, dict):
                 raise DataError(f"'json_path': a value has no {last!r}")
         entries[last] = value
     arguments: dict[str, Any] = _with_lists(tree)
@@ -46,8 +51,9 @@ def _steps(path: object) -> tuple[str | int, ...]:
     return tuple(int(number) if number else name or a or b for name, number, a, b in found)
 
 
-def _with_lists(tree: dict[str | int, Any]) -> Any:
+def _with_lists(tree: Tree) -> Any:
     """Return objects whose keys are all numbers as lists."""
-    values = [_with_lists(it) if type(it) is dict and it else it for it in tree.values()]
-    is_list = all(isinstance(key, int) for key in tree)
-    return values if tree and is_list else dict(zip(tree, values, strict=True))
+    values: list[Any] = [_with_lists(it) if isinstance(it, dict) else it for it in tree.values()]
+    if tree and all(isinstance(key, int) for key in tree):
+        return values
+    return dict(zip(tree, values, strict=True))

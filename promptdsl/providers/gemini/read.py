@@ -33,8 +33,11 @@ def read(data: object) -> Prompt:
     payload = entries_of(cast("JsonObject", data if is_payload else {"contents": data}))
     configs = [entries_of(payload.get(key) or {}) for key in ("generation_config", "config")]
     settings = {**payload, **configs[0], **configs[1]}
-    leading = located("system_instruction", _read_blocks, settings.get("system_instruction"))
-    messages = [message("system", leading, kind="recorded")] if leading else []
+    instruction = settings.get("system_instruction")
+    leading = located("system_instruction", _read_blocks, instruction)
+    extra = KEYS.unread(instruction, _system_keys)
+    details = Details(extra=extra) if extra else NO_DETAILS
+    messages = [message("system", leading, kind="recorded", details=details)] if leading else []
     messages += _paired(_read_contents(entry(payload, "contents")))
     return attrs.evolve(read_settings(settings), messages=tuple(messages))
 
@@ -99,7 +102,10 @@ def _add_part(reply: StreamedReply, part: dict[str, JsonValue]) -> None:
     call = entries_of(part.get("function_call") or {})
     open_call = entries_of(last.get("function_call") or {})
     if open_call.get("will_continue") and "function_call" in part and "name" not in call:
-        pieces = [*open_call.pop("partial_args", ()), *call.pop("partial_args", ())]
+        before, after = (
+            items(it.pop("partial_args", None) or (), "partial_args") for it in (open_call, call)
+        )
+        pieces = [*before, *after]
         del open_call["will_continue"]
         last |= {**part, "function_call": {**open_call, **call, "partial_args": pieces}}
         return

@@ -33,6 +33,9 @@ _DATA = ("text", "function_call", "function_response", "inline_data", "file_data
 OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
 """The kinds of parts that are kept as they came: they have no block of their own."""
 
+BESIDE = ("video_metadata",)
+"""The kinds of parts that stand after an attachment of a user, where no SDK wrote the body."""
+
 PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
 """The keys by which a part is recognised."""
 
@@ -82,7 +85,7 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
         return b.UnknownBlock(part, "gemini")
     name = entry(call, "name", str)
     id = optional(call.pop("id", None), "id")
-    args = call.pop("args", None) or {}
+    args: object = call.pop("args", None) or {}
     pieces = items(call.pop("partial_args", None) or (), "partial_args")
     if pieces and is_mapping(args):
         args = {**args, **located("partial_args", whole_args, pieces)}

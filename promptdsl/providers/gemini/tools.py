@@ -22,6 +22,7 @@ from promptdsl.providers.shared.tools import (
     lose_tool_marks,
     nameless_schema,
     raw_choice,
+    recorded_prompt,
     recorded_setting,
     sendable_output,
     write_tools,
@@ -65,10 +66,8 @@ _OUTPUT_KEYS = ("response_mime_type", "response_json_schema", "response_schema")
 def settings_of(request: Request, tools: list[Param]) -> Param:
     """Return the keys for the choice of a function and for the output schema of a prompt."""
     settings: Param = {}
-    prompt = request.prompt
     choice, name = chosen(request)
-    refused = choice is None and prompt.tool_choice is not None
-    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, "gemini", refused=refused)
+    raw = recorded_setting(request, "tool_choice", "gemini", sendable=choice)
     functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]
     if raw is not None:
         settings["tool_config"] = raw
@@ -81,8 +80,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, "there is no such function to call"))
     output = sendable_output(request)
-    refused = output is None and prompt.output is not None
-    raw = recorded_setting(request, "output", prompt.raw_output, "gemini", refused=refused)
+    raw = recorded_setting(request, "output", "gemini", sendable=output)
     if raw is not None:
         settings |= raw
     elif output:
@@ -97,13 +95,7 @@ def read_settings(settings: JsonObject) -> Prompt:
     groups = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
     tools = [tool for group in groups for tool in group]
     choice, output = _read_choice(settings.get("tool_config")), _read_output(settings)
-    return Prompt(
-        tools=tuple(tools),
-        tool_choice=None if choice is None else choice.means,
-        output=None if output is None else output.means,
-        raw_choice=choice,
-        raw_output=output,
-    )
+    return recorded_prompt(tools, choice, output)
 
 
 def _read_tools(data: object) -> list[ToolDefinition]:

@@ -13,6 +13,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
 from promptdsl.providers.gemini.read_parts import (
+    BESIDE,
     OPAQUE,
     RESPONSE,
     SIGNATURE,
@@ -68,7 +69,7 @@ _OPAQUE_KEYS = {*OPAQUE, *_ANY, "thought", SIGNATURE}
 _PLAIN: Mapping[str, tuple[str, ...]] = {"text": (), "reasoning": ()}
 _MEDIA = ("image", "audio", "video", "document")
 _USER: Mapping[str, tuple[str, ...]] = {
-    **{"text": _TEXTUAL, "reasoning": (), "tool_result": (*_ANY, *_RESULT)},
+    **{"text": _TEXTUAL, "reasoning": (), "tool_result": (*_ANY, *_RESULT), "unknown": ()},
     **dict.fromkeys(_MEDIA, _MEDIAL),
 }
 _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -286,8 +287,9 @@ def _names_others(response: dict[str, JsonValue], names: Container[object]) -> b
 
 
 def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
-    kinds = [key for key in block.data if key in OPAQUE]
-    if len(kinds) == 1 and block.data.keys() <= _OPAQUE_KEYS:
+    known = OPAQUE if place.role == "assistant" else BESIDE
+    kinds = [key for key in block.data if key in known]
+    if len(kinds) == 1 and block.data.keys() <= {*known, *_OPAQUE_KEYS}:
         return json_copy(dict(block.data))
     request.lose(place, "content", f"{block.kind} block", "not a part that is known here")
     return None

@@ -7,6 +7,7 @@ import attrs
 
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import Prompt, RawSetting, ToolDefinition
 from promptdsl.providers.shared.blocks import ITEM
@@ -22,6 +23,7 @@ from promptdsl.providers.shared.tools import (
     named_choice,
     raw_choice,
     read_output,
+    recorded_prompt,
     recorded_setting,
     sendable_output,
     write_tools,
@@ -62,17 +64,16 @@ def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
     description = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema)} if tool.input_schema else {}
     function = json_copy({"name": name, **description, **schema})
-    beside = tool.extra.get(ITEM) if ITEM in tool.extra else {"type": "function"}
-    return {**json_copy(beside), "function": function}
+    beside = tool.extra.get(ITEM)
+    return {**(dict(beside) if is_mapping(beside) else {"type": "function"}), "function": function}
 
 
 def settings_of(request: ChatRequest) -> Param:
     """Return the keys ``tool_choice`` and ``response_format``, where the prompt has these."""
     settings: Param = {}
-    prompt, form = request.prompt, request.dialect.form
+    form = request.dialect.form
     choice, name = chosen(request)
-    refused = choice is None and prompt.tool_choice is not None
-    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, form, refused=refused)
+    raw = recorded_setting(request, "tool_choice", form, sendable=choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif name is not None:
@@ -83,8 +84,7 @@ def settings_of(request: ChatRequest) -> Param:
     elif choice:
         settings["tool_choice"] = request.dialect.choices[choice]
     output = sendable_output(request, "this target takes no output schema")
-    refused = output is None and prompt.output is not None
-    raw = recorded_setting(request, "output", prompt.raw_output, form, refused=refused)
+    raw = recorded_setting(request, "output", form, sendable=output)
     if raw is not None:
         settings["response_format"] = raw
     elif output:
@@ -98,13 +98,8 @@ def read_settings(payload: Mapping[str, object], dialect: Wire) -> Prompt:
     read_tool = partial(_read_tool, dialect.form)
     choice = _read_choice(payload.get("tool_choice"), dialect)
     output = read_output(payload.get("response_format"), "response_format", dialect.form)
-    return Prompt(
-        tools=tuple(located_items("tools", read_tool, payload.get("tools") or ())),
-        tool_choice=None if choice is None else choice.means,
-        output=None if output is None else output.means,
-        raw_choice=choice,
-        raw_output=output,
-    )
+    tools = located_items("tools", read_tool, payload.get("tools") or ())
+    return recorded_prompt(tools, choice, output)
 
 
 def _read_tool(origin: str, data: object) -> ToolDefinition:

@@ -49,6 +49,8 @@ class Items(Request):
     """The id that is sent, by the id of a call without a result."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used by calls, 0 for an id that was sent only."""
+    callers: dict[str, JsonValue] = attrs.field(factory=new_dict)
+    """The caller of a call, such as a program, by the id of the call: its result names it, too."""
 
 
 @attrs.define(eq=False)
@@ -69,7 +71,7 @@ class ContentDraft:
 LONGEST_ID = 64
 KEPT: Mapping[str, tuple[str, ...]] = {
     "message": ("id", "status", "phase"),
-    "function_call": ("id", "status", "caller", "namespace"),
+    "function_call": ("id", "status", "caller", "namespace", "async"),
     "custom_tool_call": ("id", "caller", "namespace"),
     "function_call_output": ("caller", "namespace"),
     "custom_tool_call_output": ("caller",),
@@ -150,7 +152,7 @@ def read_origin(kind: str, item: JsonObject) -> JsonObject:
 
 def is_own(data: JsonObject, *, as_item: bool) -> bool:
     """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
-    kind = data.get("type")
+    kind = data.get("type", "item_reference" if as_item and [*data] == ["id"] else None)
     if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner(data):
         return False
     return not (_PART if as_item else KNOWN_ITEMS).fullmatch(kind)

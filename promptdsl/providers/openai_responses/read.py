@@ -89,8 +89,13 @@ def read_response(data: object) -> Message:
     if error and not output:
         problem = f"the response failed: {error.get('code')}: {error.get('message')}"
         raise DataError(problem, fix="read its error, and send the request again or change it")
-    if other := next((item.role for item in output if item.role != "assistant"), None):
-        raise DataError(f"a response is by the model, not a {other} message")
+    for index, item in enumerate(output):
+        if item.role == "tool":
+            # The result of a tool that the service ran: kept as it came.
+            block = UnknownBlock(mapping(response["output"][index]), ORIGIN)
+            output[index] = message("assistant", (block,), kind="recorded")
+        elif item.role != "assistant":
+            raise DataError(f"a response is by the model, not a {item.role} message")
     turn = _one_turn(output)
     status = response.get("status")
     if status == "incomplete":
@@ -201,6 +206,8 @@ def _read_item(data: object) -> Message:
         what = f"{owned[0]!r} is no key of an item of Responses"
         raise DataError(what, fix=looks_like(owned[1]))
     kind = item.get("type", "message" if "role" in item else None)
+    if kind is None and isinstance(item.get("id"), str):
+        kind = "item_reference"
     if not isinstance(kind, str):
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
     role: Role = "assistant"
@@ -307,7 +314,7 @@ def _part_keys(part: Mapping[str, object]) -> Shape | None:
     return _FILE if is_file and any(part.get(key) is not None for key in _ADDRESSES) else None
 
 
-_MODELS = ("type", "id", "call_id", "status", "caller", "namespace")
+_MODELS = ("type", "id", "call_id", "status", "caller", "namespace", "async")
 _ITEMS: Mapping[object, Shape] = {
     "message": shape("type", "id", "role", "status", "phase", content=_part_keys),
     "function_call": shape(*_MODELS, "name", "arguments", "parsed_arguments"),
@@ -318,8 +325,14 @@ _ITEMS: Mapping[object, Shape] = {
 }
 
 
+_TOLD = shape("type", "role", "status", content=_part_keys)
+"""The keys of a message that the model did not write."""
+
+
 def _item_keys(item: Mapping[str, object]) -> Shape | None:
-    return _ITEMS.get(item.get("type", "message"))
+    kind = item.get("type", "message")
+    is_told = kind == "message" and item.get("role") != "assistant"
+    return _TOLD if is_told else _ITEMS.get(kind)
 
 
 _USAGE = shape(

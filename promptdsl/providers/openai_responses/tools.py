@@ -23,6 +23,7 @@ from promptdsl.providers.shared.tools import (
     named_choice,
     raw_choice,
     read_output,
+    recorded_prompt,
     recorded_setting,
     sendable_output,
     write_tools,
@@ -53,10 +54,8 @@ def _tool_param(request: Request, tool: ToolDefinition) -> Param:
 def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``text`` of a prompt that needs them."""
     settings: Param = {}
-    prompt = request.prompt
     choice, name = chosen(request)
-    refused = choice is None and prompt.tool_choice is not None
-    raw = recorded_setting(request, "tool_choice", prompt.raw_choice, ORIGIN, refused=refused)
+    raw = recorded_setting(request, "tool_choice", ORIGIN, sendable=choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif name is not None:
@@ -68,8 +67,7 @@ def settings_of(request: Request) -> Param:
     elif choice:
         settings["tool_choice"] = choice
     output = sendable_output(request)
-    refused = output is None and prompt.output is not None
-    raw = recorded_setting(request, "output", prompt.raw_output, ORIGIN, refused=refused)
+    raw = recorded_setting(request, "output", ORIGIN, sendable=output)
     if raw is not None:
         settings["text"] = {"format": raw}
     elif output:
@@ -83,15 +81,10 @@ def read_settings(payload: JsonObject) -> Prompt:
     choice = located("tool_choice", _read_choice, payload.get("tool_choice"))
     form = mapping(payload.get("text") or {}).get("format")
     output = located("text.format", partial(read_output, path="format", origin=ORIGIN), form)
-    is_stored = payload.get("previous_response_id") or payload.get("conversation")
-    return Prompt(
-        tools=tools,
-        tool_choice=None if choice is None else choice.means,
-        output=None if output is None else output.means,
-        raw_choice=choice,
-        raw_output=output,
-        stored=StoredConversation(ORIGIN, bool(payload.get("instructions"))) if is_stored else None,
-    )
+    stored = None
+    if payload.get("previous_response_id") or payload.get("conversation"):
+        stored = StoredConversation(ORIGIN, bool(payload.get("instructions")))
+    return recorded_prompt(tools, choice, output, stored)
 
 
 def _read_tool(data: object) -> ToolDefinition:

@@ -187,8 +187,8 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         own = identity(request, "message", draft.origin)
         if "id" in own:
             item = {"type": "message", "status": "completed", **own}
-            content = as_recorded(parts, request)
-            request.entries.append({**item, "role": "assistant", "content": content})
+            sent = as_recorded(parts, request)
+            request.entries.append({**item, "role": "assistant", "content": sent})
             return
         for block in annotated or ():
             reason = "they belong to the message they came in"
@@ -291,6 +291,8 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, place, block, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    if "caller" in own:
+        request.callers[block.id] = own["caller"]
     item = {"type": kind, "call_id": call_id(request, block.id), **call, **own}
     request.entries.append(item)
     return item
@@ -300,6 +302,9 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     custom = block.tool_use_id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    # What a program called is answered to it (``FunctionCallOutput.caller`` of the SDK).
+    if block.tool_use_id in request.callers:
+        own = {"caller": json_copy(request.callers[block.tool_use_id]), **own}
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     is_bare = is_bare and request.notes is None

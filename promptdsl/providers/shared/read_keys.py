@@ -142,7 +142,7 @@ def path_of(place: KeyPlace | None) -> str:
 
 # Of Chat, and of chat templates.
 
-SAID = ("id", "role", "content", "name")
+SAID = ("role", "content", "name")
 REASONED = ("reasoning_content", "reasoning", "refusal")
 FUNCTION = shape("name", "arguments", "parsed_arguments")
 _CALL = shape("id", "type", function=FUNCTION, custom=shape("name", "input"))

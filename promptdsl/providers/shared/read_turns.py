@@ -35,7 +35,8 @@ def read_turns(
     payload = payload_of(data)
     given = payload.get("system")
     system = located("system", read_content, () if given is None else given)
-    messages = [message("system", system, kind="recorded")] if system else []
+    details = _details_of(keys, given, "system")
+    messages = [message("system", system, kind="recorded", details=details)] if system else []
 
     def read_turn(data: object) -> list[Message]:
         entries = mapping(data)
@@ -43,8 +44,7 @@ def read_turns(
             raise DataError(f"a message has no key {owned[0]!r} here", fix=looks_like(owned[1]))
         role = entry(entries, "role", str)
         content = read_content(entry(entries, "content"))
-        extra = keys.unread(entries, keys.payload["messages"])
-        details = Details(extra=extra) if extra else NO_DETAILS
+        details = _details_of(keys, entries, "messages")
         if role == "system":
             return [message("developer", content, kind="recorded_system", details=details)]
         if role == "assistant":
@@ -56,6 +56,11 @@ def read_turns(
     for turn in located_items("messages", read_turn, entry(payload, "messages")):
         messages += turn
     return attrs.evolve(read_settings(payload), messages=tuple(joined_answers(messages)))
+
+
+def _details_of(keys: ReadKeys, data: object, key: str) -> Details:
+    extra = keys.unread(data, keys.payload[key])
+    return Details(extra=extra) if extra else NO_DETAILS
 
 
 def joined_answers(messages: Sequence[Message], *, always: bool = False) -> Iterator[Message]:

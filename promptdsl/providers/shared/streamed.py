@@ -1,6 +1,6 @@
 """The reply of a stream so far, in the form of a whole response."""
 
-from typing import Any, cast
+from typing import Any
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping
@@ -80,16 +80,17 @@ def _joined_parts(parts: list[object]) -> list[object]:
     """Return parts with neighbouring pieces of one text, or of one thought, as one part."""
     joined: list[Any] = []  # Any: JSON
     for part in parts:
-        last = joined[-1] if joined else None
-        goes_on = is_mapping(part) and is_mapping(last) and part.get("type") == last.get("type")
-        kind = part.get("type") if goes_on and is_mapping(part) else None
-        if kind in _GOING_ON and "signature" not in last:
-            joined[-1] = whole = dict(last)
-            merge(whole, dict(cast("Param", part)))
-            if is_list(whole.get(kind)):
-                whole[kind] = _joined_parts(whole[kind])
-        else:
+        last: Any = joined[-1] if joined else None
+        kind = part.get("type") if is_mapping(part) else None
+        goes_on = is_mapping(last) and last.get("type") == kind and "signature" not in last
+        if not (goes_on and kind in _GOING_ON and is_mapping(part)):
             joined.append(part)
+            continue
+        longer: Param = dict(last)
+        merge(longer, dict(part))
+        if is_list(longer.get(kind)):
+            longer[kind] = _joined_parts(longer[kind])
+        joined[-1] = longer
     return joined
 
 

@@ -1,7 +1,7 @@
 """The rules that providers share for tools, the choice of a tool, and the form of the answer."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeVar
 
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.frozen import plain, thawed
@@ -9,7 +9,14 @@ from promptdsl.foundation.json import ENCODER
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.prompt import CHOICES, OutputSchema, RawSetting, ToolDefinition
+from promptdsl.messages.prompt import (
+    CHOICES,
+    OutputSchema,
+    Prompt,
+    RawSetting,
+    StoredConversation,
+    ToolDefinition,
+)
 from promptdsl.messages.schemas import is_closed
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import entry, mapping
@@ -111,24 +118,46 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
 
 
 def recorded_setting(
-    request: Request, path: str, setting: RawSetting | None, origin: str, *, refused: bool = False
+    request: Request, path: Literal["tool_choice", "output"], origin: str, *, sendable: object
 ) -> Any:  # Any: JSON of a provider
     """Return a setting as it was recorded at this provider, ``None`` where it is to be written.
 
     It is written where the author gave another one, for another provider, and where the model
-    ``refused`` it. What no prompt can say of it is lost then.
+    takes none (``sendable`` is ``None``). What no prompt can say of it is lost then.
     """
-    if setting is None or setting.means != getattr(request.prompt, path):
+    prompt = request.prompt
+    setting = prompt.raw_choice if path == "tool_choice" else prompt.raw_output
+    value = prompt.tool_choice if path == "tool_choice" else prompt.output
+    if setting is None or setting.means != value:
         return None
-    if setting.origin == origin and not refused:
+    is_refused = value is not None and sendable is None
+    if setting.origin == origin and not is_refused:
         return json_copy(setting.raw)
     if setting.what:
         why = f"only {setting.origin} has it, and no prompt can say it"
-        loss = hint("tool_choice", setting.what, why, path)
-        request.losses.append(
-            loss if path == "tool_choice" else Loss("content", setting.what, why, path)
-        )
+        loss = Loss("content", setting.what, why, path)
+        if path == "tool_choice":
+            loss = hint("tool_choice", setting.what, why, path)
+        request.losses.append(loss)
     return None
+
+
+def recorded_prompt(
+    tools: Iterable[ToolDefinition],
+    choice: RawSetting | None,
+    output: RawSetting | None,
+    stored: StoredConversation | None = None,
+) -> Prompt:
+    """Return a prompt of tools and settings that were read, without messages."""
+    chosen, form = (None if it is None else it.means for it in (choice, output))
+    return Prompt(
+        tools=tuple(tools),
+        tool_choice=chosen if isinstance(chosen, str) else None,
+        output=form if isinstance(form, OutputSchema) else None,
+        raw_choice=choice,
+        raw_output=output,
+        stored=stored,
+    )
 
 
 def raw_choice(

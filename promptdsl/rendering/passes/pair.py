@@ -45,7 +45,10 @@ OpenCalls: TypeAlias = dict[str, Node]
 """The ids of calls without a result so far, each with the turn that made it."""
 
 
-def pair(root: RootNode, *, mode: Literal["error", "fill", "prune", "keep"]) -> RootNode:
+Mode: TypeAlias = Literal["error", "fill", "prune", "keep"]
+
+
+def pair(root: RootNode, *, mode: Mode) -> RootNode:
     """Return the tree with its tool calls and results in pairs.
 
     Only the last calls of a conversation may be open. For other calls without a result and for
@@ -81,7 +84,7 @@ class Removed(NamedTuple):
     why: str
 
 
-def removed_by_pairing(root: RootNode, *, mode: Literal["fill", "prune"]) -> list[Removed]:
+def removed_by_pairing(root: RootNode, *, mode: Mode) -> list[Removed]:
     """Return the calls and results that pairing removes from a tree, in document order."""
     repair = _Repair(fill=mode == "fill")
     repair.repaired(root)
