@@ -142,6 +142,8 @@ class Prompt:
     """The form of the answer as it was read, for its provider."""
     stored: StoredConversation | None = attrs.field(default=None, kw_only=True)
     """The conversation before these messages, where it is stored at the provider's server."""
+    unpaired: str | None = attrs.field(default=None, kw_only=True)
+    """The provider that takes its calls and results as they stand: some are answered later."""
     join_texts: bool = attrs.field(default=True, kw_only=True)
     """Whether written texts side by side are one text where the target reads them as one."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)

@@ -316,7 +316,7 @@ class Rendered:
 
             raise no_target(self.facts.model)
         waiting = open_calls(self.messages)
-        if waiting:
+        if waiting and self.config.tool_pairing != "keep":
             from promptdsl.rendering.target_errors import unanswered
 
             raise unanswered(waiting)

@@ -1,6 +1,7 @@
 """The timeline around a part alone, or around a prompt that was read from a payload."""
 
 from collections.abc import Coroutine, Iterable, Mapping
+from functools import partial
 from itertools import pairwise
 from types import ModuleType
 from typing import cast
@@ -129,7 +130,16 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
             object.__setattr__(part, "code", author())
             object.__setattr__(part, "offset", -1)
         timeline = write_timeline(content, author())
-        # Neighbours of one role were sent apart. Of a stored conversation the calls are elsewhere.
-        pairing = {"tool_pairing": "keep"} if prompt.stored else {}
-        timeline.transformation = {"merge_consecutive": False, **pairing}
+        timeline.transformation = partial(_as_sent, prompt)
         return cast("RootNode", finish(timeline))
+
+
+def _as_sent(prompt: Prompt, _model: str | None, provider: str | None) -> Mapping[str, object]:
+    """Return the settings of a prompt that was read: what was sent apart stays apart.
+
+    Of a stored conversation the calls are elsewhere.
+    """
+    is_unpaired = provider is not None and prompt.unpaired == provider
+    if prompt.stored is not None or is_unpaired:
+        return {"merge_consecutive": False, "tool_pairing": "keep"}
+    return {"merge_consecutive": False}

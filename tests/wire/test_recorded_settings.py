@@ -5,7 +5,19 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import Output, OutputSchema, Timeline, Tool, User, read_payload, render
+from promptdsl import (
+    History,
+    Output,
+    OutputSchema,
+    PairingError,
+    Timeline,
+    Tool,
+    ToolMessage,
+    User,
+    read_payload,
+    render,
+)
+from tests.errors import raised
 
 ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "q"}]}
 BLOCKS: dict[str, Any] = {
@@ -343,6 +355,56 @@ def test_a_stored_conversation(key: str) -> None:
     assert ["needed_key"] == [loss.name for loss in rendered.losses]
     elsewhere = render(prompt, provider="anthropic").losses
     assert [("content", "the conversation before")] == [(it.kind, it.what) for it in elsewhere]
+
+
+LATER: dict[str, list[Any]] = {
+    "an asynchronous call": [
+        {"role": "user", "content": "q"},
+        {
+            **{"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+            **{"id": "fc_1", "status": "completed", "async": True},
+        },
+        {"role": "assistant", "content": "working"},
+        {"role": "user", "content": "And?"},
+        OUTPUT,
+    ],
+    "one that is not answered yet": [
+        {"role": "user", "content": "q"},
+        {
+            **{"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+            **{"id": "fc_1", "async": True},
+        },
+    ],
+    "a search for tools that the client ran": [
+        {"role": "user", "content": "q"},
+        {
+            **{"type": "tool_search_call", "call_id": "c1", "execution": "client"},
+            **{"id": "ts_1", "arguments": {"q": "x"}, "status": "completed"},
+        },
+        OUTPUT,
+    ],
+}
+
+
+@pytest.mark.parametrize("what", LATER)
+def test_results_of_later_turns(what: str) -> None:
+    """Calls that Responses takes the results of at another place go back as they were."""
+    payload = {"input": LATER[what]}
+    prompt = read_payload(payload, "openai_responses")
+    assert payload == render(prompt, provider="openai_responses").payload()
+    if what == "an asynchronous call":
+        fault = "the call 'c1' has no result before the next turn"
+        assert fault == raised(PairingError, lambda: render(prompt, provider="openai")).what
+
+
+def test_what_a_program_called() -> None:
+    """A result names the program that made its call, written or not."""
+    caller = {"type": "program", "caller_id": "call_p"}
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    items = [{"role": "user", "content": "q"}, {**call, "caller": caller}]
+    prompt = Timeline(History.from_openai_responses(items), ToolMessage("c1", "done"))
+    sent = render(prompt, provider="openai_responses").payload()["input"][-1]
+    assert {**OUTPUT, "output": "done", "caller": caller} == sent
 
 
 def test_pairing_can_be_left_alone() -> None:

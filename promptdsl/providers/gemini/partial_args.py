@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.providers.gemini.spelling import entries_of
@@ -34,11 +34,12 @@ def whole_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
         values[steps] = value
     tree: Tree = {}
     for (*around, last), value in values.items():
-        entries: Any = tree
+        entries = tree
         for step in around:
-            entries = entries.setdefault(step, {})
-            if not isinstance(entries, dict):
+            inner: object = entries.setdefault(step, {})
+            if not isinstance(inner, dict):
                 raise DataError(f"'json_path': a value has no {last!r}")
+            entries = cast("Tree", inner)
         entries[last] = value
     arguments: dict[str, Any] = _with_lists(tree)
     return arguments
@@ -53,7 +54,8 @@ def _steps(path: object) -> tuple[str | int, ...]:
 
 def _with_lists(tree: Tree) -> Any:
     """Return objects whose keys are all numbers as lists."""
-    values: list[Any] = [_with_lists(it) if isinstance(it, dict) else it for it in tree.values()]
+    inner: list[Any] = [*tree.values()]
+    values: list[Any] = [_with_lists(it) if isinstance(it, dict) else it for it in inner]
     if tree and all(isinstance(key, int) for key in tree):
         return values
     return dict(zip(tree, values, strict=True))

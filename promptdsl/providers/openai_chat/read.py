@@ -195,8 +195,12 @@ def add_event(reply: StreamedReply, event: Param) -> None:
             number = call.pop("index", None)
             merge(_call_of(reply, number, call), call)
         merge(answer, {**choice, "message": delta})
-    answer["message"]["tool_calls"] = [*reply.parts.values()]
     reply.ended = bool(answer.get("finish_reason"))
+    calls = [*reply.parts.values()]
+    answer["message"]["tool_calls"] = calls
+    for call in calls if reply.ended else ():
+        # A call that ended without arguments has none.
+        call["function"]["arguments"] = call["function"]["arguments"] or "{}"
 
 
 def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:

@@ -74,7 +74,21 @@ def read(data: object) -> Prompt:
             messages.append(message("developer", blocks, kind="recorded_system", details=details))
         else:
             messages.append(turn)
-    return attrs.evolve(read_settings(payload), messages=tuple(messages))
+    unpaired = ORIGIN if _are_unpaired(messages) else None
+    return attrs.evolve(read_settings(payload), messages=tuple(messages), unpaired=unpaired)
+
+
+def _are_unpaired(messages: Sequence[Message]) -> bool:
+    """Return whether a result may come after later turns, or answers a call of another kind.
+
+    The service takes the result of an asynchronous call in any later request, and that of a search
+    for tools that the client ran (OpenAI, "Asynchronous tool calling", November 2026).
+    """
+    blocks = [block for turn in messages if turn.plain is None for block in turn.content]
+    if any(isinstance(it, ToolUseBlock) and origin_of(it).get("async") for it in blocks):
+        return True
+    others = {it.data.get("call_id") for it in blocks if isinstance(it, UnknownBlock)}
+    return any(isinstance(it, ToolResultBlock) and it.tool_use_id in others for it in blocks)
 
 
 def read_response(data: object) -> Message:
