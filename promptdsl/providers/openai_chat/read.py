@@ -187,6 +187,9 @@ def read_response(data: object, dialect: Wire = WIRE) -> Message:
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add a chunk of a stream to the reply so far."""
     (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
+    if "type" in event and "choices" not in event:
+        # An event of a helper of the SDK, which repeats what the chunks have.
+        return
     merge(reply.response, {key: value for key, value in event.items() if key != "choices"})
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
         delta = {**mapping(choice.pop("delta", None) or {}), "role": None}
