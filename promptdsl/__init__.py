@@ -136,6 +136,7 @@ if TYPE_CHECKING:
     from promptdsl.messages.prompt import OutputSchema as OutputSchema
     from promptdsl.messages.prompt import Prompt as Prompt
     from promptdsl.messages.prompt import RawSetting as RawSetting
+    from promptdsl.messages.prompt import StoredConversation as StoredConversation
     from promptdsl.messages.prompt import ToolDefinition as ToolDefinition
     from promptdsl.providers.read_response import read_response as read_response
     from promptdsl.providers.read_stream import aread_stream as aread_stream
@@ -223,7 +224,7 @@ else:
             "messages.loss": "Loss",
             "messages.media.source": "MediaSource",
             "messages.message": "Message",
-            "messages.prompt": "OutputSchema Prompt RawSetting ToolDefinition",
+            "messages.prompt": "OutputSchema Prompt RawSetting StoredConversation ToolDefinition",
             "providers.read_response": "read_response",
             "providers.read_stream": "aread_stream read_stream",
             "providers.registry": "read_payload",

@@ -1,6 +1,7 @@
 """The details of a message (id, name, notes), and its origins: the turns it was made of."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
 import attrs
@@ -26,6 +27,14 @@ class Details:
 
 
 NO_DETAILS = Details()
+
+
+@lru_cache(maxsize=512)
+def named(name: str) -> Details:
+    """Return the details of a message that has a name and nothing else."""
+    return Details(name=name)
+
+
 JOINED = "joined_turns"
 """The key of the metadata of a recorded answer that was several turns in a row: their number."""
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))

@@ -81,29 +81,34 @@ CHOICES: tuple[_Choice, ...] = get_args(_Choice)
 class RawSetting:
     """A setting of a request as its provider has it: a choice of tools, or the form of the answer.
 
-    ``raw`` is sent to its ``origin`` as long as the prompt still ``means`` what it was read as: the
-    value of ``Prompt.tool_choice`` or ``Prompt.output``. ``what`` names what no prompt can say of
-    it, such as a choice among several tools: for another provider that is a loss.
+    ``raw`` is sent to its ``origin`` as long as the prompt has the same ``meaning``: the value of
+    ``Prompt.tool_choice`` or ``Prompt.output`` that it was read as. ``unsayable`` names what no
+    prompt can say of it, such as a choice among several tools: a loss at another provider.
 
     >>> from promptdsl import read_payload
     >>> payload = {"messages": [], "response_format": {"type": "json_object"}}
     >>> prompt = read_payload(payload, "openai")
-    >>> prompt.output, prompt.raw_output.what
+    >>> prompt.output, prompt.raw_output.unsayable
     (None, "response_format 'json_object'")
     """
 
     raw: JsonValue = attrs.field(converter=frozen, hash=False)
     origin: str
-    means: "ToolChoice | OutputSchema | None" = None
-    what: str = ""
+    meaning: "ToolChoice | OutputSchema | None" = None
+    unsayable: str = ""
 
 
 @attrs.frozen
 class StoredConversation:
     """A conversation that goes on: what was said before is stored at the server of ``origin``.
 
-    Its id stays with the caller. ``instructions``: the system text is sent as instructions, which
-    are not stored.
+    The caller sends its id, ``previous_response_id`` or ``conversation``. With ``instructions`` the
+    system text is sent as instructions, which are not stored.
+
+    >>> from promptdsl import read_payload
+    >>> payload = {"input": "And in Rome?", "previous_response_id": "resp_1"}
+    >>> read_payload(payload, "openai_responses").stored
+    StoredConversation(origin='openai_responses', instructions=False)
     """
 
     origin: str
@@ -136,13 +141,13 @@ class Prompt:
     """The first message that was written since the budget last did so, ``None`` if unknown."""
     lone_text: LoneText | None = None
     """The form of a content that is one text; ``None`` for the own form of each target."""
-    raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True)
-    """The choice of a tool as it was read, for its provider."""
-    raw_output: RawSetting | None = attrs.field(default=None, kw_only=True)
-    """The form of the answer as it was read, for its provider."""
+    raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
+    """The choice of a tool as it was read, where its provider has more words for it."""
+    raw_output: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
+    """The form of the answer as it was read."""
     stored: StoredConversation | None = attrs.field(default=None, kw_only=True)
     """The conversation before these messages, where it is stored at the provider's server."""
-    unpaired: str | None = attrs.field(default=None, kw_only=True)
+    unpaired_at: str | None = attrs.field(default=None, kw_only=True)
     """The provider that takes its calls and results as they stand: some are answered later."""
     join_texts: bool = attrs.field(default=True, kw_only=True)
     """Whether written texts side by side are one text where the target reads them as one."""
@@ -150,7 +155,7 @@ class Prompt:
     """The white space before each merged turn where it is no blank line: by message and block."""
 
     @property
-    def has_settings(self) -> bool:
+    def has_choice_or_output(self) -> bool:
         """Whether it chooses tools or a form of the answer."""
         settings = (self.tool_choice, self.output, self.raw_choice, self.raw_output)
         return any(setting is not None for setting in settings)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.read_keys import REST, KeySearch, path_of
+from promptdsl.providers.shared.read_keys import KeySearch, path_of, shape
 
 
 def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
@@ -21,7 +21,7 @@ def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
         *_, key = keys.payload
         data = {key: data}
     search = KeySearch(keys.entries_of)
-    search.find(data, {**keys.payload, REST: None}, None)
+    search.find(data, shape(rest=True, **keys.payload), None)
     for (*_, key), values in search.values.items():
         place, _ = values[0]
         more = f" and {len(values) - 1:,} more" if len(values) > 1 else ""

@@ -115,8 +115,9 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             if not says and message.finish_reason != "interrupted":
                 what, why = f"an empty {message.role} message", "it is not sent"
                 yield hint("empty_message", what, why, f"history[{index}]", source=node.source)
-            if JOINED in message.metadata:
-                what = f"{message.metadata[JOINED]} answers in a row"
+            count = message.metadata.get(JOINED)
+            if message.kind == "recorded" and isinstance(count, int):
+                what = f"{count} answers in a row"
                 why = "they are sent as one turn, so that the results of all calls follow it"
                 yield hint("joined_turns", what, why, f"history[{index}]", source=node.source)
             if message.id is not None and message.id in ids:

@@ -174,7 +174,9 @@ def checked_request(
 
         template = ChatTemplate.of(template)
     recorded = tree if isinstance(tree, Prompt) else None
-    if recorded is not None and choice is not None:
+    if recorded is not None and choice is None:
+        choice = recorded.tool_choice
+    elif recorded is not None:
         recorded = attrs.evolve(recorded, tool_choice=choice, raw_choice=None)
     return RenderRequest(
         _checked_name("model", model),

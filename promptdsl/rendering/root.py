@@ -139,7 +139,7 @@ def _as_sent(prompt: Prompt, _model: str | None, provider: str | None) -> Mappin
 
     Of a stored conversation the calls are elsewhere.
     """
-    is_unpaired = provider is not None and prompt.unpaired == provider
+    is_unpaired = provider is not None and prompt.unpaired_at == provider
     if prompt.stored is not None or is_unpaired:
         return {"merge_consecutive": False, "tool_pairing": "keep"}
     return {"merge_consecutive": False}

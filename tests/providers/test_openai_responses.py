@@ -394,7 +394,12 @@ def test_choice(choice: str, wire: Any) -> None:
         ),
         (
             [turn("assistant", ""), {**result("a", [text("b", **MARK)]), "name": "look_up"}],
-            [say("assistant"), say("tool", ToolResultBlock("a", (marked("b"),), "look_up"))],
+            [
+                say("assistant"),
+                say("tool", ToolResultBlock("a", (marked("b"),), "look_up")).replace(
+                    extra={"name": "look_up"}
+                ),
+            ],
         ),
         (
             [

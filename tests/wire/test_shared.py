@@ -329,6 +329,7 @@ USUAL = [
     {"role": "user", "content": "Hi."},
     {"role": "assistant", "content": "Hello."},
     {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "assistant", "content": "I look.", "tool_calls": [CALL, {**CALL, "id": "d"}]},
     {"role": "tool", "tool_call_id": "c", "content": "ok"},
     {"role": "tool", "tool_call_id": "c", "content": "ok", "name": "f"},
 ]

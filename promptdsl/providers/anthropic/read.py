@@ -8,7 +8,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.wires.anthropic import WIRE
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
@@ -25,10 +25,10 @@ from promptdsl.providers.shared.checks import (
     with_nulls,
 )
 from promptdsl.providers.shared.other_providers import refuse_part
-from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
+from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
+from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input, replace
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),
@@ -81,16 +81,22 @@ def _read_flat(data: object) -> b.Block:
         return b.UnknownBlock(entries, "anthropic")
     for key in _STRINGS.get(kind, ()):
         entry(entries, key, str)
+    if kind == "tool_use" and entries.get("input") is None:
+        entries["input"] = {}
     entries["source"] = source
     entries["cache"] = read_mark(entries.pop("cache_control", None))
     if entries.get("citations"):
-        entries["citations"] = with_nulls(entries["citations"], WIRE.nulls)
+        entries["citations"] = with_nulls(plain(entries["citations"], "citations"), WIRE.nulls)
     return b.block_from_dict({key: value for key, value in entries.items() if value is not None})
 
 
 def read(data: object) -> Prompt:
     """Return the prompt of a payload or of a list of recorded messages."""
     return read_turns(data, read_content, read_settings, KEYS)
+
+
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+"""The counts of tokens that were read."""
 
 
 def read_response(data: object) -> Message:
@@ -102,13 +108,14 @@ def read_response(data: object) -> Message:
     read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
     fresh, output = counts.get("input_tokens"), counts.get("output_tokens")
     # The tokens of a compaction are not in the other counts (``BetaUsage`` of the SDK).
-    compacted = [it for it in counts.get("iterations") or () if it.get("type") == "compaction"]
-    asked, answered = (
-        [it.get(f"{side}_tokens") for it in compacted] for side in ("input", "output")
-    )
+    steps = [*located_items("iterations", mapping, counts.get("iterations") or ())]
+    compacted = [step for step in steps if step.get("type") == "compaction"]
+    more = [step.get(key) for step in compacted for key in _INPUT]
     token_usage = usage(
-        input=None if fresh is None else total(fresh, read, written, *asked),
-        output=None if output is None else total(output, *answered),
+        input=None if fresh is None else total(fresh, read, written, *more),
+        output=None
+        if output is None
+        else total(output, *(step.get("output_tokens") for step in compacted)),
         cache_read=read,
         cache_write=written,
         reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
@@ -121,10 +128,13 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     """Add an event of a stream to the reply so far."""
     kind, number = event.get("type"), event.get("index")
     if kind == "message_start":
-        merge(reply.response, mapping(event.get("message")))
+        replace(reply.response, mapping(event.get("message")))
+        reply.response["usage"] = mapping(reply.response.get("usage") or {})
     elif kind == "message_delta":
         further = {key: value for key, value in event.items() if key not in ("type", "delta")}
-        merge(reply.response, {**mapping(event.get("delta")), **further})
+        counts = mapping(further.pop("usage", None) or {})
+        replace(reply.response, {**mapping(event.get("delta")), **further})
+        replace(reply.response.setdefault("usage", {}), counts)
         reply.ended = reply.response.get("stop_reason") is not None
     elif kind == "content_block_start":
         block = mapping(event.get("content_block"))
@@ -145,31 +155,37 @@ def add_event(reply: StreamedReply, event: Param) -> None:
 
 
 _CONTROL = shape("type", "ttl")
-_OPEN = shape(REST, cache_control=_CONTROL)
+_OPEN = shape(rest=True, cache_control=_CONTROL)
 _SOURCE = shape("type", "media_type", "data", "url", "file_id")
+
+
+_THINKING = shape("type", "thinking", "signature")
+_REDACTED = shape("type", "data")
+_ATTACHMENT = _OPEN.also(source=_SOURCE)
 
 
 def _block_keys(block: Mapping[str, object]) -> Shape | None:
     kind, source = block.get("type"), block.get("source")
     if kind == "thinking":
-        return shape("type", "thinking", "signature")
+        return _THINKING
     if kind == "redacted_thinking":
-        return shape("type", "data")
+        return _REDACTED
     if kind in ("image", "document"):
         # Other sources are kept as they came.
         is_read = is_mapping(source) and source.get("type") in ("base64", "text", "url", "file")
-        return {**_OPEN, "source": _SOURCE} if is_read else None
-    return {**_OPEN, "content": _block_keys} if kind == "tool_result" else _OPEN
+        return _ATTACHMENT if is_read else None
+    return _RESULT if kind == "tool_result" else _OPEN
 
 
-_USAGE = shape(
-    *("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
-    "iterations",
-    output_tokens_details=shape("thinking_tokens"),
-)
+_RESULT = _OPEN.also(content=_block_keys)
 _NO_CONTENT = (
     *("id", "model", "stop_sequence", "stop_details", "container", "context_management"),
     *("diagnostics", "cache_creation", "server_tool_use", "service_tier", "inference_geo"),
+)
+_USAGE = shape(
+    *("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+    *(*_NO_CONTENT, "iterations"),
+    output_tokens_details=shape("thinking_tokens"),
 )
 # A whole reply may stand among the messages.
 _TURN = shape("role", "type", "stop_reason", "usage", *_NO_CONTENT, content=_block_keys)
@@ -178,6 +194,6 @@ _INSTRUCTION = shape("type", "text", cache_control=_CONTROL)
 
 KEYS = ReadKeys(
     {"system": _INSTRUCTION, "messages": _TURN},
-    {**_TURN, **shape("error", usage=_USAGE)},
+    _TURN.also("error", usage=_USAGE),
     _NO_CONTENT,
 )

@@ -3,8 +3,6 @@
 import json
 from collections.abc import Mapping
 
-import attrs
-
 from promptdsl.config.wires.anthropic import WIRE
 from promptdsl.foundation.frozen import plain
 from promptdsl.messages.field_checks import optional
@@ -19,8 +17,9 @@ from promptdsl.providers.shared.tools import (
     named_choice,
     nameless_schema,
     raw_choice,
+    recorded_choice,
+    recorded_output,
     recorded_prompt,
-    recorded_setting,
     sendable_output,
 )
 
@@ -59,7 +58,7 @@ def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``output_config``, where the prompt has these."""
     settings: Param = {}
     choice, name = chosen(request)
-    raw = recorded_setting(request, "tool_choice", "anthropic", sendable=choice)
+    raw = recorded_choice(request, ("anthropic",), choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif choice:
@@ -68,7 +67,7 @@ def settings_of(request: Request) -> Param:
     known = request.facts.known
     reason = "this model takes no output schema" if known else "name a model that takes one"
     output = sendable_output(request, reason)
-    raw = recorded_setting(request, "output", "anthropic", sendable=output)
+    raw = recorded_output(request, ("anthropic",), output)
     if raw is not None:
         settings["output_config"] = {"format": raw}
     elif output:
@@ -112,35 +111,35 @@ def _supported(schema: Param) -> tuple[Param, list[str]]:
 
 def read_settings(payload: Mapping[str, object]) -> Prompt:
     """Return the tools, the choice of a tool and the form of the answer in a payload."""
-    tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
-    choice = _read_choice(payload.get("tool_choice"))
+    tools = located_items("tools", _read_tool, payload.get("tools") or ())
     form = mapping(payload.get("output_config") or {}).get("format")
-    output = None
-    if form is not None:
-        entries, what = mapping(form), ""
-        kind, means = entries.get("type", "json_schema"), None
-        if kind == "json_schema":
-            means = OutputSchema(entry(entries, "schema", Mapping))
-        else:
-            what = f"output_config.format {kind!r}"
-        output = RawSetting(plain(entries, "format"), "anthropic", means, what)
-    return recorded_prompt(tools, choice, output)
+    output = None if form is None else _read_output(mapping(form))
+    return recorded_prompt(tools, _read_choice(payload.get("tool_choice")), output)
 
 
-def _read_choice(choice: object) -> RawSetting | None:
+def _read_output(form: Param) -> RawSetting:
+    kind = form.get("type", "json_schema")
+    if kind != "json_schema":
+        unsayable = f"output_config.format {kind!r}"
+        return RawSetting(plain(form, "format"), "anthropic", None, unsayable)
+    output = OutputSchema(entry(form, "schema", Mapping))
+    return RawSetting({**form, "schema": output.schema}, "anthropic", output)
+
+
+def _read_choice(choice: object) -> RawSetting | str | None:
     if choice is None:
         return None
     entries = mapping(choice)
     kind = entry(entries, "type", str)
     ours = {sent: ours for ours, sent in WIRE.choices.items()}.get(kind)
-    what = f"tool_choice {kind!r}" if ours is None else ""
-    further = [key for key in entries if key not in ("type", "name")]
-    if further:
-        what = f"{further[0]!r} of tool_choice"
-    if kind != "tool":
-        return raw_choice(choice, "anthropic", ours, what)
-    setting = named_choice(choice, "anthropic", entry(entries, "name", str))
-    return attrs.evolve(setting, what=setting.what or what)
+    further = next((key for key in entries if key not in ("type", "name")), None)
+    if kind == "tool" and further is None:
+        return named_choice(choice, "anthropic", entry(entries, "name", str), is_all=True)
+    if kind == "tool":
+        ours = entry(entries, "name", str)
+    if further is not None:
+        return raw_choice(choice, "anthropic", ours, f"{further!r} of tool_choice")
+    return ours or raw_choice(choice, "anthropic", None, f"tool_choice {kind!r}")
 
 
 def _read_tool(data: object) -> ToolDefinition:

@@ -257,7 +257,7 @@ def write(
     if request.called and not tools:
         reason = "calls in the conversation need tools beside them: write them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
-    settings = settings_of(request) if prompt.has_settings else {}
+    settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
         if settle:  # marks that are not sent

@@ -18,10 +18,10 @@ from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.blocks import JSON
 from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
-from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
+from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Carrier, Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input
+from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input, replace
 
 EMPTY_RESULT: JsonObject = {"json": {}}
 """The content of an empty result: some models refuse an empty list, all of them a blank text."""
@@ -58,9 +58,9 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     """Add an event of a stream to the reply so far."""
     for kind, value in event.items():
         if kind in ("messageStop", "metadata"):
-            merge(reply.response, mapping(value or {}))
-        elif not kind.startswith(("message", "contentBlock")):
-            merge(reply.response, {kind: value})
+            replace(reply.response, mapping(value or {}))
+        elif not str(kind).startswith(("message", "contentBlock")):
+            replace(reply.response, {kind: value})
     reply.ended = "stopReason" in reply.response
     for kind in ("contentBlockStart", "contentBlockDelta", "contentBlockStop"):
         if kind in event:
@@ -93,7 +93,7 @@ def _block(block: Param) -> Param:
 def read_block(data: object) -> b.Block:
     """Return the block that a dictionary describes; an unknown one is kept as it came."""
     kind, value = _kind_and_value(data)
-    if kind == "toolResult" and _is_of_the_client(value):
+    if kind == "toolResult" and _type_of(value) in _RESULTS_OF_THE_CLIENT:
         entries = mapping(value)
         id, is_error = entry(entries, "toolUseId", str), entries.get("status") == "error"
         if entries.get("content") == [EMPTY_RESULT] and not is_error:
@@ -133,16 +133,14 @@ def _kind_and_value(data: object) -> tuple[str, object]:
 _CITED = {"content", "citations"}
 
 
-def _is_of_the_client(value: object) -> bool:
-    """Return whether a call or a result is of a tool of the client, by its ``type``.
-
-    The service model names one type of calls that AWS runs, ``server_tool_use``; their results have
-    types of their own. Calls of the client come with ``tool_use``, or without a type.
-    """
-    return is_mapping(value) and value.get("type") in _OF_THE_CLIENT
+RUN_BY_SERVER = "server_tool_use"
+"""The type of a call that AWS runs, the only one in the service model; others are the client's."""
+_RESULTS_OF_THE_CLIENT = (None, "tool_result")
+"""The types of results of the client; those of AWS have others."""
 
 
-_OF_THE_CLIENT = (None, "tool_use", "tool_result")
+def _type_of(value: object) -> object:
+    return value.get("type") if is_mapping(value) else RUN_BY_SERVER
 
 
 def _read_block_in_result(data: object) -> b.Block:
@@ -161,7 +159,7 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         return b.TextBlock(entry({"text": value}, "text", str))
     if kind in FORMATS:
         return _read_attachment(kind, value)
-    if kind == "toolUse" and _is_of_the_client(value):
+    if kind == "toolUse" and _type_of(value) != RUN_BY_SERVER:
         call = mapping(value)
         id, name = (entry(call, key, str) for key in ("toolUseId", "name"))
         # A call may lack arguments. Others than an object are kept as text: the reply is not lost.
@@ -185,7 +183,8 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         parts = items(cited.get("content") or (), "content")
         texts: list[JsonValue] = [part.get("text") for part in map(mapping, parts)]
         text = "".join(text for text in texts if isinstance(text, str))
-        if text and all(isinstance(text, str) for text in texts):
+        is_text = all(part.keys() == {"text"} for part in map(mapping, parts))
+        if text and is_text and all(isinstance(text, str) for text in texts):
             citations: JsonValue = cited.get("citations") or ()
             return b.TextBlock(text, extra={"citationsContent": citations})
     return b.UnknownBlock(_without_bytes({kind: value}), "bedrock")
@@ -217,36 +216,36 @@ def _text_leaf(item: object, around: Around, key: object) -> object:
 
 
 def _tool_use_keys(call: Mapping[str, object]) -> Shape | None:
-    return shape("type", "toolUseId", "name", "input") if _is_of_the_client(call) else None
+    return None if call.get("type") == RUN_BY_SERVER else _CALL
 
 
 def _tool_result_keys(result: Mapping[str, object]) -> Shape | None:
-    keys = shape("type", "toolUseId", "status", content=_UNION)
-    return keys if _is_of_the_client(result) else None
+    return _RESULT if result.get("type") in _RESULTS_OF_THE_CLIENT else None
 
 
+_CALL = shape("type", "toolUseId", "name", "input")
 _UNION = shape(
-    REST,
+    rest=True,
     reasoningContent=shape("redactedContent", reasoningText=shape("text", "signature")),
     cachePoint=shape("type", "ttl"),
     toolUse=_tool_use_keys,
     toolResult=_tool_result_keys,
 )
 """The kinds of blocks; those that are not here are kept with all their keys."""
+_RESULT = shape("type", "toolUseId", "status", content=_UNION)
 
-
+_NO_CONTENT = (
+    *("metrics", "trace", "performanceConfig", "serviceTier", "cacheDetails", "ResponseMetadata"),
+    *("cacheReadInputTokenCount", "cacheWriteInputTokenCount"),
+)
 _TURN = shape("role", content=_UNION)
 _USAGE = shape(
-    *("inputTokens", "outputTokens", "totalTokens"),
+    *("inputTokens", "outputTokens", "totalTokens", *_NO_CONTENT),
     *("cacheReadInputTokens", "cacheWriteInputTokens"),
-)
-_NO_CONTENT = (
-    *("metrics", "trace", "performanceConfig", "serviceTier", "cacheDetails"),
-    *("cacheReadInputTokenCount", "cacheWriteInputTokenCount"),
 )
 
 KEYS = ReadKeys(
     {"system": _UNION, "messages": _TURN},
-    shape("stopReason", output=shape("message"), usage=_USAGE),
+    shape("stopReason", *_NO_CONTENT, output=shape("message"), usage=_USAGE),
     _NO_CONTENT,
 )

@@ -21,8 +21,9 @@ from promptdsl.providers.shared.tools import (
     form_schema,
     named_choice,
     raw_choice,
+    recorded_choice,
+    recorded_output,
     recorded_prompt,
-    recorded_setting,
     sendable_output,
     write_tools,
 )
@@ -90,16 +91,16 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     settings: Param = {}
     # The choice of a tool; there is no word for none, so that the model may still call one.
     choice, name = chosen(request)
-    raw = recorded_setting(request, "tool_choice", "bedrock", sendable=choice)
+    raw = recorded_choice(request, ("bedrock",), choice)
     specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
-    names = [spec.get("name") for spec in specs]
+    names = [None, *(spec.get("name") for spec in specs)]
+    is_known = choice in WIRE.choices and bool(tools) and name in names
     sent_choice: Param = {}
     if raw is not None:
         sent_choice = {"toolChoice": raw}
-    elif (
-        choice is not None and choice in WIRE.choices and tools and (name is None or name in names)
-    ):
-        sent_choice = {"toolChoice": {WIRE.choices[choice]: {} if name is None else {"name": name}}}
+    elif choice is not None and is_known:
+        named = {} if name is None else {"name": name}
+        sent_choice = {"toolChoice": {WIRE.choices[choice]: named}}
     elif choice is not None:
         unsayable = tools and name is None
         reason = "Converse has no form of it" if unsayable else "there is no such tool"
@@ -114,7 +115,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         request.losses.append(hint("no_tools", "there are no tools", reason))
     # The output schema.
     output = sendable_output(request)
-    raw = recorded_setting(request, "output", "bedrock", sendable=output)
+    raw = recorded_output(request, ("bedrock",), output)
     if raw is not None:
         settings["outputConfig"] = raw
     elif output:
@@ -141,13 +142,17 @@ def read_settings(payload: Mapping[str, object]) -> Prompt:
     return recorded_prompt(tools, choice, output)
 
 
-def _read_choice(data: object) -> RawSetting:
+def _read_choice(data: object) -> RawSetting | str:
     choice = mapping(data)
     kind = next(iter(choice), "")
     if kind == "tool":
-        return named_choice(choice, "bedrock", entry(mapping(choice[kind] or {}), "name", str))
-    means = _READ_CHOICES.get(kind)
-    return raw_choice(choice, "bedrock", means, "" if means else f"toolChoice {kind!r}")
+        name = entry(mapping(choice[kind] or {}), "name", str)
+        is_all = choice == {"tool": {"name": name}}
+        return named_choice(choice, "bedrock", name, is_all=is_all)
+    meaning = _READ_CHOICES.get(kind)
+    if meaning is not None and choice == {kind: {}}:
+        return meaning
+    return raw_choice(choice, "bedrock", meaning, "" if meaning else f"toolChoice {kind!r}")
 
 
 def _read_output(config: Mapping[str, object]) -> RawSetting | None:
@@ -155,10 +160,10 @@ def _read_output(config: Mapping[str, object]) -> RawSetting | None:
     if config.get("textFormat") is None:
         return None
     form = mapping(config["textFormat"])
-    raw, what = plain(config, "outputConfig"), f"textFormat {form.get('type')!r}"
+    raw = plain(config, "outputConfig")
     definition = mapping(mapping(form.get("structure") or {}).get("jsonSchema") or {})
     if not definition:
-        return RawSetting(raw, "bedrock", what=what)
+        return RawSetting(raw, "bedrock", None, f"textFormat {form.get('type')!r}")
     schema = read_json(entry(definition, "schema", str))
     if not isinstance(schema, Mapping):
         raise DataError("'schema' is the JSON text of an object")

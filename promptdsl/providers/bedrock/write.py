@@ -83,7 +83,7 @@ def write(
     request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, _message_params, _settle_turns)
-    needed = tools or request.calls_tools or prompt.has_settings
+    needed = tools or request.calls_tools or prompt.has_choice_or_output
     settings = settings_of(request, tools) if needed else {}
     if request.marks:
         write_point_marks(request, tools)

@@ -150,19 +150,20 @@ def _read_answer(place: str, entries: JsonObject) -> Message:
 
 
 def _part_keys(part: Mapping[str, object]) -> Shape | None:
-    return shape("type", "text") if part.get("type", "text") == "text" else None
+    return _TEXT if part.get("type", "text") == "text" else None
 
 
+_TEXT = shape("type", "text")
 _ANSWER = shape(*(*SAID, *REASONED, "thinking"), content=_part_keys, tool_calls=call_keys)
 _OTHERS = shape(*SAID, content=_part_keys)
+_RESULT = _OTHERS.also("tool_call_id")
 
 
 def _message_keys(entries: Mapping[str, object]) -> Shape:
     role = entries.get("role")
     if role in ("assistant", "model"):
         return _ANSWER
-    is_result = role in ("tool", "ipython", "tool_results")
-    return {**_OTHERS, "tool_call_id": None} if is_result else _OTHERS
+    return _RESULT if role in ("tool", "ipython", "tool_results") else _OTHERS
 
 
 KEYS = ReadKeys({"messages": _message_keys})

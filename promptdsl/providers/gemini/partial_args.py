@@ -5,32 +5,34 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias, cast
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.json import LEVELS, too_deep
 from promptdsl.providers.gemini.spelling import entries_of
 
-_STEP = re.compile(r"""\.(\w+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]""")
+_STEP = re.compile(r"""\.(\w+)|\[(\d+)\]|\[["']([^"']*)["']\]""")
 _PATH = re.compile(rf"\$(?:{_STEP.pattern})+")
 _VALUES = ("string_value", "number_value", "bool_value", "null_value")
 
 
+Steps: TypeAlias = tuple[str | int, ...]
 Tree: TypeAlias = dict[str | int, Any]  # Any: JSON
 """Objects, and lists by the numbers of their items."""
 
 
-def whole_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
+def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
     """Return the arguments that pieces make; each has a value, and its JSON path in them.
 
-    A text goes on with the text that is there. Raises :class:`DataError` for another path.
+    A text goes on with the text that is there. Raises :class:`DataError` for another path, and for
+    two pieces of one path that are no texts.
     """
-    values: dict[tuple[str | int, ...], Any] = {}  # Any: JSON
+    values: dict[Steps, Any] = {}  # Any: JSON
     for piece in map(entries_of, pieces):
         kind = next((key for key in _VALUES if key in piece), None)
         if kind is None:
             continue
         steps = _steps(piece.get("json_path"))
         value: Any = None if kind == "null_value" else piece[kind]
-        known = values.get(steps)
-        if isinstance(known, str) and isinstance(value, str):
-            value = known + value
+        if isinstance(values.get(steps), str) and isinstance(value, str):
+            value = values[steps] + value
         values[steps] = value
     tree: Tree = {}
     for (*around, last), value in values.items():
@@ -40,22 +42,32 @@ def whole_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
             if not isinstance(inner, dict):
                 raise DataError(f"'json_path': a value has no {last!r}")
             entries = cast("Tree", inner)
+        if last in entries:
+            raise DataError(f"'json_path': {last!r} has a value already")
         entries[last] = value
-    arguments: dict[str, Any] = _with_lists(tree)
-    return arguments
+    arguments: object = _with_lists(tree)
+    if not isinstance(arguments, dict):
+        raise DataError("'json_path': arguments are an object, not a list")
+    return cast("dict[str, Any]", arguments)
 
 
-def _steps(path: object) -> tuple[str | int, ...]:
+def _steps(path: object) -> Steps:
     if not isinstance(path, str) or not _PATH.fullmatch(path):
-        raise DataError(f"'json_path' is a path such as '$.city', not {path!r}")
-    found = _STEP.findall(path)
-    return tuple(int(number) if number else name or a or b for name, number, a, b in found)
+        raise DataError(f"'json_path' is a path such as '$.city', not {str(path)[:60]!r}")
+    steps = _STEP.findall(path)
+    if len(steps) > LEVELS:
+        raise too_deep("partial_args")
+    return tuple(int(number) if number else name or quoted for name, number, quoted in steps)
 
 
 def _with_lists(tree: Tree) -> Any:
-    """Return objects whose keys are all numbers as lists."""
-    inner: list[Any] = [*tree.values()]
-    values: list[Any] = [_with_lists(it) if isinstance(it, dict) else it for it in inner]
-    if tree and all(isinstance(key, int) for key in tree):
-        return values
-    return dict(zip(tree, values, strict=True))
+    """Return objects whose keys are all numbers as lists, in their order."""
+    inner: dict[str | int, Any] = {
+        key: _with_lists(value) if isinstance(value, dict) else value for key, value in tree.items()
+    }
+    numbers = [key for key in inner if isinstance(key, int)]
+    if not numbers:
+        return inner
+    if len(numbers) < len(inner):
+        raise DataError("'json_path': numbers and names are keys of one value")
+    return [inner[number] for number in sorted(numbers)]

@@ -15,13 +15,13 @@ from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.read_parts import PARTS, UNNAMED, read_part, read_parts
-from promptdsl.providers.gemini.spelling import entries_of, items_or_one
+from promptdsl.providers.gemini.spelling import camel, entries_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
 from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
-from promptdsl.providers.shared.read_keys import REST, ReadKeys, Shape, shape
+from promptdsl.providers.shared.read_keys import Inner, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import joined_answers, reply_message, user_messages
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge
+from promptdsl.providers.shared.streamed import StreamedReply, merge, replace
 
 
 def read(data: object) -> Prompt:
@@ -35,8 +35,7 @@ def read(data: object) -> Prompt:
     settings = {**payload, **configs[0], **configs[1]}
     instruction = settings.get("system_instruction")
     leading = located("system_instruction", _read_blocks, instruction)
-    extra = KEYS.unread(instruction, _system_keys)
-    details = Details(extra=extra) if extra else NO_DETAILS
+    details = KEYS.details_of(instruction, _system_keys)
     messages = [message("system", leading, kind="recorded", details=details)] if leading else []
     messages += _paired(_read_contents(entry(payload, "contents")))
     return attrs.evolve(read_settings(settings), messages=tuple(messages))
@@ -82,13 +81,13 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         for part in map(entries_of, items_or_one(content.pop("parts", ()), "parts")):
             _add_part(reply, part)
         (known,) = reply.response.setdefault("candidates", [{}])
-        merge(known, candidate)
-        known["content"] = {**content, "role": "model", "parts": [*reply.parts.values()]}
+        before = known.get("content") or {}
+        replace(known, candidate)
+        parts = [*reply.parts.values()]
+        known["content"] = {**before, **content, "role": "model", "parts": parts}
         reply.ended |= "finish_reason" in candidate
     # The counts of a chunk are those so far: they are never added to those of another one.
-    if "usage_metadata" in chunk:
-        reply.response["usage_metadata"] = chunk.pop("usage_metadata")
-    merge(reply.response, chunk)
+    replace(reply.response, chunk)
     reply.ended |= "block_reason" in entries_of(chunk.get("prompt_feedback", {}))
 
 
@@ -193,7 +192,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
     A result without an id answers the first open call of its name.
     """
     # The messages of a model that directly follow its calls are one turn with them.
-    turns = [*joined_answers([*messages], always=True)]
+    turns = joined_answers([*messages], always=True)
     open_calls: list[b.ToolUseBlock] = []
     named_ids: set[str] = set()
     for index, turn in enumerate(turns):
@@ -242,40 +241,51 @@ def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: s
     return attrs.evolve(block, tool_use_id=block.name or "call") if is_unnamed else block
 
 
+def _keys(*names: str, rest: bool = False, **inner: Inner) -> Shape:
+    """Return the shape of an object, in the spelling of the SDK and in that of the service."""
+    both = {spelled: inner[name] for name in inner for spelled in (name, camel(name))}
+    return shape(*names, *map(camel, names), rest=rest, **both)
+
+
 def _content_keys(content: Mapping[str, object]) -> Shape | None:
-    return shape("role", parts=_thought_keys) if "parts" in content else _thought_keys(content)
+    return _CONTENT if "parts" in content else _thought_keys(content)
 
 
 def _thought_keys(part: Mapping[str, object]) -> Shape | None:
-    is_thought = part.get("thought") and "text" in part
-    return shape("text", "thought", "thought_signature") if is_thought else None
+    return _THOUGHT if part.get("thought") and "text" in part else None
 
 
 def _system_keys(content: Mapping[str, object]) -> Shape:
-    return shape("role", parts=shape("text")) if "parts" in content else shape("text")
+    return _SYSTEM if "parts" in content else _TEXT
 
 
-_USAGE = shape(
-    *("prompt_token_count", "tool_use_prompt_token_count", "candidates_token_count"),
-    *("thoughts_token_count", "cached_content_token_count", "total_token_count"),
-)
+_TEXT = shape("text")
+_THOUGHT = _keys("text", "thought", "thought_signature")
+_CONTENT = shape("role", parts=_thought_keys)
+_SYSTEM = shape("role", parts=_TEXT)
+
 _NO_CONTENT = (
     *("index", "model_version", "response_id", "create_time", "sdk_http_response", "model_status"),
     *("finish_message", "block_reason_message", "safety_ratings", "token_count"),
     *("avg_logprobs", "logprobs_result", "traffic_type", "service_tier"),
     *("prompt_tokens_details", "candidates_tokens_details", "cache_tokens_details"),
-    "tool_use_prompt_tokens_details",
+    *("tool_use_prompt_tokens_details", "automatic_function_calling_history", "parsed"),
+)
+_USAGE = _keys(
+    *("prompt_token_count", "tool_use_prompt_token_count", "candidates_token_count"),
+    *("thoughts_token_count", "cached_content_token_count", "total_token_count", *_NO_CONTENT),
 )
 
 KEYS = ReadKeys(
     {
         "system_instruction": _system_keys,
-        "config": shape(REST, system_instruction=_system_keys),
+        "config": shape(rest=True, system_instruction=_system_keys),
         "contents": _content_keys,
     },
-    shape(
-        candidates=shape("content", "finish_reason"),
-        prompt_feedback=shape("block_reason"),
+    _keys(
+        *_NO_CONTENT,
+        candidates=_keys("content", "finish_reason", *_NO_CONTENT),
+        prompt_feedback=_keys("block_reason", *_NO_CONTENT),
         usage_metadata=_USAGE,
     ),
     _NO_CONTENT,

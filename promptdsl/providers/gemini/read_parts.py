@@ -3,15 +3,16 @@
 import base64
 
 from promptdsl import messages as b
+from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.json import JsonValue, write_json
+from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
-from promptdsl.providers.gemini.partial_args import whole_args
+from promptdsl.providers.gemini.partial_args import joined_args
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, items_or_one
-from promptdsl.providers.shared.blocks import JSON
-from promptdsl.providers.shared.checks import entry, items, located, located_items, mapping
+from promptdsl.providers.shared.blocks import ITEM, JSON
+from promptdsl.providers.shared.checks import entry, items, located_items, mapping
 
 SIGNATURE = "thought_signature"
 
@@ -23,8 +24,8 @@ UNSIGNED = _ENCODED_WORDS[0]
 SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
 """All documented substitutes for a signature, as text and as bytes."""
 
-RESPONSE = "response"
-"""The key of a result's extra that says its response was recorded without a text."""
+EMPTY_RESPONSE: JsonObject = {"response": {}}
+"""How a result was recorded that has files alone."""
 
 UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
 
@@ -88,7 +89,10 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
     args: object = call.pop("args", None) or {}
     pieces = items(call.pop("partial_args", None) or (), "partial_args")
     if pieces and is_mapping(args):
-        args = {**args, **located("partial_args", whole_args, pieces)}
+        try:
+            args = {**args, **joined_args(pieces)}
+        except DataError:
+            return b.UnknownBlock(part, "gemini")
     # Arguments that came as text, however broken, stay as they came.
     arguments = args if isinstance(args, str) else write_json(mapping(args))
     further = {key: value for key, value in part.items() if key != "function_call"}
@@ -118,7 +122,7 @@ def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
     content += tuple(located_items("parts", _read_result_part, result.pop("parts", ())))
     extra = {**result, **part}
     if not response and content:
-        extra[RESPONSE] = {}  # files alone
+        extra[ITEM] = EMPTY_RESPONSE
     return b.ToolResultBlock(id or UNNAMED, content, name=name, is_error=is_error, extra=extra)
 
 

@@ -23,6 +23,12 @@ def entries_of(data: object) -> dict[str, JsonValue]:
     return entries
 
 
+def camel(name: str) -> str:
+    """Return a key of the SDK as the service spells it."""
+    first, *words = name.split("_")
+    return first + "".join(map(str.capitalize, words))
+
+
 def items_or_one(data: object, path: str) -> Sequence[object]:
     """Return the items of a list; a single item, which the SDK takes too, is a list of one."""
     if isinstance(data, str | Mapping) or callable(getattr(data, "model_dump", None)):

@@ -20,10 +20,12 @@ from promptdsl.providers.shared.request import Param, Place, Request
 from promptdsl.providers.shared.tools import (
     chosen,
     lose_tool_marks,
+    named_choice,
     nameless_schema,
     raw_choice,
+    recorded_choice,
+    recorded_output,
     recorded_prompt,
-    recorded_setting,
     sendable_output,
     write_tools,
 )
@@ -60,6 +62,8 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
 
 _JSON = "application/json"
 _CHOICES = {sent: choice for choice, sent in WIRE.choices.items() if choice != "tool"}
+_MEANINGS = {**_CHOICES, "VALIDATED": "auto"}
+"""The choice that a mode means; with ``VALIDATED``, calls are held to the schemas."""
 _OUTPUT_KEYS = ("response_mime_type", "response_json_schema", "response_schema")
 
 
@@ -67,7 +71,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
     """Return the keys for the choice of a function and for the output schema of a prompt."""
     settings: Param = {}
     choice, name = chosen(request)
-    raw = recorded_setting(request, "tool_choice", "gemini", sendable=choice)
+    raw = recorded_choice(request, ("gemini",), choice)
     functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]
     if raw is not None:
         settings["tool_config"] = raw
@@ -80,7 +84,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, "there is no such function to call"))
     output = sendable_output(request)
-    raw = recorded_setting(request, "output", "gemini", sendable=output)
+    raw = recorded_output(request, ("gemini",), output)
     if raw is not None:
         settings |= raw
     elif output:
@@ -119,42 +123,42 @@ def _read_function(data: object) -> ToolDefinition:
     return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")
 
 
-def _read_choice(data: object) -> RawSetting | None:
+def _read_choice(data: object) -> RawSetting | str | None:
     """Return the choice of a ``tool_config``."""
     if not data:
         return None
     config = entries_of(data)
     choice = entries_of(config.get("function_calling_config") or {})
-    mode = exact(str(choice.get("mode", ""))).upper()
-    names = items(choice.get("allowed_function_names", ()), "allowed_function_names")
-    further = [key for key in config if key != "function_calling_config" and config[key]]
+    mode = exact(str(choice.get("mode") or "MODE_UNSPECIFIED")).upper()
+    names = items(choice.get("allowed_function_names") or (), "allowed_function_names")
+    meaning = _MEANINGS.get(mode)
+    further = [key for key in config if key != "function_calling_config"]
     further += [key for key in choice if key not in ("mode", "allowed_function_names")]
-    means = _CHOICES.get(mode)
-    what = "" if means or mode in ("", "MODE_UNSPECIFIED") else f"the mode {mode}"
-    if mode == "VALIDATED":
-        means = "auto"
-    if names and (len(names) > 1 or mode != "ANY"):
-        what = "a choice among several functions"
-    elif names:
-        means = str(names[0])
     if further:
-        what = f"{further[0]!r} of tool_config"
-    return raw_choice(config, "gemini", means, what)
+        return raw_choice(config, "gemini", meaning, f"{further[0]!r} of tool_config")
+    if len(names) == 1 and mode == "ANY":
+        return named_choice(config, "gemini", entry({"name": names[0]}, "name", str), is_all=True)
+    if names:
+        return raw_choice(config, "gemini", meaning, "a choice among several functions")
+    if mode == "MODE_UNSPECIFIED":
+        return None
+    return (
+        meaning if mode in _CHOICES else raw_choice(config, "gemini", meaning, f"the mode {mode}")
+    )
 
 
 def _read_output(settings: JsonObject) -> RawSetting | None:
     """Return the form of the answer, with its schema where it has one."""
     raw = {key: settings[key] for key in _OUTPUT_KEYS if settings.get(key) is not None}
-    schema, own = settings.get("response_json_schema"), settings.get("response_schema")
+    schema, own = raw.get("response_json_schema"), raw.get("response_schema")
+    media_type = raw.get("response_mime_type", "text/plain")
     if schema is not None:
-        means = OutputSchema(json_copy(mapping(schema)))
-    elif own is not None:
-        means = OutputSchema(json_schema(own))
-    else:
-        media_type = settings.get("response_mime_type", "text/plain")
-        what = "" if media_type == "text/plain" else f"response_mime_type {media_type!r}"
-        return RawSetting(json_copy(raw), "gemini", what=what) if raw else None
-    return RawSetting(json_copy(raw), "gemini", means)
+        output = OutputSchema(json_copy(mapping(schema)))
+        return RawSetting({**raw, "response_json_schema": output.schema}, "gemini", output)
+    if own is not None:
+        return RawSetting(json_copy(raw), "gemini", OutputSchema(json_schema(own)))
+    unsayable = "" if media_type == "text/plain" else f"response_mime_type {media_type!r}"
+    return RawSetting(raw, "gemini", None, unsayable) if raw else None
 
 
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")

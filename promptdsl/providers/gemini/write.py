@@ -14,8 +14,8 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
 from promptdsl.providers.gemini.read_parts import (
     BESIDE,
+    EMPTY_RESPONSE,
     OPAQUE,
-    RESPONSE,
     SIGNATURE,
     SUBSTITUTES,
     UNSIGNED,
@@ -24,6 +24,7 @@ from promptdsl.providers.gemini.read_parts import (
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    ITEM,
     JSON,
     BlockRules,
     block_params,
@@ -98,7 +99,7 @@ def write(
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES), _settle_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
-    settings = settings_of(request, tools) if prompt.has_settings else {}
+    settings = settings_of(request, tools) if prompt.has_choice_or_output else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
     payload = {"contents": request.entries, "config": config}
     return cast("GeminiPayload", payload), request.final_losses()
@@ -249,7 +250,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
         if block.is_error and not text.strip():
             text = utf8((block.error_type or "").strip()) or "error"
         response = {"error" if block.is_error else "output": text}
-        if not text and RESPONSE in block.extra:
+        if not text and block.extra.get(ITEM) == EMPTY_RESPONSE:
             response = {}
     result: Param = {"id": id, "name": name, "response": response}
     result |= {"parts": media} if media else {}

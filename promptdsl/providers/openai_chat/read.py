@@ -14,7 +14,7 @@ from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.json import write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.details import NO_DETAILS, Details
+from promptdsl.messages.details import named
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
@@ -51,6 +51,7 @@ from promptdsl.providers.shared.streamed import (
     are_whole,
     merge,
     number_of,
+    replace,
 )
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -73,10 +74,9 @@ def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
     blocks: list[Block] = []
     # Servers of other makers add reasoning; they differ in whether they take it back.
-    for key in ("reasoning_content", "reasoning"):
-        text = entries.get(key)
-        if not blocks and isinstance(text, str) and text:
-            blocks.append(b.ReasoningBlock(text, origin="openai_compatible"))
+    thoughts = [entries.get(key) for key in ("reasoning_content", "reasoning")]
+    texts = dict.fromkeys(text for text in thoughts if isinstance(text, str) and text)
+    blocks += (b.ReasoningBlock(text, origin="openai_compatible") for text in texts)
     content = [*read_content(entries, origin)]
     last = content[-1] if content else None
     if entries.get("annotations") and isinstance(last, TextBlock):
@@ -90,8 +90,9 @@ def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
     audio = entries.get("audio")
     if audio and not (is_mapping(audio) and not any(audio.values())):
         blocks.append(located("audio", partial(_read_recording, origin), audio))
-    calls = entries.get("tool_calls") or ()
-    blocks += located_items("tool_calls", partial(_read_call, count()), calls)
+    read_call = partial(_read_call, count())
+    calls = located_items("tool_calls", read_call, entries.get("tool_calls") or ())
+    blocks += (call for call in calls if call.name)
     function = entries.get("function_call")
     if is_mapping(function) and function.get("name"):
         legacy = {"id": f"function_call_{index}", "function": function}
@@ -190,20 +191,24 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     if "type" in event and "choices" not in event:
         # An event of a helper of the SDK, which repeats what the chunks have.
         return
-    merge(reply.response, {key: value for key, value in event.items() if key != "choices"})
+    replace(reply.response, {key: value for key, value in event.items() if key != "choices"})
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
         delta = {**mapping(choice.pop("delta", None) or {}), "role": None}
         add_parts(answer["message"], delta.pop("content", None))
         for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
-            number = call.pop("index", None)
-            merge(_call_of(reply, number, call), call)
-        merge(answer, {**choice, "message": delta})
+            call["function"] = mapping(call.get("function") or {})
+            merge(_call_of(reply, call.pop("index", None), call), call)
+        merge(answer["message"], delta)
+        replace(answer, choice)
     reply.ended = bool(answer.get("finish_reason"))
-    calls = [*reply.parts.values()]
-    answer["message"]["tool_calls"] = calls
-    for call in calls if reply.ended else ():
-        # A call that ended without arguments has none.
-        call["function"]["arguments"] = call["function"]["arguments"] or "{}"
+    calls = map(_ended, reply.calls) if reply.ended else reply.calls
+    answer["message"]["tool_calls"] = [*calls]
+
+
+def _ended(call: Param) -> Param:
+    """Return a call whose arguments are whole; one without any has an empty object."""
+    function = mapping(call["function"])
+    return {**call, "function": {**function, "arguments": function.get("arguments") or "{}"}}
 
 
 def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
@@ -211,64 +216,78 @@ def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
 
     A call is known by its id. Some servers do not number the calls, number only the first delta of
     each, or give all of them one number: a new id, or another name after whole arguments, begins a
-    call. A delta with neither goes on with the call of its number, else with the last one.
+    call. A delta with neither goes on with the call of its number, else with the one opened last.
     """
-    function = mapping(delta.get("function") or {})
-    id, name = delta.get("id"), function.get("name")
-    calls = [*reply.parts.values()]
-    known = next((call for call in calls if id and call["id"] == id), None)
-    if known is None:
-        key = -1 if number is None else number_of(number)
-        known = reply.last.get(key)
-        if known is None and calls and not (id or name):
-            known = calls[-1]
-        is_other = known is not None and bool(id and known["id"])
-        if known is not None and name and function.get("arguments"):
-            is_other = is_other or are_whole(known["function"]["arguments"])
-        if known is None or is_other:
-            known = reply.part(len(calls))
-            merge(known, {"id": "", "function": {"name": "", "arguments": ""}})
+    id, function = delta.get("id"), delta["function"]
+    if isinstance(id, str) and id in reply.named:
+        return reply.named[id]
+    latest = reply.calls[-1] if reply.calls else None
+    key = None if number is None else number_of(number)
+    known = latest if key is None else reply.last.get(key)
+    if known is None and not (id or function.get("name")):
+        known = latest
+    if known is None or _begins_another(known, id, function):
+        known = {"id": "", "function": {"name": "", "arguments": ""}}
+        reply.calls.append(known)
+    if key is not None:
         reply.last[key] = known
+    if isinstance(id, str) and id:
+        reply.named[id] = known
     return known
 
 
+def _begins_another(known: Param, id: object, function: Param) -> bool:
+    """Return whether a delta begins another call than the one that its number tells."""
+    if id and known["id"]:
+        return True
+    name, before = function.get("name"), known["function"]
+    if not name or not before["name"]:
+        return False
+    if name != before["name"]:
+        return True
+    return bool(function.get("arguments")) and are_whole(before["arguments"])
+
+
 def _read_plain(entries: Param) -> Message | None:
-    """Return a message of one text, one result or one call, ``None`` for any other.
+    """Return a message of a text, a result, or a text and calls; ``None`` for any other.
 
     Most messages are of these forms: a conversation is read in a third of the time.
     """
     if type(entries) is not dict:
         return None
-    role, text = entries.get("role"), entries.get("content")
-    if text is None and role == "assistant" and len(entries) == 3 and "content" in entries:
-        return _read_plain_call(entries.get("tool_calls"))
+    role, text, size = entries.get("role"), entries.get("content"), len(entries)
+    if size == 3 and role == "assistant" and "content" in entries:
+        return _read_plain_calls(text, entries.get("tool_calls"))
     if type(text) is not str or not text:
         return None
-    if len(entries) == 2 and role in ("user", "assistant"):
+    if size == 2 and role in ("user", "assistant"):
         return spoken(role, text, kind="recorded")
-    id = entries.get("tool_call_id")
-    if role == "tool" and type(id) is str and id:
-        if len(entries) == 3:
-            return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
-        name = entries.get("name")
-        if len(entries) == 4 and type(name) is str and name:
-            block = ToolResultBlock(id, (text_block(text),), name)
-            return message("tool", (block,), kind="recorded", details=Details(name=name))
+    id, name = entries.get("tool_call_id"), entries.get("name")
+    if role != "tool" or type(id) is not str or not id:
+        return None
+    if size == 3:
+        return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
+    if size == 4 and type(name) is str and name:
+        block = ToolResultBlock(id, (text_block(text),), name)
+        return message("tool", (block,), kind="recorded", details=named(name))
     return None
 
 
-def _read_plain_call(calls: list[Param] | None) -> Message | None:
-    """Return the message of one call of a function and nothing else."""
-    call: Param | None = calls[0] if type(calls) is list and len(calls) == 1 else None
-    if type(call) is not dict or len(call) != 3 or call.get("type") != "function":
+def _read_plain_calls(text: object, calls: list[Param] | None) -> Message | None:
+    """Return the message of a text, or none, and calls of functions."""
+    if type(calls) is not list or not (text is None or type(text) is str):
         return None
-    function: Param | None = call.get("function")
-    if type(function) is not dict or len(function) != 2:
-        return None
-    id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
-    if type(id) is str and id and type(name) is str and type(arguments) is str:
-        return message("assistant", (tool_use_block(id, name, arguments),), kind="recorded")
-    return None
+    blocks: list[Block] = [text_block(text)] if text else []
+    for call in calls:
+        function: Param | None = call.get("function") if type(call) is dict else None
+        if type(function) is not dict or len(function) != 2 or len(call) != 3:
+            return None
+        id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+        is_usual = type(id) is str and type(name) is str and type(arguments) is str
+        if not (is_usual and id and name and call.get("type") == "function"):
+            return None
+        blocks.append(tool_use_block(id, name, arguments))
+    return message("assistant", tuple(blocks), kind="recorded") if blocks else None
 
 
 def _read_message(before: list[Message], origin: str, data: object) -> Message:
@@ -286,8 +305,7 @@ def _read_message(before: list[Message], origin: str, data: object) -> Message:
         # The legacy role names no call: it answers the last one.
         id = _last_call(before) if role == "function" else entry(entries, "tool_call_id", str)
         role, content = "tool", (ToolResultBlock(id, content, name),)
-    extra = KEYS.unread(entries, _message_keys)
-    details = Details(name=name, extra=extra) if name is not None or extra else NO_DETAILS
+    details = KEYS.details_of(entries, _message_keys, name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
@@ -314,15 +332,17 @@ def _part_keys(part: Mapping[str, object]) -> Shape | None:
 
 
 _ANSWER = shape(
-    *(*SAID, *REASONED, "annotations", "audio", "images", "parsed"),
+    *(*SAID, *REASONED, "annotations", "audio", "parsed"),
+    reasoning=shape(),
     content=_part_keys,
+    images=_part_keys,
     tool_calls=call_keys,
     function_call=FUNCTION,
 )
 _OTHERS = shape(*SAID, content=_part_keys)
 _MESSAGES: Mapping[object, Shape] = {
     "assistant": _ANSWER,
-    "tool": {**_OTHERS, "tool_call_id": None},
+    "tool": _OTHERS.also("tool_call_id"),
 }
 
 
@@ -330,11 +350,6 @@ def _message_keys(entries: Mapping[str, object]) -> Shape:
     return _MESSAGES.get(entries.get("role"), _OTHERS)
 
 
-_USAGE = shape(
-    *("prompt_tokens", "completion_tokens", "total_tokens"),
-    prompt_tokens_details=shape("cached_tokens", "cache_write_tokens"),
-    completion_tokens_details=shape("reasoning_tokens"),
-)
 _NO_CONTENT = (
     *("id", "object", "created", "model", "index", "logprobs", "system_fingerprint"),
     *("service_tier", "obfuscation", "moderation", "prompt_filter_results"),
@@ -347,9 +362,19 @@ _NO_CONTENT = (
     *("num_cached_tokens", "server_tool_use_details", "estimated_cost", "prompt_logprobs"),
     *("kv_transfer_params", "matched_stop"),
 )
+_DETAILS = ("cached_tokens", "cache_write_tokens", "reasoning_tokens", *_NO_CONTENT)
+_USAGE = shape(
+    *("prompt_tokens", "completion_tokens", "total_tokens", *_NO_CONTENT),
+    prompt_tokens_details=shape(*_DETAILS),
+    completion_tokens_details=shape(*_DETAILS),
+)
 
 KEYS = ReadKeys(
     {"messages": _message_keys},
-    shape("error", choices=shape("message", "finish_reason"), usage=_USAGE),
+    shape(
+        *("error", *_NO_CONTENT),
+        choices=shape("message", "finish_reason", *_NO_CONTENT),
+        usage=_USAGE,
+    ),
     _NO_CONTENT,
 )

@@ -23,8 +23,9 @@ from promptdsl.providers.shared.tools import (
     named_choice,
     raw_choice,
     read_output,
+    recorded_choice,
+    recorded_output,
     recorded_prompt,
-    recorded_setting,
     sendable_output,
     write_tools,
 )
@@ -65,15 +66,19 @@ def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
     schema = {"parameters": dict(tool.input_schema)} if tool.input_schema else {}
     function = json_copy({"name": name, **description, **schema})
     beside = tool.extra.get(ITEM)
-    return {**(dict(beside) if is_mapping(beside) else {"type": "function"}), "function": function}
+    if not is_mapping(beside):
+        return {"type": "function", "function": function}
+    # OpenAI asks for the type, which Mistral's SDK does not send.
+    kind = {"type": "function"} if request.dialect.name == ORIGIN else {}
+    return {**kind, **dict(beside), "function": function}
 
 
 def settings_of(request: ChatRequest) -> Param:
     """Return the keys ``tool_choice`` and ``response_format``, where the prompt has these."""
     settings: Param = {}
-    form = request.dialect.form
+    origins = {request.dialect.form, request.dialect.name}
     choice, name = chosen(request)
-    raw = recorded_setting(request, "tool_choice", form, sendable=choice)
+    raw = recorded_choice(request, origins, choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif name is not None:
@@ -84,7 +89,7 @@ def settings_of(request: ChatRequest) -> Param:
     elif choice:
         settings["tool_choice"] = request.dialect.choices[choice]
     output = sendable_output(request, "this target takes no output schema")
-    raw = recorded_setting(request, "output", form, sendable=output)
+    raw = recorded_output(request, origins, output)
     if raw is not None:
         settings["response_format"] = raw
     elif output:
@@ -128,19 +133,23 @@ _MODES = ("auto", "required")
 """The modes of a choice among several tools."""
 
 
-def _read_choice(choice: object, dialect: Wire) -> RawSetting | None:
-    origin = dialect.form
-    ours = next((ours for ours, sent in dialect.choices.items() if choice == sent), None)
-    if choice is None or ours is not None:
-        return None if ours is None else raw_choice(choice, origin, ours, what="")
+def _read_choice(choice: object, dialect: Wire) -> RawSetting | str | None:
+    if choice is None:
+        return None
     if isinstance(choice, str):
-        # Mistral's word.
-        means = "required" if choice == "any" else None
-        return raw_choice(choice, origin, means, "" if means else f"tool_choice {choice!r}")
+        words = {sent: ours for ours, sent in dialect.choices.items()}
+        if choice in words:
+            return words[choice]
+        # A word of a server, such as Mistral's, is sent to such servers alone.
+        meaning = "required" if choice == "any" else None
+        unsayable = "" if meaning else f"tool_choice {choice!r}"
+        return raw_choice(choice, dialect.name, meaning, unsayable)
     entries = mapping(choice)
     kind = str(entries.get("type"))
-    named = mapping(entries.get(kind) or {})
+    inner = mapping(entries.get(kind) or entries)
     if kind in ("function", "custom"):
-        return named_choice(choice, origin, entry(named, "name", str))
-    means = named.get("mode") if named.get("mode") in _MODES else None
-    return raw_choice(choice, origin, means, f"tool_choice {kind!r}")
+        name = entry(inner, "name", str)
+        is_all = entries == {"type": kind, kind: {"name": name}}
+        return named_choice(choice, dialect.form, name, is_all=is_all)
+    meaning = inner.get("mode") if inner.get("mode") in _MODES else None
+    return raw_choice(choice, dialect.form, meaning, f"tool_choice {kind!r}")

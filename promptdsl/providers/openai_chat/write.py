@@ -276,7 +276,7 @@ def write(
         settle_parts(request, places, tools)
     trim_answer(request)
     payload = {"messages": entries, **({"tools": tools} if tools else {})}
-    if prompt.has_settings:
+    if prompt.has_choice_or_output:
         payload |= settings_of(request)
     return cast("OpenAIPayload", payload), request.final_losses()
 
@@ -301,7 +301,8 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
                 request.note_plain(index, entries[-1])
             continue
         name = message.details.name
-        bare = text is None and (name is None or role == "tool") and not lists
+        is_named = name is not None and (role != "tool" or not name.isascii())
+        bare = text is None and not is_named and not lists
         content = message.content if bare and not has_notes else ()
         block = content[0] if len(content) == 1 else None
         if type(block) is ToolResultBlock and role == "tool" and len(block.content) == 1:

@@ -72,9 +72,9 @@ LONGEST_ID = 64
 KEPT: Mapping[str, tuple[str, ...]] = {
     "message": ("id", "status", "phase"),
     "function_call": ("id", "status", "caller", "namespace", "async"),
-    "custom_tool_call": ("id", "caller", "namespace"),
+    "custom_tool_call": ("id", "status", "caller", "namespace", "async"),
     "function_call_output": ("caller", "namespace"),
-    "custom_tool_call_output": ("caller",),
+    "custom_tool_call_output": ("caller", "namespace"),
 }
 """By type of item, the recorded keys that are sent back, beside those of its block."""
 
@@ -152,7 +152,9 @@ def read_origin(kind: str, item: JsonObject) -> JsonObject:
 
 def is_own(data: JsonObject, *, as_item: bool) -> bool:
     """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
-    kind = data.get("type", "item_reference" if as_item and [*data] == ["id"] else None)
+    kind = data.get("type")
+    if kind is None and as_item and data.keys() <= {"id", "type"}:
+        kind = "item_reference"
     if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner(data):
         return False
     return not (_PART if as_item else KNOWN_ITEMS).fullmatch(kind)

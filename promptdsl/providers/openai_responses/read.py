@@ -63,7 +63,10 @@ def read(data: object) -> Prompt:
     turns: list[Message] = []
     if instructions is not None:
         turns += _read_items("instructions", "system", instructions)
-    turns += _read_items("input", "user", entry(payload, "input"))
+    # What was said before may be all there is.
+    is_stored = any(payload.get(key) for key in ("previous_response_id", "conversation", "prompt"))
+    input = payload.get("input", ()) if is_stored else entry(payload, "input")
+    turns += _read_items("input", "user", input)
     messages: list[Message] = []
     is_leading = True
     for turn in _joined_turns(turns):
@@ -75,7 +78,7 @@ def read(data: object) -> Prompt:
         else:
             messages.append(turn)
     unpaired = ORIGIN if _are_unpaired(messages) else None
-    return attrs.evolve(read_settings(payload), messages=tuple(messages), unpaired=unpaired)
+    return attrs.evolve(read_settings(payload), messages=tuple(messages), unpaired_at=unpaired)
 
 
 def _are_unpaired(messages: Sequence[Message]) -> bool:
@@ -87,7 +90,7 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
     blocks = [block for turn in messages if turn.plain is None for block in turn.content]
     if any(isinstance(it, ToolUseBlock) and origin_of(it).get("async") for it in blocks):
         return True
-    others = {it.data.get("call_id") for it in blocks if isinstance(it, UnknownBlock)}
+    others = [it.data.get("call_id") for it in blocks if isinstance(it, UnknownBlock)]
     return any(isinstance(it, ToolResultBlock) and it.tool_use_id in others for it in blocks)
 
 
@@ -141,11 +144,21 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     elif kind in _TEXTS_OF_CALLS:
         merge(reply.part(number), {_TEXTS_OF_CALLS[kind]: delta})
     elif kind in pieces:
-        item = reply.part(number)
-        merge(item, {"texts": {str(event.get("content_index")): pieces[kind]}})
-        item["content"] = [*item["texts"].values()]
+        merge(reply.part(number), {_TEXTS: {str(event.get("content_index")): pieces[kind]}})
     if not (reply.ended and reply.response.get("output")):
-        reply.response["output"] = [*reply.parts.values()]
+        reply.response["output"] = [*map(_with_texts, reply.parts.values())]
+
+
+_TEXTS = "texts"
+"""The key of the texts of an item that is being streamed, by their number."""
+
+
+def _with_texts(item: Param) -> Param:
+    """Return an item with the texts that were streamed as its content."""
+    if _TEXTS not in item:
+        return item
+    entries = {key: value for key, value in item.items() if key != _TEXTS}
+    return {**entries, "content": [*item[_TEXTS].values()]}
 
 
 _TEXTS_OF_CALLS: Mapping[str, str] = {
@@ -219,8 +232,10 @@ def _read_item(data: object) -> Message:
     if owned := owner_of_message(item):
         what = f"{owned[0]!r} is no key of an item of Responses"
         raise DataError(what, fix=looks_like(owned[1]))
-    kind = item.get("type", "message" if "role" in item else None)
-    if kind is None and isinstance(item.get("id"), str):
+    kind = item.get("type")
+    if kind is None and "role" in item:
+        kind = "message"
+    elif kind is None and isinstance(item.get("id"), str):
         kind = "item_reference"
     if not isinstance(kind, str):
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
@@ -232,11 +247,13 @@ def _read_item(data: object) -> Message:
         role = _ROLES[name]
         extra = read_origin("message", item) if role == "assistant" else EMPTY
         content = read_content(entry(item, "content"), extra)
-        return message(role, content, kind="recorded", details=_details_of(item))
+        return message(role, content, kind="recorded", details=KEYS.details_of(item, _item_keys))
     if kind in ("function_call", "custom_tool_call"):
         id, name = (entry(item, key, str) for key in ("call_id", "name"))
         custom = {"custom": True} if kind == "custom_tool_call" else {}
-        arguments = entry(item, "input" if custom else "arguments", str)
+        arguments = optional(item.get("input" if custom else "arguments"), "arguments")
+        if arguments is None:
+            arguments = "" if custom else "{}"
         extra = {**custom, **read_origin(kind, item)}
         block: Block = ToolUseBlock(id, name, arguments, extra=extra)
     elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -255,13 +272,10 @@ def _read_item(data: object) -> Message:
         block = ReasoningBlock("\n\n".join(texts), None, encrypted, ORIGIN, extra)
     else:
         refuse_part(item)
-        block = UnknownBlock(with_nulls(item, WIRE.nulls), ORIGIN)
-    return message(role, (block,), kind="recorded", details=_details_of(item))
-
-
-def _details_of(item: JsonObject) -> Details:
-    extra = KEYS.unread(item, _item_keys)
-    return Details(extra=extra) if extra else NO_DETAILS
+        block = UnknownBlock(item, ORIGIN)
+        if WIRE.nulls.keys() & {str(kind), "computer_call"}:
+            block = UnknownBlock(with_nulls(block.data, WIRE.nulls), ORIGIN)
+    return message(role, (block,), kind="recorded", details=KEYS.details_of(item, _item_keys))
 
 
 _ROLES: Mapping[str, Role] = {
@@ -315,6 +329,7 @@ def _read_part(data: object) -> Block:
 
 _ADDRESSES = ("image_url", "file_id", "file_url", "file_data")
 _TEXT = shape("type", "text", "annotations", MARK)
+_REFUSAL = shape("type", "refusal", MARK)
 _FILE = shape("type", "detail", "filename", MARK, *_ADDRESSES)
 
 
@@ -323,40 +338,36 @@ def _part_keys(part: Mapping[str, object]) -> Shape | None:
     if kind in ("input_text", "output_text"):
         return _TEXT
     if kind == "refusal":
-        return shape("type", "refusal", MARK)
+        return _REFUSAL
     is_file = kind in ("input_image", "input_file")
     return _FILE if is_file and any(part.get(key) is not None for key in _ADDRESSES) else None
 
 
-_MODELS = ("type", "id", "call_id", "status", "caller", "namespace", "async")
+_CALL = ("type", "id", "call_id", "status", "caller", "namespace", "async", "name")
+_OUTPUT = shape("type", "call_id", "status", "caller", "namespace", output=_part_keys)
 _ITEMS: Mapping[object, Shape] = {
     "message": shape("type", "id", "role", "status", "phase", content=_part_keys),
-    "function_call": shape(*_MODELS, "name", "arguments", "parsed_arguments"),
-    "custom_tool_call": shape(*_MODELS, "name", "input"),
-    "function_call_output": shape(*_MODELS, "name", output=_part_keys),
-    "custom_tool_call_output": shape(*_MODELS, "name", output=_part_keys),
+    "function_call": shape(*_CALL, "arguments", "parsed_arguments"),
+    "custom_tool_call": shape(*_CALL, "input"),
+    "function_call_output": _OUTPUT,
+    "custom_tool_call_output": _OUTPUT,
     "reasoning": shape("type", "id", "summary", "content", "encrypted_content", "status"),
 }
-
-
-_TOLD = shape("type", "role", "status", content=_part_keys)
+_OF_OTHERS = shape("type", "role", "status", content=_part_keys)
 """The keys of a message that the model did not write."""
 
 
 def _item_keys(item: Mapping[str, object]) -> Shape | None:
-    kind = item.get("type", "message")
-    is_told = kind == "message" and item.get("role") != "assistant"
-    return _TOLD if is_told else _ITEMS.get(kind)
+    kind = item.get("type") or ("message" if "role" in item else None)
+    if kind == "message" and item.get("role") != "assistant":
+        return _OF_OTHERS
+    return _ITEMS.get(kind)
 
 
-_USAGE = shape(
-    *("input_tokens", "output_tokens", "total_tokens"),
-    input_tokens_details=shape("cached_tokens", "cache_write_tokens"),
-    output_tokens_details=shape("reasoning_tokens"),
-)
 _NO_CONTENT = (
     *("id", "object", "created_at", "completed_at", "model", "billing", "tool_usage", "logprobs"),
     *("moderation", "content_filters", "cost", "cost_details", "is_byok", "total_tokens"),
+    *("parsed", "output_text"),
 )
 _REPEATED = (
     *("background", "conversation", "frequency_penalty", "instructions", "max_output_tokens"),
@@ -366,10 +377,19 @@ _REPEATED = (
     *("temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation"),
     "user",
 )
+_USAGE = shape(
+    *("input_tokens", "output_tokens", "total_tokens", *_NO_CONTENT),
+    input_tokens_details=shape("cached_tokens", "cache_write_tokens", *_NO_CONTENT),
+    output_tokens_details=shape("reasoning_tokens", *_NO_CONTENT),
+)
 
 KEYS = ReadKeys(
     {"instructions": _item_keys, "input": _item_keys},
-    shape("output", "status", "error", incomplete_details=shape("reason"), usage=_USAGE),
+    shape(
+        *("output", "status", "error", *_NO_CONTENT, *_REPEATED),
+        incomplete_details=shape("reason"),
+        usage=_USAGE,
+    ),
     _NO_CONTENT,
     _REPEATED,
 )

@@ -23,8 +23,9 @@ from promptdsl.providers.shared.tools import (
     named_choice,
     raw_choice,
     read_output,
+    recorded_choice,
+    recorded_output,
     recorded_prompt,
-    recorded_setting,
     sendable_output,
     write_tools,
 )
@@ -55,7 +56,7 @@ def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``text`` of a prompt that needs them."""
     settings: Param = {}
     choice, name = chosen(request)
-    raw = recorded_setting(request, "tool_choice", ORIGIN, sendable=choice)
+    raw = recorded_choice(request, (ORIGIN,), choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif name is not None:
@@ -67,7 +68,7 @@ def settings_of(request: Request) -> Param:
     elif choice:
         settings["tool_choice"] = choice
     output = sendable_output(request)
-    raw = recorded_setting(request, "output", ORIGIN, sendable=output)
+    raw = recorded_output(request, (ORIGIN,), output)
     if raw is not None:
         settings["text"] = {"format": raw}
     elif output:
@@ -96,25 +97,28 @@ def _read_tool(data: object) -> ToolDefinition:
         return ToolDefinition(name, raw=entries, origin=ORIGIN)
     name = entry(entries, "name", str)
     known = {key: entries.pop(key, None) for key in ("name", "description", "parameters", "type")}
+    # Left out it would be true: it is sent as null, which is the same.
+    entries.setdefault("strict", None)
     extra = {key: value for key, value in entries.items() if (key, value) != ("strict", False)}
     schema = mapping(known["parameters"] or {})
     description = optional(known["description"], "description")
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
 
 
-def _read_choice(choice: object) -> RawSetting | None:
-    if choice is None:
-        return None
+def _read_choice(choice: object) -> RawSetting | str | None:
+    if choice is None or (isinstance(choice, str) and choice in CHOICES):
+        return choice
     if isinstance(choice, str):
-        means = choice if choice in CHOICES else None
-        return raw_choice(choice, ORIGIN, means, "" if means else f"tool_choice {choice!r}")
+        return raw_choice(choice, ORIGIN, None, f"tool_choice {choice!r}")
     entries = mapping(choice)
     kind, mode = entry(entries, "type", str), entries.get("mode")
     # A choice among several tools, or of one tool of a server, is more than a name says.
     if kind == "allowed_tools":
-        means = mode if mode in ("auto", "required") else None
-        return raw_choice(choice, ORIGIN, means, f"tool_choice {kind!r}")
+        meaning = mode if mode in ("auto", "required") else None
+        return raw_choice(choice, ORIGIN, meaning, f"tool_choice {kind!r}")
     if kind == "mcp" and entries.get("name") is not None:
-        return raw_choice(choice, ORIGIN, what="the choice of one tool of a server")
-    name = entry(entries, _NAME_KEYS[kind], str) if kind in _NAME_KEYS else kind
-    return named_choice(choice, ORIGIN, name)
+        return raw_choice(choice, ORIGIN, None, "the choice of one tool of a server")
+    key = _NAME_KEYS.get(kind)
+    name = kind if key is None else entry(entries, key, str)
+    is_all = entries == ({"type": kind} if key is None else {"type": kind, key: name})
+    return named_choice(choice, ORIGIN, name, is_all=is_all)

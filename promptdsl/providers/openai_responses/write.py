@@ -38,6 +38,7 @@ from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title,
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
+    JOINT,
     MARK,
     as_recorded,
     begin_turn,
@@ -53,6 +54,7 @@ from promptdsl.providers.shared.openai_parts import (
 )
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.sent_places import joined_texts
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -110,7 +112,7 @@ def write(
                 _write_message(request, Place(index, message, role))
         open_conversation(request, before)
     trim_answer(request)
-    settings = settings_of(request) if prompt.has_settings else {}
+    settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
         places: list[tuple[int, str]] = []
         for index, item in enumerate(request.entries):
@@ -127,10 +129,13 @@ def write(
 def _instructions(request: Items) -> Param:
     """Return the first system message as instructions: only these are not stored at the server."""
     first = request.entries[0] if request.entries else {}
-    if first.get("role") != "system" or not isinstance(first["content"], str):
+    if first.get("role") != "system":
         return {}
     del request.entries[0]
-    return {"instructions": first["content"]}
+    content = first["content"]
+    if isinstance(content, str):
+        return {"instructions": joined_texts("", [first], request.notes, "content")}
+    return {"instructions": joined_texts(JOINT, content, request.notes)}
 
 
 def _write_message(request: Items, place: Place) -> None:

@@ -21,7 +21,7 @@ ITEM = "item"
 JSON = "json"
 """The key of a text's extra that says it is the JSON of a value: no loss where it stays a text."""
 
-_SILENT = (ITEM, JSON, "response")
+_SILENT = (ITEM, JSON)
 
 
 class BlockRules(NamedTuple):

@@ -20,6 +20,8 @@ from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
 MARK = WIRE.mark
 LASTING_MARK = "cache_control"
 """The key of a mark with a time to live, as Anthropic has it."""
+APART = "apart"
+"""The key of a text param, never sent, that stays a part of its own after another text."""
 JOINT = "\n\n"
 """The blank line between neighbouring texts."""
 
@@ -63,17 +65,25 @@ def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) ->
     ``apart`` is a part of its own.
     """
     if apart and len(parts) > 1 and _is_text(parts[-1]):
-        parts[-1][OWN_JOINT] = None
+        parts[-1][APART] = True
     elif joint is not None and len(parts) > 1 and _is_text(parts[-1]) and MARK not in parts[-2]:
         parts[-1][OWN_JOINT] = joint
 
 
 def as_recorded(parts: list[Param], request: Request) -> list[Param]:
     """Return the parts of a message that goes back as it came."""
-    sent = [{key: part[key] for key in part if key != OWN_JOINT} for part in parts]
+    sent = [_without_notes(part) for part in parts]
     for part, new in zip(parts, sent, strict=True):
-        request.note_change(part, new)
+        if part is not new:
+            request.note_change(part, new)
     return sent
+
+
+def _without_notes(part: Param) -> Param:
+    """Return a part without the keys that say how its text is joined."""
+    if APART not in part and OWN_JOINT not in part:
+        return part
+    return {key: value for key, value in part.items() if key not in (APART, OWN_JOINT)}
 
 
 def joined(parts: list[Param], request: Request) -> str | list[Param]:
@@ -89,11 +99,11 @@ def finished(parts: list[Param], request: Request) -> str | list[Param]:
     sent: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
-        behind = bool(sent) and _is_text(sent[-1]) and not _is_apart(run[0])
-        alone = len(run) == 1 and not behind and OWN_JOINT not in part
+        behind = bool(sent) and _is_text(sent[-1]) and APART not in run[0]
+        alone = len(run) == 1 and not behind and OWN_JOINT not in part and APART not in part
         if _is_text(part) and not (alone and request.notes is None):
             opening: list[Param] = [{"text": ""}] if behind else []
-            part = {key: value for key, value in part.items() if key != OWN_JOINT}
+            part = {**_without_notes(part)}
             part |= {"text": joined_texts(JOINT, [*opening, *run], request.notes)}
         sent.append(part)
     lists = request.takes_lists and request.prompt.lone_text == "list"
@@ -106,15 +116,11 @@ def _is_text(part: Param) -> bool:
     return part["type"] in _TEXTS and isinstance(part.get("text"), str)
 
 
-def _is_apart(part: Param) -> bool:
-    return OWN_JOINT in part and part[OWN_JOINT] is None
-
-
 def _runs(parts: list[Param]) -> Iterator[list[Param]]:
     """Yield neighbouring texts up to a mark, and each other part alone."""
     run: list[Param] = []
     for part in parts:
-        texts = run and _is_text(part) and _is_text(run[-1]) and not _is_apart(part)
+        texts = run and _is_text(part) and _is_text(run[-1]) and APART not in part
         if run and not (texts and _MARKS.isdisjoint(run[-1])):
             yield run
             run = []
@@ -249,13 +255,16 @@ def file_data(source: MediaSource, title: str | None) -> Param | None:
     return {"file_data": data, "filename": file_name(title, media_type)}
 
 
+_ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]{1,15}://", re.IGNORECASE)
+
+
 def read_file_data(text: str, media_type: str | None = None) -> MediaSource:
     """Return the source of a file's data: a data URL, bare base64, or an address.
 
     Some servers take an address there (OpenRouter, recorded in August 2026).
     """
-    if text[:8].lower().startswith(("http://", "https://")):
-        return MediaSource("url", text, media_type, from_data=True)
+    if _ADDRESS.match(text):
+        return MediaSource("url", text.strip(), media_type, from_data=True)
     return data_url(text) or MediaSource("base64", text, media_type, from_data=True)
 
 

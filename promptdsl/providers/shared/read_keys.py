@@ -1,37 +1,52 @@
 """The table of keys of each provider, and the search for keys that are in none.
 
-The table of a provider says of every key of an answer, or of a recorded message, what becomes of
-it: its reader takes it, or keeps it as it came by its own name (``shape``), or it has no content
-(``no_content``: ids, dates and the like, which the provider's page lists; in a recorded message
-they are unread). A key in none of these
-is kept in :attr:`Message.extra`, and is a hint ``unread_key`` where the message is sent.
+The table says of every key of an answer, or of a recorded message, what becomes of it: its reader
+takes it, or keeps it as it came by its own name (``shape``), or it has no content (``no_content``:
+ids, dates and the like, which the provider's page lists; in a recorded message they are unread). A
+key in none of these is kept in :attr:`Message.extra`, and is a hint ``unread_key`` where the
+message is sent.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
+import attrs
+
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, plain
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
+from promptdsl.messages.details import NO_DETAILS, Details, named
 from promptdsl.providers.shared.checks import mapping
 
-Shape: TypeAlias = Mapping[str, "Inner"]
-"""The keys that are read of an object, each with what is read of its value."""
-Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], "Shape | None"] | None
-"""The shape of an object, or a function that returns it; ``None`` where all is read."""
 
-REST = "*"
-"""In a shape: all further keys are kept."""
+@attrs.frozen(eq=False)
+class Shape:
+    """The keys that are read of an object: their names, and what is read of some of their values.
+
+    ``rest``: all further keys are kept by the block.
+    """
+
+    names: frozenset[str]
+    inner: tuple[tuple[str, "Inner"], ...]
+    rest: bool = False
+
+    def also(self, *names: str, **inner: "Inner") -> "Shape":
+        """Return the shape with further keys."""
+        return Shape(self.names.union(names, inner), (*self.inner, *inner.items()), self.rest)
+
+
+Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], Shape | None]
+"""The shape of an object, or a function that returns it; ``None`` where all is read."""
 
 KeyPlace: TypeAlias = tuple[Any, str | int]  # Any: the place around it, or None
 """The place of a value: the one around it, and its key or index there."""
 
 
-def shape(*names: str, **inner: Inner) -> Shape:
+def shape(*names: str, rest: bool = False, **inner: Inner) -> Shape:
     """Return the shape of an object: keys of which all is read, and keys with a shape."""
-    return {**dict.fromkeys(names), **inner}
+    return Shape(frozenset(names).union(inner), tuple(inner.items()), rest)
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
@@ -43,8 +58,8 @@ class ReadKeys(NamedTuple):
 
     payload: Mapping[str, Inner]
     """The keys that are read of a request; a list alone is the value of the last one."""
-    response: Shape = EMPTY
-    """The keys that are read of a response, but for those of the message in it."""
+    response: Shape = shape()
+    """The keys of a response, but for those of the message in it."""
     no_content: Collection[str] = ()
     """The keys of a response without content, at any place."""
     repeated: Collection[str] = ()
@@ -57,17 +72,48 @@ class ReadKeys(NamedTuple):
 
         Keys without content are left out.
         """
-        around = self.unread(response, {**self.response, **dict.fromkeys(self.repeated)})
+        around = self.unread(response, self.response)
+        if not (around or answer):
+            return EMPTY
         unread = {**around, **answer}
         idle = self.no_content
         return {path: unread[path] for path in unread if path.rpartition(".")[2] not in idle}
 
     def unread(self, value: object, inner: Inner) -> JsonObject:
         """Return the values under unread keys in a recorded message, by their place in it."""
+        if type(value) is dict and _reads_all(value, inner):
+            return EMPTY
         search = KeySearch(self.entries_of)
         search.find(value, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
         return {path_of(place): _as_json(content) for place, content in values} or EMPTY
+
+    def details_of(self, value: object, inner: Inner, name: str | None = None) -> Details:
+        """Return the details of a recorded message: its name, and the values under unread keys."""
+        unread = self.unread(value, inner)
+        if unread:
+            return Details(name=name, extra=unread)
+        return NO_DETAILS if name is None else named(name)
+
+
+def _reads_all(value: dict[str, Any], inner: Inner) -> bool:
+    """Return whether all keys are known to be read: quicker than a search, and mostly true."""
+    shape = inner if type(inner) is Shape else inner(value)  # type: ignore[operator]
+    if shape is None:
+        return True
+    if not (shape.rest or value.keys() <= shape.names):
+        return False
+    for key, deeper in shape.inner:
+        content = value.get(key)
+        if not content or type(content) is str:
+            continue
+        for item in content if type(content) is list else (content,):
+            if type(item) is dict:
+                if not _reads_all(item, deeper):
+                    return False
+            elif type(item) is not str:
+                return False
+    return True
 
 
 def _as_json(value: object) -> JsonValue:
@@ -98,15 +144,15 @@ class KeySearch:
         if isinstance(value, str) or not value:
             return
         entries = self.entries_of(value)
-        shape = inner(entries) if callable(inner) else inner
+        shape = inner if isinstance(inner, Shape) else inner(entries)
         if shape is None:
             return
+        deeper = dict(shape.inner)
         for key, content in entries.items():
-            if key in shape:
-                deeper = shape[key]
-                if deeper is not None and type(content) is not str:
-                    self.find(content, deeper, (place, key))
-            elif REST not in shape and _is_a_value(content):
+            if key in deeper:
+                if type(content) is not str:
+                    self.find(content, deeper[key], (place, key))
+            elif not shape.rest and key not in shape.names and _is_a_value(content):
                 name = exact(str(key))[:60]
                 names = [step for step in _steps(place) if isinstance(step, str)]
                 self.values.setdefault((*names, name), []).append(((place, name), content))
@@ -146,9 +192,10 @@ SAID = ("role", "content", "name")
 REASONED = ("reasoning_content", "reasoning", "refusal")
 FUNCTION = shape("name", "arguments", "parsed_arguments")
 _CALL = shape("id", "type", function=FUNCTION, custom=shape("name", "input"))
+_FLAT_CALL = shape("id", "call_id", "type", "name", "arguments")
 
 
 def call_keys(call: Mapping[str, Any]) -> Shape:
     """Return the keys of a call in a message of Chat, or of a chat template."""
     is_flat = "name" in call and "function" not in call
-    return shape("id", "call_id", "type", "name", "arguments") if is_flat else _CALL
+    return _FLAT_CALL if is_flat else _CALL

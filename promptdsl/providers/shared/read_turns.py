@@ -1,7 +1,7 @@
 """Read payloads, turns and replies: each result at the beginning of a user's turn is a message."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from collections.abc import Callable, Mapping, Sequence
+from itertools import dropwhile, islice, pairwise, takewhile
 
 import attrs
 
@@ -14,7 +14,6 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import JOINED, NO_DETAILS, Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import Role
 from promptdsl.providers.shared.checks import entry, located, located_items, mapping
 from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
 from promptdsl.providers.shared.read_keys import ReadKeys
@@ -35,7 +34,7 @@ def read_turns(
     payload = payload_of(data)
     given = payload.get("system")
     system = located("system", read_content, () if given is None else given)
-    details = _details_of(keys, given, "system")
+    details = keys.details_of(given, keys.payload["system"])
     messages = [message("system", system, kind="recorded", details=details)] if system else []
 
     def read_turn(data: object) -> list[Message]:
@@ -44,7 +43,7 @@ def read_turns(
             raise DataError(f"a message has no key {owned[0]!r} here", fix=looks_like(owned[1]))
         role = entry(entries, "role", str)
         content = read_content(entry(entries, "content"))
-        details = _details_of(keys, entries, "messages")
+        details = keys.details_of(entries, keys.payload["messages"])
         if role == "system":
             return [message("developer", content, kind="recorded_system", details=details)]
         if role == "assistant":
@@ -58,46 +57,50 @@ def read_turns(
     return attrs.evolve(read_settings(payload), messages=tuple(joined_answers(messages)))
 
 
-def _details_of(keys: ReadKeys, data: object, key: str) -> Details:
-    extra = keys.unread(data, keys.payload[key])
-    return Details(extra=extra) if extra else NO_DETAILS
-
-
-def joined_answers(messages: Sequence[Message], *, always: bool = False) -> Iterator[Message]:
-    """Yield messages; answers in a row whose calls are answered after the last one are one turn.
+def joined_answers(messages: Sequence[Message], *, always: bool = False) -> list[Message]:
+    """Return messages; answers in a row whose calls are answered after the last one are one turn.
 
     Services join such turns (recorded at Anthropic in 2026). With ``always`` any answer directly
     after calls is one turn with them. The metadata tell how many there were.
     """
-    before: Message | None = None
+    roles = [turn.role for turn in messages]
+    if not any(before == role == "assistant" for before, role in pairwise(roles)):
+        return [*messages]
+    turns: list[Message] = []
+    run: list[Message] = []
     for index, turn in enumerate(messages):
-        if before is not None and turn.role == before.role == "assistant" and before.calls:
-            ids = {call.id for call in before.calls}
-            later = _answered_next(messages, index + 1)
-            is_answered = not ids.isdisjoint(later) and ids.isdisjoint(it.id for it in turn.calls)
-            if always or is_answered:
-                before = _joined(before, turn)
-                continue
-        if before is not None:
-            yield before
-        before = turn
-    if before is not None:
-        yield before
+        if run and turn.role == "assistant" and (always or _is_open(run, turn, messages, index)):
+            run.append(turn)
+            continue
+        turns += _one_answer(run)
+        calls = turn.role == "assistant" and turn.plain is None and bool(turn.calls)
+        run = [turn] if calls else []
+        turns += [] if calls else [turn]
+    return [*turns, *_one_answer(run)]
 
 
-def _answered_next(messages: Sequence[Message], start: int) -> set[str]:
-    """Return the ids of the calls that are answered before the next answer."""
-    later = takewhile(lambda it: it.role != "assistant", islice(messages, start, None))
+def _is_open(
+    run: Sequence[Message], turn: Message, messages: Sequence[Message], index: int
+) -> bool:
+    """Return whether a call of each answer in a run is answered after the answers in a row."""
+    ids = [{call.id for call in answer.calls} for answer in run]
+    own = {call.id for call in turn.calls}
+    rest = dropwhile(lambda it: it.role == "assistant", islice(messages, index, None))
+    later = takewhile(lambda it: it.role != "assistant", rest)
     blocks = (block for message in later for block in message.content)
-    return {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
+    answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
+    return all(own.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
 
 
-def _joined(before: Message, turn: Message) -> Message:
-    count = before.metadata.get(JOINED, 1)
-    metadata = {JOINED: (count if isinstance(count, int) else 1) + 1}
-    details = Details(metadata=metadata, extra={**before.extra, **turn.extra})
-    blocks = before.content + turn.content
-    return message("assistant", blocks, kind="recorded", details=details)
+def _one_answer(run: Sequence[Message]) -> list[Message]:
+    """Return a run of answers as one message, in a list; an empty one for an empty run."""
+    if len(run) < 2:
+        return [*run]
+    blocks = tuple(block for answer in run for block in answer.content)
+    extra = {f"[{n}].{key}": it.extra[key] for n, it in enumerate(run) for key in it.extra}
+    name = next((answer.name for answer in run if answer.name), None)
+    details = Details(name=name, extra=extra, metadata={JOINED: len(run)})
+    return [message("assistant", blocks, kind="recorded", details=details)]
 
 
 def user_messages(content: tuple[Block, ...], details: Details = NO_DETAILS) -> list[Message]:
@@ -107,12 +110,11 @@ def user_messages(content: tuple[Block, ...], details: Details = NO_DETAILS) -> 
     """
     results = list(takewhile(lambda block: block.type == "tool_result", content))
     rest = content[len(results) :]
-    turns: list[tuple[Role, tuple[Block, ...]]] = [("tool", (block,)) for block in results]
+    messages = [message("tool", (block,), kind="recorded") for block in results]
     if rest or not results:
-        turns.append(("user", rest))
-    *before, (role, last) = turns
-    messages = [message(role, blocks, kind="recorded") for role, blocks in before]
-    return [*messages, message(role, last, kind="recorded", details=details)]
+        return [*messages, message("user", rest, kind="recorded", details=details)]
+    *before, last = messages
+    return [*before, message("tool", last.content, kind="recorded", details=details)]
 
 
 FINISH_REASONS: Mapping[str, str | None] = {

@@ -124,7 +124,8 @@ class Request:
         """Return all that the entries of the first ``stop`` messages depend on, beside these."""
         prompt = self.prompt
         joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
-        return (type(self), self.facts, prompt.trimmed, prompt.lone_text, joints)
+        forms = (prompt.lone_text, prompt.join_texts)
+        return (type(self), self.facts, prompt.trimmed, forms, joints)
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without entries, losses and marks."""

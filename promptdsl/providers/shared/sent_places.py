@@ -113,10 +113,7 @@ class JoinedText(str):
 
 
 OWN_JOINT = "joint"
-"""The key of a text param, never sent, with the white space before it where it is not the usual.
-
-``None``: the text stays a part of its own.
-"""
+"""The key of a text param, never sent, with the white space before it where it is not the usual."""
 
 
 def joined_texts(

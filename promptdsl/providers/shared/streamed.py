@@ -21,8 +21,12 @@ class StreamedReply:
     def __init__(self) -> None:
         self.response: Param = {}
         self.parts: dict[int, Param] = {}
+        self.calls: list[Param] = []
+        """The calls of Chat, in the order in which they were opened."""
         self.last: dict[int, Param] = {}
-        """The last call by the number that its server gives it, -1 for none."""
+        """The last call by the number that its server gives it."""
+        self.named: dict[str, Param] = {}
+        """The call by its id."""
         self.ended = False
 
     def part(self, number: object) -> Param:
@@ -51,6 +55,11 @@ def merge(entries: Param, delta: Param) -> None:
             entries[key] = known + piece
         elif piece is not None and (piece != "" or known is None):
             entries[key] = piece
+
+
+def replace(entries: Param, later: Param) -> None:
+    """Replace values by later ones; ``None`` changes nothing."""
+    entries |= {key: value for key, value in later.items() if value is not None}
 
 
 def add_parts(message: Param, content: object) -> None:

@@ -1,10 +1,10 @@
 """The rules that providers share for tools, the choice of a tool, and the form of the answer."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, TypeVar
 
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.frozen import plain, thawed
+from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import ENCODER
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.field_checks import optional
@@ -58,6 +58,7 @@ def write_tools(
                 _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
             # Further keys go out where they were read, and where the provider has them, too.
             extra = {key: value for key, value in tool.extra.items() if key != ITEM}
+            _note_keys_beside(request, tool, origin)
             for key in [*extra] if tool.origin not in (None, origin) else ():
                 both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
                 if not (key == "strict" and both):
@@ -76,6 +77,16 @@ def write_tools(
         request.offered.add(tool.name)
         params.append(param)
     return params
+
+
+def _note_keys_beside(request: Request, tool: ToolDefinition, origin: str) -> None:
+    """Record a hint for each key beside a recorded function, for a provider that has none there."""
+    beside = tool.extra.get(ITEM)
+    if tool.origin == origin or not is_mapping(beside):
+        return
+    for key in beside:
+        if key != "type":
+            request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
 
 
 def lose_tool_marks(
@@ -117,55 +128,75 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     return None, None
 
 
-def recorded_setting(
-    request: Request, path: Literal["tool_choice", "output"], origin: str, *, sendable: object
-) -> Any:  # Any: JSON of a provider
-    """Return a setting as it was recorded at this provider, ``None`` where it is to be written.
+def recorded_choice(request: Request, origins: Container[str], choice: str | None) -> Any:  # JSON
+    """Return the choice of a tool as it was recorded at this provider; ``None``: write it.
 
-    It is written where the author gave another one, for another provider, and where the model
-    takes none (``sendable`` is ``None``). What no prompt can say of it is lost then.
+    ``choice`` is the one that can be sent. Names of tools that are sent under others are written.
     """
     prompt = request.prompt
-    setting = prompt.raw_choice if path == "tool_choice" else prompt.raw_output
-    value = prompt.tool_choice if path == "tool_choice" else prompt.output
-    if setting is None or setting.means != value:
+    setting = prompt.raw_choice
+    if setting is None or setting.meaning != prompt.tool_choice:
         return None
-    is_refused = value is not None and sendable is None
-    if setting.origin == origin and not is_refused:
+    is_sendable = choice is not None or prompt.tool_choice is None
+    is_renamed = any(name != sent for name, sent in request.tool_names.items())
+    if setting.origin in origins and is_sendable and not is_renamed:
         return json_copy(setting.raw)
-    if setting.what:
+    if setting.unsayable:
         why = f"only {setting.origin} has it, and no prompt can say it"
-        loss = Loss("content", setting.what, why, path)
-        if path == "tool_choice":
-            loss = hint("tool_choice", setting.what, why, path)
-        request.losses.append(loss)
+        request.losses.append(hint("tool_choice", setting.unsayable, why, "tool_choice"))
+    return None
+
+
+def recorded_output(request: Request, origins: Container[str], output: OutputSchema | None) -> Any:
+    """Return the form of the answer as it was recorded at this provider; ``None``: write it.
+
+    ``output`` is the one that can be sent.
+    """
+    prompt = request.prompt
+    setting = prompt.raw_output
+    if setting is None or setting.meaning != prompt.output:
+        return None
+    if setting.origin in origins and (output is not None or prompt.output is None):
+        return json_copy(setting.raw)
+    if setting.unsayable:
+        why = f"only {setting.origin} has it, and no prompt can say it"
+        request.losses.append(Loss("content", setting.unsayable, why, "output"))
     return None
 
 
 def recorded_prompt(
     tools: Iterable[ToolDefinition],
-    choice: RawSetting | None,
+    choice: RawSetting | str | None,
     output: RawSetting | None,
     stored: StoredConversation | None = None,
 ) -> Prompt:
     """Return a prompt of tools and settings that were read, without messages."""
-    chosen, form = (None if it is None else it.means for it in (choice, output))
+    raw_choice = choice if isinstance(choice, RawSetting) else None
+    meaning = choice if raw_choice is None else raw_choice.meaning
+    schema = None if output is None else output.meaning
     return Prompt(
         tools=tuple(tools),
-        tool_choice=chosen if isinstance(chosen, str) else None,
-        output=form if isinstance(form, OutputSchema) else None,
-        raw_choice=choice,
+        tool_choice=meaning if isinstance(meaning, str) else None,
+        output=schema if isinstance(schema, OutputSchema) else None,
+        raw_choice=raw_choice,
         raw_output=output,
         stored=stored,
     )
 
 
-def raw_choice(
-    choice: object, origin: str, means: object = None, what: str = "tool_choice"
-) -> RawSetting:
-    """Return a choice of tools that is kept as it came; ``what`` names it in losses."""
-    meaning = means if isinstance(means, str) else None
-    return RawSetting(plain(choice, "tool_choice"), origin, meaning, what)
+def raw_choice(choice: object, origin: str, meaning: str | None, unsayable: str) -> RawSetting:
+    """Return a choice of tools that is kept as it came."""
+    return RawSetting(plain(choice, "tool_choice"), origin, meaning, unsayable)
+
+
+def named_choice(choice: object, origin: str, name: str, *, is_all: bool) -> RawSetting | str:
+    """Return the choice of one tool: its name, where that ``is_all`` that the choice says.
+
+    No prompt can choose a tool with the name of a choice.
+    """
+    if name in CHOICES:
+        return raw_choice(choice, origin, None, f"the choice of a tool called {name!r}")
+    return name if is_all else raw_choice(choice, origin, name, "")
 
 
 def sendable_output(
@@ -229,21 +260,17 @@ def read_output(form: object, path: str, origin: str) -> RawSetting | None:
     if not entries:
         return None
     if kind != "json_schema":
-        what = "" if kind == "text" else f"{path} {kind!r}"
-        return RawSetting(plain(entries, path), origin, what=what)
-    inner = mapping(entries["json_schema"]) if "json_schema" in entries else entries
-    schema = entry(inner, "schema", Mapping) if inner is entries else inner.get("schema")
+        unsayable = "" if kind == "text" else f"{path} {kind!r}"
+        return RawSetting(plain(entries, path), origin, None, unsayable)
+    is_nested = "json_schema" in entries
+    inner = mapping(entries["json_schema"]) if is_nested else entries
+    schema = inner.get("schema") if is_nested else entry(inner, "schema", Mapping)
+    name = optional(inner.get("name"), "name")
     output = OutputSchema(
         mapping(schema or {}),
-        entry(inner, "name", str),
+        "output" if name is None else name,
         optional(inner.get("description"), "description"),
         strict=inner.get("strict") is True,
     )
-    return RawSetting(plain(entries, path), origin, output)
-
-
-def named_choice(choice: object, origin: str, name: str) -> RawSetting:
-    """Return the choice of one tool; no prompt can choose a tool with the name of a choice."""
-    if name in CHOICES:
-        return raw_choice(choice, origin, what=f"the choice of a tool called {name!r}")
-    return raw_choice(choice, origin, name, what="")
+    raw = {**inner, "schema": output.schema} if schema is not None else inner
+    return RawSetting({**entries, "json_schema": raw} if is_nested else raw, origin, output)
