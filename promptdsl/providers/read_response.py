@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
+from functools import cache
 
 from promptdsl.config.wires import forms, wire_of
 from promptdsl.foundation.errors import DataError
@@ -121,11 +122,17 @@ def provider_of(entries: Mapping[str, object]) -> str | None:
 
     A key that one provider alone has tells more than two that others may have, too.
     """
-    signs = [(sign, wire.name) for wire in forms() for sign in wire.response]
-    for sign, provider in sorted(signs, key=lambda known: len(known[0])):
+    for sign, provider in _signs():
         if all(_has(entries, key, value) for key, value in sign.items()):
             return provider
     return None
+
+
+@cache
+def _signs() -> list[tuple[Mapping[str, object], str]]:
+    """Return the signs of responses, those of one key first, each with its provider."""
+    signs = [(sign, wire.name) for wire in forms() for sign in wire.response]
+    return sorted(signs, key=lambda known: len(known[0]))
 
 
 def _has(entries: Mapping[str, object], key: str, wanted: object) -> bool:

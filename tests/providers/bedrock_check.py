@@ -171,7 +171,8 @@ def _check_vendor(payload: Mapping[str, Any], facts: ModelFacts) -> None:
         specs = (tool.get("toolSpec") for tool in payload.get("toolConfig", {}).get("tools", ()))
         schemas = [spec["inputSchema"]["json"] for spec in specs if spec]
         assert "$defs" not in str(schemas), "a schema with definitions"
-        assert all(schema.keys() <= {"type", "properties", "required"} for schema in schemas)
+        known = {"type", "properties", "required", "additionalProperties", "title"}
+        assert all(schema.keys() <= known for schema in schemas)
 
 
 def _check_settings(payload: Mapping[str, Any], facts: ModelFacts) -> None:

@@ -58,7 +58,7 @@ BAD_CHAT: dict[str, list[Any]] = {
     "bare file": [file(file_data="QQ==", filename="a")],
     "name": [{**ASK, "name": "Ada Lovelace"}],
     "long name": [{**ASK, "name": "a" * 65}],
-    "name on a result": [ASK, calling(CALL), {**ANSWER, "name": "f"}],
+    "name on a result": [ASK, calling(CALL), {**ANSWER, "name": "look up"}],
     "empty calls": [{"role": "assistant", "content": "a", "tool_calls": []}],
     "long id": [calling({**CALL, "id": "a" * 41}), {**ANSWER, "tool_call_id": "a" * 41}],
     "tool name": [calling({**CALL, "function": {"name": "look up", "arguments": "{}"}}), ANSWER],

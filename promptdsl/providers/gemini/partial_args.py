@@ -62,9 +62,9 @@ def _steps(path: object) -> Steps:
 
 def _with_lists(tree: Tree) -> Any:
     """Return objects whose keys are all numbers as lists, in their order."""
-    inner: dict[str | int, Any] = {
-        key: _with_lists(value) if isinstance(value, dict) else value for key, value in tree.items()
-    }
+    inner: Tree = {}
+    for key, value in tree.items():
+        inner[key] = _with_lists(cast("Tree", value)) if isinstance(value, dict) else value
     numbers = [key for key in inner if isinstance(key, int)]
     if not numbers:
         return inner

@@ -81,7 +81,7 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         for part in map(entries_of, items_or_one(content.pop("parts", ()), "parts")):
             _add_part(reply, part)
         (known,) = reply.response.setdefault("candidates", [{}])
-        before = known.get("content") or {}
+        before = entries_of(known.get("content") or {})
         replace(known, candidate)
         parts = [*reply.parts.values()]
         known["content"] = {**before, **content, "role": "model", "parts": parts}

@@ -129,7 +129,7 @@ def _read_choice(data: object) -> RawSetting | str | None:
         return None
     config = entries_of(data)
     choice = entries_of(config.get("function_calling_config") or {})
-    mode = exact(str(choice.get("mode") or "MODE_UNSPECIFIED")).upper()
+    mode = exact(optional(choice.get("mode"), "mode") or "MODE_UNSPECIFIED").upper()
     names = items(choice.get("allowed_function_names") or (), "allowed_function_names")
     meaning = _MEANINGS.get(mode)
     further = [key for key in config if key != "function_calling_config"]

@@ -72,27 +72,28 @@ def read_content(entries: Param, origin: str) -> tuple[Block, ...]:
 
 def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
-    blocks: list[Block] = []
-    # Servers of other makers add reasoning; they differ in whether they take it back.
-    thoughts = [entries.get(key) for key in ("reasoning_content", "reasoning")]
-    texts = dict.fromkeys(text for text in thoughts if isinstance(text, str) and text)
-    blocks += (b.ReasoningBlock(text, origin="openai_compatible") for text in texts)
+    # Servers of other makers add reasoning, and some write the same text under both keys.
+    # They differ in whether they take it back.
+    reasoning = [entries.get("reasoning_content"), entries.get("reasoning")]
+    texts = dict.fromkeys(text for text in reasoning if text and isinstance(text, str))
+    blocks: list[Block] = [b.ReasoningBlock(text, origin="openai_compatible") for text in texts]
     content = [*read_content(entries, origin)]
     last = content[-1] if content else None
     if entries.get("annotations") and isinstance(last, TextBlock):
         extra = {**last.extra, "annotations": entries["annotations"]}
         content[-1] = attrs.evolve(last, extra=extra)
     blocks += content
-    blocks += located_items("images", partial(_read_part, origin), entries.get("images") or ())
+    if entries.get("images"):
+        blocks += located_items("images", partial(_read_part, origin), entries["images"])
     if entries.get("refusal"):
         blocks.append(TextBlock(entry(entries, "refusal", str), extra={"refusal": True}))
     # Some servers write all keys of an answer, those without a value as empty texts.
     audio = entries.get("audio")
     if audio and not (is_mapping(audio) and not any(audio.values())):
         blocks.append(located("audio", partial(_read_recording, origin), audio))
-    read_call = partial(_read_call, count())
-    calls = located_items("tool_calls", read_call, entries.get("tool_calls") or ())
-    blocks += (call for call in calls if call.name)
+    if entries.get("tool_calls"):
+        calls = located_items("tool_calls", partial(_read_call, count()), entries["tool_calls"])
+        blocks += (call for call in calls if call.name)
     function = entries.get("function_call")
     if is_mapping(function) and function.get("name"):
         legacy = {"id": f"function_call_{index}", "function": function}
@@ -283,10 +284,11 @@ def _read_plain_calls(text: object, calls: list[Param] | None) -> Message | None
         if type(function) is not dict or len(function) != 2 or len(call) != 3:
             return None
         id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
-        is_usual = type(id) is str and type(name) is str and type(arguments) is str
-        if not (is_usual and id and name and call.get("type") == "function"):
+        if not (type(id) is type(name) is type(arguments) is str and id and name):
             return None
-        blocks.append(tool_use_block(id, name, arguments))
+        if call.get("type") != "function":
+            return None
+        blocks.append(tool_use_block(id, name, str(arguments)))
     return message("assistant", tuple(blocks), kind="recorded") if blocks else None
 
 

@@ -81,10 +81,11 @@ class ReadKeys(NamedTuple):
 
     def unread(self, value: object, inner: Inner) -> JsonObject:
         """Return the values under unread keys in a recorded message, by their place in it."""
-        if type(value) is dict and _reads_all(value, inner):
+        if is_mapping(value) and _reads_all(value, inner):
             return EMPTY
         search = KeySearch(self.entries_of)
-        search.find(value, inner, None)
+        data: object = value
+        search.find(data, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
         return {path_of(place): _as_json(content) for place, content in values} or EMPTY
 
@@ -96,9 +97,9 @@ class ReadKeys(NamedTuple):
         return NO_DETAILS if name is None else named(name)
 
 
-def _reads_all(value: dict[str, Any], inner: Inner) -> bool:
+def _reads_all(value: Mapping[str, Any], inner: Inner) -> bool:
     """Return whether all keys are known to be read: quicker than a search, and mostly true."""
-    shape = inner if type(inner) is Shape else inner(value)  # type: ignore[operator]
+    shape = inner if isinstance(inner, Shape) else inner(value)
     if shape is None:
         return True
     if not (shape.rest or value.keys() <= shape.names):
@@ -107,11 +108,9 @@ def _reads_all(value: dict[str, Any], inner: Inner) -> bool:
         content = value.get(key)
         if not content or type(content) is str:
             continue
-        for item in content if type(content) is list else (content,):
-            if type(item) is dict:
-                if not _reads_all(item, deeper):
-                    return False
-            elif type(item) is not str:
+        items = content if is_list(content) else [content]
+        for item in items:
+            if type(item) is not str and not (is_mapping(item) and _reads_all(item, deeper)):
                 return False
     return True
 
