@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, cast
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import LEVELS, too_deep
 from promptdsl.providers.gemini.spelling import entries_of
+from promptdsl.providers.shared.checks import mapping
 
 _STEP = re.compile(r"""\.(\w+)|\[(\d+)\]|\[["']([^"']*)["']\]""")
 _PATH = re.compile(rf"\$(?:{_STEP.pattern})+")
@@ -25,7 +26,7 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
     two pieces of one path that are no texts.
     """
     values: dict[Steps, Any] = {}  # Any: JSON
-    for piece in map(entries_of, pieces):
+    for piece in map(entries_of, map(_with_null, pieces)):
         kind = next((key for key in _VALUES if key in piece), None)
         if kind is None:
             continue
@@ -49,6 +50,14 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
     if not isinstance(arguments, dict):
         raise DataError("'json_path': arguments are an object, not a list")
     return cast("dict[str, Any]", arguments)
+
+
+def _with_null(piece: object) -> object:
+    """Return a piece whose null has its name in Google's SDK: in JSON it is a null."""
+    entries = mapping(piece)
+    if entries.keys() & {"nullValue", "null_value"}:
+        return {**entries, "null_value": "NULL_VALUE"}
+    return entries
 
 
 def _steps(path: object) -> Steps:
