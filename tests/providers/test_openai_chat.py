@@ -596,8 +596,8 @@ UNREADABLE: list[tuple[object, str]] = [
         "messages[0]: content[0]: 'text' is needed",
     ),
     (
-        [{"role": "user", "content": [text("a"), {"type": "image_url", "image_url": "x"}]}],
-        "messages[0]: content[1]: image_url: a dictionary is needed, not str",
+        [{"role": "user", "content": [text("a"), {"type": "image_url", "image_url": 7}]}],
+        "messages[0]: content[1]: image_url: a dictionary is needed, not int",
     ),
     (
         [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}],

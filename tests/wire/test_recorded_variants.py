@@ -123,6 +123,45 @@ def test_it_is_written_as_it_was_read(what: str) -> None:
     assert not [loss for loss in rendered.losses if loss.kind == "content"]
 
 
+EMPTY_SCHEMAS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Chat": (
+        "openai",
+        {
+            "messages": [ASK],
+            "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}],
+        },
+    ),
+    "Responses": (
+        "openai_responses",
+        {
+            "input": [ASK],
+            "tools": [{"type": "function", "name": "f", "parameters": {}, "strict": False}],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["openai", "openai_responses", "gemini"])
+@pytest.mark.parametrize("what", EMPTY_SCHEMAS)
+def test_an_empty_schema(what: str, target: str) -> None:
+    """A schema without keys goes back as it came, and is no loss elsewhere."""
+    provider, payload = EMPTY_SCHEMAS[what]
+    rendered = render(read_payload(payload, provider), provider=target)
+    assert rendered.losses == ()
+    assert target != provider or rendered.payload() == payload
+
+
+def test_the_address_of_a_picture_alone() -> None:
+    """The address in the place of an object, as Mistral takes it, is that of the picture."""
+    url = "https://example.com/a.png"
+    message = {"role": "user", "content": [{"type": "image_url", "image_url": url, "hm": 1}]}
+    rendered = render(read_payload([message], "openai_compatible"), provider="openai_compatible")
+    assert rendered.to_openai()["messages"][0]["content"] == [
+        {"type": "image_url", "image_url": {"url": url}}
+    ]
+    assert [loss.name for loss in rendered.losses] == ["unread_key"]
+
+
 def test_three_answers_side_by_side() -> None:
     """All answers are sent, as one turn, and a hint tells it."""
     turns = [{"role": "assistant", "content": [{"type": "text", "text": it}]} for it in "abc"]

@@ -146,8 +146,11 @@ def _read_part(origin: str, data: object) -> Block:
         extra = {"refusal": True} if kind == "refusal" else EMPTY
         return TextBlock(entry(part, kind, str), cache, extra)
     if kind in MEDIA_READERS:
-        reader = MEDIA_READERS[kind]
-        return located(kind, lambda data: reader(mapping(data), cache), part.get(kind))
+        reader, attachment = MEDIA_READERS[kind], part.get(kind)
+        if kind == "image_url" and isinstance(attachment, str):
+            # Mistral takes the address alone, too.
+            attachment = {"url": attachment}
+        return located(kind, lambda data: reader(mapping(data), cache), attachment)
     refuse_part(part, origin)
     return b.UnknownBlock(part, origin)
 

@@ -119,9 +119,12 @@ def _read_tool(origin: str, data: object) -> ToolDefinition:
         return ToolDefinition(name, cache=cache, raw=entries, origin=origin)
     function = mapping(function)
     name = entry(function, "name", str)
-    known = {key: function.pop(key, None) for key in ("name", "description", "parameters")}
-    description = optional(known["description"], "description")
-    schema = mapping(known["parameters"] or {})
+    del function["name"]
+    description = optional(function.pop("description", None), "description")
+    schema = mapping(function.get("parameters") or {})
+    # An empty schema stays among the further keys: a tool may have one, or none.
+    if schema or function.get("parameters") is None:
+        function.pop("parameters", None)
     beside = {key: value for key, value in entries.items() if key != "function"}
     if beside != {"type": "function"}:
         # Mistral's SDK sends no type.

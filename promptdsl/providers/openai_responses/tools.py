@@ -96,12 +96,15 @@ def _read_tool(data: object) -> ToolDefinition:
         name = optional(name, "name") or kind or "tool"
         return ToolDefinition(name, raw=entries, origin=ORIGIN)
     name = entry(entries, "name", str)
-    known = {key: entries.pop(key, None) for key in ("name", "description", "parameters", "type")}
+    del entries["name"], entries["type"]
+    description = optional(entries.pop("description", None), "description")
+    schema = mapping(entries.get("parameters") or {})
+    # An empty schema stays among the further keys: a tool may have one, or none.
+    if schema or entries.get("parameters") is None:
+        entries.pop("parameters", None)
     # Left out it would be true: it is sent as null, which is the same.
     entries.setdefault("strict", None)
     extra = {key: value for key, value in entries.items() if (key, value) != ("strict", False)}
-    schema = mapping(known["parameters"] or {})
-    description = optional(known["description"], "description")
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
 
 
