@@ -162,6 +162,29 @@ def test_the_address_of_a_picture_alone() -> None:
     assert [loss.name for loss in rendered.losses] == ["unread_key"]
 
 
+SEARCH: dict[str, Any] = {"google_search": {}}
+F, G = ({"function_declarations": [{"name": name}]} for name in "fg")
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [[F, SEARCH, G], [F, G], [F, SEARCH], [SEARCH, F], [{**SEARCH, **F}], [{**SEARCH, **F}, G]],
+)
+def test_the_objects_of_tools(tools: list[Any]) -> None:
+    """Tools of Gemini are sent in the objects that they were recorded in."""
+    contents = [{"role": "user", "parts": [{"text": "q"}]}]
+    payload = {"contents": contents, "config": {"tools": tools}}
+    assert render(read_payload(payload, "gemini"), provider="gemini").payload() == payload
+    chat = render(read_payload(payload, "gemini"), provider="openai")
+    assert "item" not in str(chat.losses)
+
+
+def test_annotations_without_a_text() -> None:
+    """The annotations of an answer that has no text are kept on its message."""
+    message = read_response(chat(annotations=[{"a": 1}], tool_calls=[FUNCTION_CALL]))
+    assert [*message.extra] == ["annotations"]
+
+
 def test_three_answers_side_by_side() -> None:
     """All answers are sent, as one turn, and a hint tells it."""
     turns = [{"role": "assistant", "content": [{"type": "text", "text": it}]} for it in "abc"]

@@ -4,6 +4,9 @@ A recorded schema may be of Gemini's own dialect, which is OpenAPI's.
 """
 
 import re
+from collections.abc import Iterable
+
+import attrs
 
 from promptdsl.config.wires.gemini import WIRE
 from promptdsl.foundation.json import JsonObject, JsonValue
@@ -13,6 +16,7 @@ from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
 from promptdsl.messages.schemas import parts_of
 from promptdsl.providers.gemini.spelling import entries_of, items_or_one
+from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
@@ -41,12 +45,30 @@ def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> s
 
 
 def tools_of(request: Request) -> list[Param]:
-    """Return the tools without cache marks: the service's own, then all functions, as it sends."""
+    """Return the tools without cache marks: the service's own, then all functions, as it sends.
+
+    Tools that were recorded in another order, or in other objects, stay as they were.
+    """
     params = write_tools(request, "gemini", _function_param)
     lose_tool_marks(request, NO_MARKS)
+    places = [tool.extra.get(ITEM) for tool in request.prompt.tools]
+    if all(isinstance(place, int) for place in places):
+        return _as_recorded(places, params)
     functions = [param for param in params if "name" in param]
     own = [param for param in params if "name" not in param]
     return [*own, {"function_declarations": functions}] if functions else own
+
+
+def _as_recorded(places: Iterable[JsonValue], params: Iterable[Param]) -> list[Param]:
+    """Return tools in the objects that they were recorded in, by the places of these."""
+    tools: dict[JsonValue, Param] = {}
+    for place, param in zip(places, params, strict=True):
+        tool = tools.setdefault(place, {})
+        if "name" in param:
+            tool.setdefault("function_declarations", []).append(param)
+        else:
+            tool |= param
+    return [*tools.values()]
 
 
 def _function_param(request: Request, tool: ToolDefinition) -> Param:
@@ -97,7 +119,12 @@ def read_settings(settings: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
     # Each tool of a list may hold any number of functions.
     groups = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
-    tools = [tool for group in groups for tool in group]
+    placed = [(place, tool) for place, group in enumerate(groups) for tool in group]
+    tools = [tool for _, tool in placed]
+    functions = {place for place, tool in placed if tool.raw is None}
+    others = {place for place, tool in placed if tool.raw is not None}
+    if len(functions) > 1 or (functions and others and max(others) >= max(functions)):
+        tools = [attrs.evolve(tool, extra={**tool.extra, ITEM: place}) for place, tool in placed]
     choice, output = _read_choice(settings.get("tool_config")), _read_output(settings)
     return recorded_prompt(tools, choice, output)
 

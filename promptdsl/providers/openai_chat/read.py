@@ -336,14 +336,15 @@ def _part_keys(part: Mapping[str, object]) -> Shape | None:
     return _PARTS.get(part.get("type"))
 
 
-_ANSWER = shape(
-    *(*SAID, *REASONED, "annotations", "audio", "parsed"),
+_BARE_ANSWER = shape(
+    *(*SAID, *REASONED, "audio", "parsed"),
     reasoning=shape(),
     content=_part_keys,
     images=_part_keys,
     tool_calls=call_keys,
     function_call=FUNCTION,
 )
+_ANSWER = _BARE_ANSWER.also("annotations")
 _OTHERS = shape(*SAID, content=_part_keys)
 _MESSAGES: Mapping[object, Shape] = {
     "assistant": _ANSWER,
@@ -352,6 +353,9 @@ _MESSAGES: Mapping[object, Shape] = {
 
 
 def _message_keys(entries: Mapping[str, object]) -> Shape:
+    if entries.get("annotations") and not entries.get("content"):
+        # There is no text that they could belong to.
+        return _BARE_ANSWER
     return _MESSAGES.get(entries.get("role"), _OTHERS)
 
 
