@@ -29,12 +29,12 @@ class Shape:
     """
 
     names: frozenset[str]
-    inner: tuple[tuple[str, "Inner"], ...]
+    inner: Mapping[str, "Inner"]
     rest: bool = False
 
     def also(self, *names: str, **inner: "Inner") -> "Shape":
         """Return the shape with further keys."""
-        return Shape(self.names.union(names, inner), (*self.inner, *inner.items()), self.rest)
+        return Shape(self.names.union(names, inner), {**self.inner, **inner}, self.rest)
 
 
 Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], Shape | None]
@@ -46,7 +46,7 @@ KeyPlace: TypeAlias = tuple[Any, str | int]  # Any: the place around it, or None
 
 def shape(*names: str, rest: bool = False, **inner: Inner) -> Shape:
     """Return the shape of an object: keys of which all is read, and keys with a shape."""
-    return Shape(frozenset(names).union(inner), tuple(inner.items()), rest)
+    return Shape(frozenset(names).union(inner), inner, rest)
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
@@ -81,7 +81,10 @@ class ReadKeys(NamedTuple):
 
     def unread(self, value: object, inner: Inner) -> JsonObject:
         """Return the values under unread keys in a recorded message, by their place in it."""
-        if is_mapping(value) and _reads_all(value, inner):
+        if not value or type(value) is str:
+            return EMPTY
+        objects = value if is_list(value) else (value,)
+        if all(is_mapping(item) and _reads_all(item, inner) for item in objects):
             return EMPTY
         search = KeySearch(self.entries_of)
         data: object = value
@@ -98,18 +101,17 @@ class ReadKeys(NamedTuple):
 
 
 def _reads_all(value: Mapping[str, Any], inner: Inner) -> bool:
-    """Return whether all keys are known to be read: quicker than a search, and mostly true."""
+    """Return whether all keys of an object are in its shape: quicker than a search, mostly true."""
     shape = inner if isinstance(inner, Shape) else inner(value)
     if shape is None:
         return True
     if not (shape.rest or value.keys() <= shape.names):
         return False
-    for key, deeper in shape.inner:
-        content = value.get(key)
-        if not content or type(content) is str:
+    for key, content in value.items():
+        if type(content) is str or key not in shape.inner or not content:
             continue
-        items = content if is_list(content) else [content]
-        for item in items:
+        deeper = shape.inner[key]
+        for item in content if is_list(content) else (content,):
             if type(item) is not str and not (is_mapping(item) and _reads_all(item, deeper)):
                 return False
     return True
@@ -146,11 +148,10 @@ class KeySearch:
         shape = inner if isinstance(inner, Shape) else inner(entries)
         if shape is None:
             return
-        deeper = dict(shape.inner)
         for key, content in entries.items():
-            if key in deeper:
+            if key in shape.inner:
                 if type(content) is not str:
-                    self.find(content, deeper[key], (place, key))
+                    self.find(content, shape.inner[key], (place, key))
             elif not shape.rest and key not in shape.names and _is_a_value(content):
                 name = exact(str(key))[:60]
                 names = [step for step in _steps(place) if isinstance(step, str)]
