@@ -168,7 +168,12 @@ F, G = ({"function_declarations": [{"name": name}]} for name in "fg")
 
 @pytest.mark.parametrize(
     "tools",
-    [[F, SEARCH, G], [F, G], [F, SEARCH], [SEARCH, F], [{**SEARCH, **F}], [{**SEARCH, **F}, G]],
+    [
+        *([F, SEARCH, G], [F, G], [F, SEARCH], [SEARCH, F], [{**SEARCH, **F}]),
+        *([{**SEARCH, **F}, G], [SEARCH, F, SEARCH]),
+        [{"file_search": {"stores": ["a"]}}, {"file_search": {"stores": ["b"]}}],
+        [{"function_declarations": [{"name": "f", "parameters_json_schema": {}}]}],
+    ],
 )
 def test_the_objects_of_tools(tools: list[Any]) -> None:
     """Tools of Gemini are sent in the objects that they were recorded in."""
@@ -183,6 +188,33 @@ def test_annotations_without_a_text() -> None:
     """The annotations of an answer that has no text are kept on its message."""
     message = read_response(chat(annotations=[{"a": 1}], tool_calls=[FUNCTION_CALL]))
     assert [*message.extra] == ["annotations"]
+    thought = {"type": "thinking", "thinking": "t"}
+    parts = [{"type": "text", "text": "a"}, thought]
+    text, *_ = read_response(chat(annotations=[{"a": 1}], content=parts)).content
+    assert text.type == "text"
+    assert "annotations" in text.extra
+    bare = read_response(chat(annotations=[{"a": 1}], content=[thought]))
+    assert [*bare.extra] == ["annotations"]
+
+
+def test_a_choice_beside_a_tool_without_a_type() -> None:
+    """A tool that has neither a type nor a name does not hide the choice of another one."""
+    function = {"type": "function", "name": "a", "parameters": SCHEMA, "strict": False}
+    choice = {"type": "function", "name": "a"}
+    payload = {"input": [ASK], "tools": [function, {"hm": 1}], "tool_choice": choice}
+    prompt = read_payload(payload, "openai_responses")
+    assert render(prompt, provider="openai_responses").payload() == payload
+
+
+@pytest.mark.parametrize("target", ["anthropic", "gemini", "bedrock"])
+def test_strict_that_nobody_wrote(target: str) -> None:
+    """A tool of Responses without ``strict`` has none elsewhere, and no hint."""
+    function = {"type": "function", "name": "a", "parameters": SCHEMA}
+    rendered = render(
+        read_payload({"input": [ASK], "tools": [function]}, "openai_responses"), provider=target
+    )
+    assert "strict" not in str(rendered.payload())
+    assert rendered.losses == ()
 
 
 def test_three_answers_side_by_side() -> None:
@@ -347,6 +379,13 @@ PARTIAL: dict[str, tuple[list[Any], object]] = {
         [{"jsonPath": "$.a[1]", "numberValue": 2}, {"jsonPath": "$.a[0]", "numberValue": 1}],
         {"a": [1, 2]},
     ),
+    "a dump of the SDK, whose last piece has no value": (
+        [
+            {"json_path": "$.a", "string_value": "x", "null_value": None},
+            {"json_path": "$.a", "string_value": None, "null_value": None, "number_value": None},
+        ],
+        {"a": "x"},
+    ),
     "an object in a list": (
         [{"jsonPath": "$.a[0].b", "nullValue": None}],
         {"a": [{"b": None}]},
@@ -364,6 +403,7 @@ def test_arguments_in_pieces(what: str) -> None:
 
 MISPLACED: dict[str, list[Any]] = {
     "a list at the root": [{"jsonPath": "$[0]", "stringValue": "x"}],
+    "too large a number": [{"jsonPath": "$.a[" + "9" * 5000 + "]", "stringValue": "x"}],
     "a number and a name in one value": [
         {"jsonPath": "$.a[0]", "stringValue": "x"},
         {"jsonPath": "$.a.b", "stringValue": "x"},

@@ -9,9 +9,10 @@ from promptdsl.foundation.json import LEVELS, too_deep
 from promptdsl.providers.gemini.spelling import entries_of
 from promptdsl.providers.shared.checks import mapping
 
-_STEP = re.compile(r"""\.(\w+)|\[(\d+)\]|\[["']([^"']*)["']\]""")
+_STEP = re.compile(r"""\.(\w+)|\[(\d{1,9})\]|\[["']([^"']*)["']\]""")
 _PATH = re.compile(rf"\$(?:{_STEP.pattern})+")
 _VALUES = ("string_value", "number_value", "bool_value", "null_value")
+_SPELLED = {key.replace("_", "") for key in _VALUES}
 
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -55,7 +56,9 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
 def _with_null(piece: object) -> object:
     """Return a piece whose null has its name in Google's SDK: in JSON it is a null."""
     entries = mapping(piece)
-    if entries.keys() & {"nullValue", "null_value"}:
+    # A dump of the SDK has the keys of all values.
+    values = {key for key in entries if str(key).lower().replace("_", "") in _SPELLED}
+    if values and values <= {"nullValue", "null_value"}:
         return {**entries, "null_value": "NULL_VALUE"}
     return entries
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import attrs
 
 from promptdsl.config.wires.gemini import WIRE
+from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import optional
@@ -52,7 +53,7 @@ def tools_of(request: Request) -> list[Param]:
     params = write_tools(request, "gemini", _function_param)
     lose_tool_marks(request, NO_MARKS)
     places = [tool.extra.get(ITEM) for tool in request.prompt.tools]
-    if all(isinstance(place, int) for place in places):
+    if all(is_list(place) for place in places):
         return _as_recorded(places, params)
     functions = [param for param in params if "name" in param]
     own = [param for param in params if "name" not in param]
@@ -61,9 +62,9 @@ def tools_of(request: Request) -> list[Param]:
 
 def _as_recorded(places: Iterable[JsonValue], params: Iterable[Param]) -> list[Param]:
     """Return tools in the objects that they were recorded in, by the places of these."""
-    tools: dict[JsonValue, Param] = {}
+    tools: dict[str, Param] = {}
     for place, param in zip(places, params, strict=True):
-        tool = tools.setdefault(place, {})
+        tool = tools.setdefault(str(place), {})
         if "name" in param:
             tool.setdefault("function_declarations", []).append(param)
         else:
@@ -124,7 +125,7 @@ def read_settings(settings: JsonObject) -> Prompt:
     functions = {place for place, tool in placed if tool.raw is None}
     others = {place for place, tool in placed if tool.raw is not None}
     if len(functions) > 1 or (functions and others and max(others) >= max(functions)):
-        tools = [attrs.evolve(tool, extra={**tool.extra, ITEM: place}) for place, tool in placed]
+        tools = [attrs.evolve(tool, extra={**tool.extra, ITEM: [place]}) for place, tool in placed]
     choice, output = _read_choice(settings.get("tool_config")), _read_output(settings)
     return recorded_prompt(tools, choice, output)
 
@@ -144,7 +145,10 @@ def _read_function(data: object) -> ToolDefinition:
     schema = entries.get("parameters_json_schema")
     if schema is None and entries.get("parameters") is not None:
         schema = json_schema(entries["parameters"])
-    known = ("name", "description", "parameters_json_schema")
+    known = ["name", "description"]
+    # An empty schema stays among the further keys: a function may have one, or none.
+    if schema != {}:
+        known.append("parameters_json_schema")
     extra = json_copy({key: value for key, value in entries.items() if key not in known})
     schema = json_copy(mapping({} if schema is None else schema))
     return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")

@@ -11,7 +11,7 @@ from promptdsl import messages as b
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.errors import DataError, nearest
-from promptdsl.foundation.frozen import EMPTY, is_mapping
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
 from promptdsl.foundation.json import write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import named
@@ -78,10 +78,11 @@ def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
     texts = dict.fromkeys(text for text in reasoning if text and isinstance(text, str))
     blocks: list[Block] = [b.ReasoningBlock(text, origin="openai_compatible") for text in texts]
     content = [*read_content(entries, origin)]
-    last = content[-1] if content else None
-    if entries.get("annotations") and isinstance(last, TextBlock):
+    text_blocks = [block for block in content if isinstance(block, TextBlock)]
+    if entries.get("annotations") and text_blocks:
+        last = text_blocks[-1]
         extra = {**last.extra, "annotations": entries["annotations"]}
-        content[-1] = attrs.evolve(last, extra=extra)
+        content[content.index(last)] = attrs.evolve(last, extra=extra)
     blocks += content
     if entries.get("images"):
         blocks += located_items("images", partial(_read_part, origin), entries["images"])
@@ -352,8 +353,14 @@ _MESSAGES: Mapping[object, Shape] = {
 }
 
 
+def _has_text(content: object) -> bool:
+    if is_list(content):
+        return any(is_mapping(part) and part.get("type") in ("text", "refusal") for part in content)
+    return bool(content)
+
+
 def _message_keys(entries: Mapping[str, object]) -> Shape:
-    if entries.get("annotations") and not entries.get("content"):
+    if entries.get("annotations") and not _has_text(entries.get("content")):
         # There is no text that they could belong to.
         return _BARE_ANSWER
     return _MESSAGES.get(entries.get("role"), _OTHERS)

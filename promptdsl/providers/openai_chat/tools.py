@@ -115,7 +115,7 @@ def _read_tool(origin: str, data: object) -> ToolDefinition:
     if kind not in (None, "function") or function is None:
         name = mapping(entries.get(kind or "") or {}).get("name")
         if not isinstance(name, str):
-            name = kind or next(iter(entries), "tool")
+            name = kind or str(next(iter(entries), "tool"))
         return ToolDefinition(name, cache=cache, raw=entries, origin=origin)
     function = mapping(function)
     name = entry(function, "name", str)
@@ -123,7 +123,7 @@ def _read_tool(origin: str, data: object) -> ToolDefinition:
     description = optional(function.pop("description", None), "description")
     schema = mapping(function.get("parameters") or {})
     # An empty schema stays among the further keys: a tool may have one, or none.
-    if schema or function.get("parameters") is None:
+    if function.get("parameters") != {}:
         function.pop("parameters", None)
     beside = {key: value for key, value in entries.items() if key != "function"}
     if beside != {"type": "function"}:

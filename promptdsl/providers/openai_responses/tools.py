@@ -61,7 +61,7 @@ def settings_of(request: Request) -> Param:
         settings["tool_choice"] = raw
     elif name is not None:
         own = [tool for tool in request.prompt.tools if tool.origin == ORIGIN]
-        kinds = {tool.name: str(tool.raw["type"]) for tool in own if tool.raw}
+        kinds = {tool.name: str(tool.raw.get("type")) for tool in own if tool.raw}
         kind = kinds.get(name, "function")
         named = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
         settings["tool_choice"] = {"type": kind, **named}
@@ -100,7 +100,7 @@ def _read_tool(data: object) -> ToolDefinition:
     description = optional(entries.pop("description", None), "description")
     schema = mapping(entries.get("parameters") or {})
     # An empty schema stays among the further keys: a tool may have one, or none.
-    if schema or entries.get("parameters") is None:
+    if entries.get("parameters") != {}:
         entries.pop("parameters", None)
     # Left out it would be true: it is sent as null, which is the same.
     entries.setdefault("strict", None)

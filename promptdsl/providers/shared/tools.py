@@ -61,12 +61,12 @@ def write_tools(
             _note_keys_beside(request, tool, origin)
             for key in [*extra] if tool.origin not in (None, origin) else ():
                 both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
-                if key == "strict" and both:
-                    continue
                 # An empty value says nothing.
-                if extra[key] != {}:
+                if extra[key] in (None, {}):
+                    del extra[key]
+                elif not (key == "strict" and both):
                     request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
-                del extra[key]
+                    del extra[key]
             fields: Param = param.get(inside, param)
             if extra:
                 fields.update(json_copy(extra))

@@ -38,12 +38,14 @@ def equip(root: RootNode) -> RootNode:
     tools: dict[str, int] = {}
     for child in root.content:
         if isinstance(child, ToolNode):
-            name = child.definition.name
-            if name not in tools:
-                tools[name] = len(equipment)
+            name, raw = child.definition.name, child.definition.raw
+            # A provider's tool without a name may be there with other values, too.
+            key = name if raw is None or "name" in raw else repr((raw, child.definition.extra))
+            if key not in tools:
+                tools[key] = len(equipment)
                 equipment.append(child)
                 continue
-            first = cast("ToolNode", equipment[tools[name]])
+            first = cast("ToolNode", equipment[tools[key]])
             # A cache breakpoint may have marked the first one already.
             unmarked = attrs.evolve(first.definition, cache=None)
             if attrs.evolve(child.definition, cache=None) != unmarked:
