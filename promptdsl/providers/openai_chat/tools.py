@@ -21,6 +21,7 @@ from promptdsl.providers.shared.tools import (
     form_param,
     lose_tool_marks,
     named_choice,
+    pop_function,
     raw_choice,
     read_output,
     recorded_choice,
@@ -118,13 +119,7 @@ def _read_tool(origin: str, data: object) -> ToolDefinition:
             name = kind or str(next(iter(entries), "tool"))
         return ToolDefinition(name, cache=cache, raw=entries, origin=origin)
     function = mapping(function)
-    name = entry(function, "name", str)
-    del function["name"]
-    description = optional(function.pop("description", None), "description")
-    schema = mapping(function.get("parameters") or {})
-    # An empty schema stays among the further keys: a tool may have one, or none.
-    if function.get("parameters") != {}:
-        function.pop("parameters", None)
+    name, description, schema = pop_function(function)
     beside = {key: value for key, value in entries.items() if key != "function"}
     if beside != {"type": "function"}:
         # Mistral's SDK sends no type.

@@ -21,6 +21,7 @@ from promptdsl.providers.shared.tools import (
     form_param,
     lose_tool_marks,
     named_choice,
+    pop_function,
     raw_choice,
     read_output,
     recorded_choice,
@@ -95,13 +96,8 @@ def _read_tool(data: object) -> ToolDefinition:
         name = entries.get("server_label" if kind == "mcp" else "name", kind)
         name = optional(name, "name") or kind or "tool"
         return ToolDefinition(name, raw=entries, origin=ORIGIN)
-    name = entry(entries, "name", str)
-    del entries["name"], entries["type"]
-    description = optional(entries.pop("description", None), "description")
-    schema = mapping(entries.get("parameters") or {})
-    # An empty schema stays among the further keys: a tool may have one, or none.
-    if entries.get("parameters") != {}:
-        entries.pop("parameters", None)
+    del entries["type"]
+    name, description, schema = pop_function(entries)
     # Left out it would be true: it is sent as null, which is the same.
     entries.setdefault("strict", None)
     extra = {key: value for key, value in entries.items() if (key, value) != ("strict", False)}

@@ -136,10 +136,9 @@ class KeySearch:
         """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
         if is_list(value):
             for number, item in enumerate(value):
-                # Most items are messages of a role and a text.
-                if not (is_mapping(item) and _is_plain(item)):
-                    # The author may have changed the data since it was read, or does so now.
-                    with suppress(DataError, TypeError, RuntimeError):
+                # The author may have changed the data since it was read, or does so now.
+                with suppress(DataError, TypeError, RuntimeError):
+                    if not (is_mapping(item) and _reads_all(item, inner)):
                         self.find(item, inner, (place, number))
             return
         if isinstance(value, str) or not value:
@@ -156,14 +155,6 @@ class KeySearch:
                 name = exact(str(key))[:60]
                 names = [step for step in _steps(place) if isinstance(step, str)]
                 self.values.setdefault((*names, name), []).append(((place, name), content))
-
-
-_PLAIN = {"role", "content"}
-
-
-def _is_plain(message: Mapping[str, object]) -> bool:
-    """Return whether a message is a role and a text, as most are."""
-    return message.keys() <= _PLAIN and type(message.get("content")) is str
 
 
 def _is_a_value(content: object) -> bool:

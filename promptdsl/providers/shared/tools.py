@@ -252,6 +252,20 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     return {**form, "strict": True} if strict else form
 
 
+def pop_function(function: Param) -> tuple[str, str | None, Param]:
+    """Return the name, the description and the schema of a recorded function of OpenAI's form.
+
+    They are removed from it, but an empty schema stays: a tool may have one, or none.
+    """
+    name = entry(function, "name", str)
+    del function["name"]
+    description = optional(function.pop("description", None), "description")
+    schema = mapping(function.get("parameters") or {})
+    if function.get("parameters") != {}:
+        function.pop("parameters", None)
+    return name, description, schema
+
+
 def read_output(form: object, path: str, origin: str) -> RawSetting | None:
     """Return the form of the answer as OpenAI has it, with the schema that it means.
 
