@@ -150,8 +150,8 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports import PrefixReport as PrefixReport
     from promptdsl.rendering.reports import TokenPart as TokenPart
     from promptdsl.rendering.reports import TokenReport as TokenReport
-    from promptdsl.rendering.reports.log import LogEntry as LogEntry
     from promptdsl.rendering.reports.log import PromptLog as PromptLog
+    from promptdsl.rendering.reports.log_reader import LogEntry as LogEntry
     from promptdsl.rendering.reports.record import PromptRecord as PromptRecord
     from promptdsl.rendering.result import Rendered as Rendered
     from promptdsl.rendering.result import Stage as Stage
@@ -232,7 +232,8 @@ else:
             "rendering.prefix": "prefix_report",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",
-            "rendering.reports.log": "LogEntry PromptLog",
+            "rendering.reports.log": "PromptLog",
+            "rendering.reports.log_reader": "LogEntry",
             "rendering.reports.record": "PromptRecord",
             "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",

@@ -1,6 +1,8 @@
 """The file of a transcript: one writer at a time, who only appends; every line is checked."""
 
+import errno
 import os
+import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -105,27 +107,82 @@ class Position(NamedTuple):
     """The checksum before the end: a file that is made anew may have the inode of a removed one."""
 
 
-class TranscriptFile:
+class OpenFile:
+    """A file that is open; one that nobody closes is closed with its object, with a warning."""
+
+    descriptor = -1
+    """The number that the system gave the file; -1 when it is closed."""
+
+    def __init__(self, path: str, flags: int) -> None:
+        self.path = path
+        self._process = os.getpid()
+        descriptor = os.open(path, flags | _BINARY, 0o600)
+        try:
+            self._status = os.fstat(descriptor)
+        except OSError:
+            _close(descriptor)
+            raise
+        self.descriptor = descriptor
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not closed."""
+        return self.descriptor >= 0
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether this process opened it, and not the one that it was forked from."""
+        return self._process == os.getpid()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether this process opened it, and it was neither removed nor closed by others."""
+        try:
+            status = os.fstat(self.descriptor)
+        except OSError:
+            return False
+        is_same = os.path.samestat(status, self._status)
+        return is_same and status.st_nlink > 0 and self.is_of_this_process
+
+    def close(self) -> None:
+        """Close the file, unless it is closed."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0 and not self._is_of_others(descriptor):
+            _close(descriptor)
+
+    def _is_of_others(self, descriptor: int) -> bool:
+        """Return whether others closed the file, so that its number is free or of another file."""
+        try:
+            return not os.path.samestat(os.fstat(descriptor), self._status)
+        except OSError as error:
+            return error.errno == errno.EBADF
+
+    def __del__(self) -> None:
+        if self.is_open and self.is_of_this_process:
+            what = f"{self.path!r} was not closed: close it, or write with"
+            warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
+        self.close()
+
+
+class TranscriptFile(OpenFile):
     """An open file: the bytes of whole lines up to ``end``, and what was wrong with others."""
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
-        self.path = _name_of(path)
-        self._place = os.path.abspath(self.path)  # the current folder may be another one later
+        name = _name_of(path)
+        self._place = os.path.abspath(name)  # the current folder may be another one later
         self.read_only = read_only
         self.salvage = salvage
         self.end = 0
         self._lines = 0
         self.last: int = 0
-        self._process = os.getpid()
-        flags = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT
-        with named("open", self.path):
-            self._descriptor = os.open(self.path, flags | _BINARY, 0o600)
+        with named("open", name):
+            super().__init__(name, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT)
         try:
             if not read_only:
                 with named("lock", self.path):
-                    _lock(self._descriptor)
+                    _lock(self.descriptor)
         except TranscriptError as error:
-            _close(self._descriptor)
+            super().close()
             if not isinstance(error.__cause__, BlockingIOError | PermissionError):
                 raise
             fix = "close it there, or open it with read_only=True"
@@ -133,17 +190,18 @@ class TranscriptFile:
 
     def close(self) -> None:
         """Close the file, and end its lock."""
-        if self._descriptor >= 0:
-            descriptor, self._descriptor = self._descriptor, -1
-            if not self.read_only and self._process == os.getpid():
-                _unlock(descriptor)
-            _close(descriptor)
+        if self.is_open and self.is_of_this_process and not self.read_only:
+            _unlock(self.descriptor)
+        super().close()
 
     def _size(self) -> int:
         """Return the size of the file; :class:`ConflictError` where it is not in its place."""
-        if self._descriptor < 0:
+        if not self.is_open:
             raise TranscriptError(f"{self.path!r} is closed", fix="open it again")
-        status = os.fstat(self._descriptor)
+        if not self.is_of_this_process:
+            what = f"{self.path!r} was opened by the process from which this one was forked"
+            raise ConflictError(what, fix="open it again in this process")
+        status = os.fstat(self.descriptor)
         try:
             is_there = os.path.samestat(os.stat(self._place), status)
         except FileNotFoundError:
@@ -160,9 +218,9 @@ class TranscriptFile:
 
     def _at(self, end: int, lines: int, last: int) -> Position:
         with named("read", self.path):
-            status = os.fstat(self._descriptor)
-            os.lseek(self._descriptor, max(end - _SUM_LENGTH, 0), os.SEEK_SET)
-            found = os.read(self._descriptor, _SUM_LENGTH)
+            status = os.fstat(self.descriptor)
+            os.lseek(self.descriptor, max(end - _SUM_LENGTH, 0), os.SEEK_SET)
+            found = os.read(self.descriptor, _SUM_LENGTH)
         return Position((status.st_dev, status.st_ino), end, lines, last, found)
 
     def go_on_from(self, position: Position) -> None:
@@ -180,8 +238,8 @@ class TranscriptFile:
             if self._size() < self.end:
                 fix = "open it again"
                 raise ConflictError(f"{self.path!r} was cut by its writer", fix=fix)
-            os.lseek(self._descriptor, self.end, os.SEEK_SET)
-            data = b"".join(iter(lambda: os.read(self._descriptor, 2**24), b""))
+            os.lseek(self.descriptor, self.end, os.SEEK_SET)
+            data = b"".join(iter(lambda: os.read(self.descriptor, 2**24), b""))
         *lines, tail = data.split(b"\n")
         if not self._lines and not lines:
             if not HEADER.startswith(tail):
@@ -252,15 +310,15 @@ class TranscriptFile:
         with named("write", self.path):
             try:
                 if self._size() != self.end:
-                    os.ftruncate(self._descriptor, self.end)
-                os.lseek(self._descriptor, self.end, os.SEEK_SET)
-                _write(self._descriptor, data)
+                    os.ftruncate(self.descriptor, self.end)
+                os.lseek(self.descriptor, self.end, os.SEEK_SET)
+                _write(self.descriptor, data)
                 if not self.end:
                     sync_folder(self.path)
             except BaseException:
                 with suppress(OSError):  # then the next write does it
-                    os.ftruncate(self._descriptor, self.end)
-                    os.fsync(self._descriptor)
+                    os.ftruncate(self.descriptor, self.end)
+                    os.fsync(self.descriptor)
                 raise
         lines = self._lines + data.count(b"\n")
         self.last, self.end, self._lines = last, end, lines  # no signal comes between them

@@ -12,7 +12,7 @@ from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.files import Position, TranscriptFile, named, sync_folder
-from promptdsl.transcript.stores import lock_of_a_store, refused
+from promptdsl.transcript.stores import fork_safe_lock, refused
 
 SUFFIX = ".jsonl"
 LONGEST = 240
@@ -44,7 +44,7 @@ class FolderStore:
     def __init__(self, folder: Path, *, timeout: float = 30) -> None:
         self._folder = os.path.abspath(folder)
         self._timeout = timeout
-        self._lock = lock_of_a_store()
+        self._lock = fork_safe_lock()
         self._known: dict[str, Position] = {}
         with named("make", self._folder):
             os.makedirs(self._folder, exist_ok=True)

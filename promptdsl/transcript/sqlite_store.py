@@ -9,7 +9,7 @@ from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.stores import entry_of_row, lock_of_a_store, refused
+from promptdsl.transcript.stores import entry_of_row, fork_safe_lock, refused
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS promptdsl_entries"
@@ -38,7 +38,7 @@ class SqliteStore:
     def __init__(self, path: Path, *, timeout: float = 30) -> None:
         self._path = os.fspath(path)
         self._timeout = timeout
-        self._lock = lock_of_a_store()
+        self._lock = fork_safe_lock()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         with self._connected():

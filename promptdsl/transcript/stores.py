@@ -168,29 +168,33 @@ async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwarg
 
 _LOCKS: WeakSet[RLock] = WeakSet()
 _HELD: list[RLock] = []
+_FORKING = RLock()
+"""Held while the process forks: two threads may do that."""
 
 
-def lock_of_a_store() -> RLock:
+def fork_safe_lock() -> RLock:
     """Return a lock that no thread holds while the process forks.
 
     Else a child has what a thread of its parent holds, and nobody there to end it: the lock, the
     lock of a file, a transaction.
     """
     lock = RLock()
-    _LOCKS.add(lock)
+    with _FORKING:
+        _LOCKS.add(lock)
     return lock
 
 
 def _before_fork() -> None:
-    locks = sorted(_LOCKS, key=id)  # two threads may fork
-    for lock in locks:
+    _FORKING.acquire()
+    for lock in sorted(_LOCKS, key=id):
         lock.acquire()
-    _HELD[:] = locks
+        _HELD.append(lock)
 
 
 def _after_fork() -> None:
     while _HELD:
         _HELD.pop().release()
+    _FORKING.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,6 +11,9 @@ from tests.mistakes.pages import PAGES, Mistake, fill, mistakes
 MARKS = {"langchain": [pytest.mark.sdk("langchain_core")], "threads": [pytest.mark.native]}
 """The marks of a page that needs more than others do."""
 
+# A mistake ends its code: what it has open is not closed any more.
+pytestmark = pytest.mark.filterwarnings("ignore:.* was not closed:ResourceWarning")
+
 EACH = [pytest.param(page, marks=MARKS.get(page.stem, ())) for page in PAGES]
 
 

@@ -308,8 +308,8 @@ def test_a_line_that_is_nested_too_deep(tmp_path: Path) -> None:
     lines = lines_of(tmp_path, record("a"))
     for depth in (300, 400, 900, 100_000):
         deep = "[" * depth + "]" * depth
-        text = '{"at":"2026","name":null,"id":"deep","record":{"a":%s},"shared":[]}' % deep
-        found, repairs = read(tmp_path, [lines[0], log_module.summed(text), *lines[1:]])
+        text = f'{{"at":"2026","name":null,"id":"deep","record":{{"a":{deep}}},"shared":[]}}'
+        found, repairs = read(tmp_path, [*lines, log_module.summed(text)])
         assert "r0" in found
         assert ("deep" in found) != bool(repairs)
 

@@ -1,10 +1,12 @@
 """Transcripts in files: whole after any fault, damage found by line and byte, one writer."""
 
+import gc
 import os
 import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +136,42 @@ def test_a_child_does_not_keep_a_file_locked(path: Path) -> None:
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_does_not_write_to_the_file_of_its_parent(path: Path) -> None:
+    """A transcript that a parent opened is refused in a child: both would write the same entry."""
+    with Transcript.open(path) as transcript, Transcript.open(path, read_only=True) as reader:
+        if (child := os.fork()) == 0:
+            for change in (lambda: transcript.append("child"), reader.refresh):
+                with pytest.raises(ConflictError, match="forked"):
+                    change()
+            os._exit(0)
+        assert (child, 0) == os.waitpid(child, 0)
+        transcript.append("parent")
+        assert 1 == len(reader.refresh())
+    assert "parent" == read(path)[-1].text
+
+
+def test_a_transcript_that_nobody_closes(path: Path) -> None:
+    """Its lock and its descriptor end with the object, with a warning; closed ones warn not."""
+
+    def open_and_drop(*, read_only: bool) -> None:
+        assert len(Transcript.open(path, read_only=read_only)) > 0
+        gc.collect()
+
+    for read_only in (True, False):
+        with pytest.warns(ResourceWarning, match="was not closed"):
+            open_and_drop(read_only=read_only)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Transcript.open(path) as transcript:
+            transcript.append("more")
+        del transcript
+        gc.collect()
+    if os.path.isdir("/proc/self/fd"):
+        names = [os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+        assert str(path) not in names
 
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be replaced on Windows")
