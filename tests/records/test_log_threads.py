@@ -210,7 +210,7 @@ def test_a_number_that_the_program_took_away(tmp_path: Path) -> None:
 # Damage.
 
 
-def lines_of(folder: Path, *records: Any) -> list[bytes]:
+def file_lines(folder: Path, *records: Any) -> list[bytes]:
     """Return the lines of a log with records."""
     with PromptLog(folder) as log:
         for number, data in enumerate(records):
@@ -235,8 +235,8 @@ def read(folder: Path, lines: list[bytes]) -> tuple[list[str | None], tuple[str,
 
 def test_two_files_in_one(tmp_path: Path) -> None:
     """A header in the middle is told, and no record is given the text of another one."""
-    first = lines_of(tmp_path, record("a"), record("b"))
-    second = lines_of(tmp_path, record("c"), {"format": "1.0"})
+    first = file_lines(tmp_path, record("a"), record("b"))
+    second = file_lines(tmp_path, record("c"), {"format": "1.0"})
     found, repairs = read(tmp_path, [*first, *second])
     assert "another file begins here" in repairs[0]
     assert ["r0", "r1"] == found[:2]
@@ -250,7 +250,7 @@ def test_two_files_in_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["value", "record"])
 def test_lines_that_are_twice_lost_or_moved(tmp_path: Path, kind: str, damage: str) -> None:
     """A whole line that is not in its place is told, whatever it holds."""
-    lines = lines_of(tmp_path, *map(record, "abcd"))
+    lines = file_lines(tmp_path, *map(record, "abcd"))
     key = b'"record"' if kind == "record" else b'"n"'
     index = [number for number, line in enumerate(lines) if key in line][1]
     if damage == "twice":
@@ -292,7 +292,7 @@ ODD: list[Any] = [
 @pytest.mark.parametrize("data", ODD, ids=lambda data: json.dumps(data)[:60])
 def test_salvage_never_raises(tmp_path: Path, data: Any) -> None:
     """A line with a right checksum that no log writes is told, and takes no other with it."""
-    lines = lines_of(tmp_path, record("a"))
+    lines = file_lines(tmp_path, record("a"))
     odd = log_module.summed(json.dumps(data))
     with PromptLog(tmp_path) as log:
         append(log, "z")
@@ -305,7 +305,7 @@ def test_salvage_never_raises(tmp_path: Path, data: Any) -> None:
 
 def test_a_line_that_is_nested_too_deep(tmp_path: Path) -> None:
     """Data nested deeper than Python recurses is told."""
-    lines = lines_of(tmp_path, record("a"))
+    lines = file_lines(tmp_path, record("a"))
     for depth in (300, 400, 900, 100_000):
         deep = "[" * depth + "]" * depth
         text = f'{{"at":"2026","name":null,"id":"deep","record":{{"a":{deep}}},"shared":[]}}'
@@ -333,7 +333,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_log_that_was_copied_to_the_end_of_itself(tmp_path: Path) -> None:
     """The same file twice gives each record of the first copy, and none of another's text."""
-    lines = lines_of(tmp_path, record("a"), record("b"))
+    lines = file_lines(tmp_path, record("a"), record("b"))
     found, repairs = read(tmp_path, [*lines, *lines])
     assert ["r0", "r1"] == found[:2]
     assert repairs
