@@ -10,6 +10,7 @@ from promptdsl.batch import RowRenderer, services
 from promptdsl.batch import engine as batch_engine_module
 from promptdsl.batch import ray_pool as ray_pool_module
 from promptdsl.batch import writer as batch_writer_module
+from promptdsl.batch.cells import json_cell
 from promptdsl.budget.histories import default_step
 from promptdsl.checking.python_file import parsed
 from promptdsl.cli.arguments import call_function, read_arguments
@@ -424,6 +425,7 @@ __all__ = [
     "is_same_snapshot",
     "is_whole",
     "json_body",
+    "json_cell",
     "json_copy",
     "json_schema",
     "json_text",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from promptdsl.batch import read_results
 from promptdsl.cli import main
 from tests.providers.recorder import (
     CHAT_REPLY,
@@ -391,10 +392,7 @@ def test_equal_rows() -> None:
             "the results have 4 of no request of this batch, such as b, c, d: "
             "give the result files of the batch in out alone",
         ),
-        (
-            json.dumps(spoken(CHAT, "plain", "Yes.")) + '\n{"custom_id": "oth',
-            "r.jsonl:2 is not JSON: get the file again: it may be cut off",
-        ),
+        ('{"custom_id": "oth', "r.jsonl:1 is not JSON: get the files of results again"),
         (
             [{"totalRecordCount": 2}],
             "r.jsonl:1 is no result of openai: it has no 'custom_id': "
@@ -411,6 +409,101 @@ def test_wrong_results(rows: list[Json] | str, problem: str) -> None:
     """A file that is no result of the batch is refused."""
     make("openai", PLAIN)
     assert problem == refused(written("r.jsonl", rows))
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", "\ufeff\ufeff"])
+def test_byte_order_marks(mark: str) -> None:
+    """A mark at the beginning of a file, or of any line, is read."""
+    make("openai", PLAIN)
+    lines = [json.dumps(spoken(CHAT, row["id"], "Yes.")) for row in PLAIN]
+    assert 0 == read(written("r.jsonl", "".join(f"{mark}{line}\r\n" for line in lines)))
+    Path("answers.jsonl").unlink()
+    Path("r.jsonl").write_bytes("\n".join(lines).encode("utf-16"))
+    assert "r.jsonl is UTF-16: save it as UTF-8" == refused("r.jsonl")
+
+
+DEEP = "[" * 250 + "]" * 250
+ODD_LINES = {
+    "nested": (DEEP, "r.jsonl:1 is nested deeper than 200 levels"),
+    "nested more": ("[" * 9_000 + "]" * 9_000, "r.jsonl:1 is nested deeper than 200 levels"),
+    "not a number": ("NaN", "r.jsonl:1 is not JSON"),
+    "infinite": ("-Infinity", "r.jsonl:1 is not JSON"),
+    "too large": ("1e999", "r.jsonl:1 has a number that is too large"),
+    "too many digits": ("9" * 5_000, "r.jsonl:1 has a number that is too large"),
+    "half a line": ('"half', "r.jsonl:1 is not JSON"),
+    "a tab in a text": ('"a\tb"', "r.jsonl:1 is not JSON"),
+    "brackets": ("]]]]", "r.jsonl:1 is not JSON"),
+    "an id within": ('{"custom_id": "plain", "recordId": "plain", "key": "plain", ', ""),
+}
+
+
+@pytest.mark.parametrize("name", ODD_LINES)
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "bedrock"])
+def test_one_line_takes_no_other_with_it(provider: str, name: str) -> None:
+    """What a line holds is the problem of its row, with file and line; all others are read."""
+    dialect = DIALECTS[provider]
+    odd, problem = ODD_LINES[name]
+    make(provider, PLAIN)
+    text = json.dumps(dialect.line("other", {"odd": 1})).replace("1}", f"{odd}}}")
+    if name in ("half a line", "an id within"):
+        text = text[: text.index(odd) + len(odd)]
+    plain = json.dumps(spoken(dialect, "plain", "Yes."))
+    assert 1 == read(written("r.jsonl", f"{text}\n{plain}\n"))
+    first, second = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
+    assert ("Yes.", "other") == (first["text"], second["id"])
+    assert second["error"].startswith(problem or "r.jsonl:1 is not JSON")
+
+
+@pytest.mark.parametrize("odd", ['{"id": "batch_req_1", "custom', "<html>", "\0", "[]", "{}", "5"])
+def test_lines_without_an_id(odd: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that belongs to no row is named, also at the rows that have no answer."""
+    make("openai", PLAIN)
+    plain = json.dumps(spoken(CHAT, "plain", "Yes."))
+    assert 1 == read(written("r.jsonl", f"{plain}\n{odd}\n"))
+    first, second = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
+    assert "Yes." == first["text"]
+    assert second["error"].startswith("the service gave no answer, or it is in a line that cannot")
+    assert "r.jsonl:2 " in second["error"]
+    assert "r.jsonl:2 " in capsys.readouterr().err
+
+
+def test_answers_that_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two answers to a request the later one counts, and the other is named; equal ones not."""
+    make("openai", PLAIN)
+    capsys.readouterr()
+    one, two, other = (
+        spoken(CHAT, id, text) for id, text in (("plain", "1"), ("plain", "2"), ("other", "3"))
+    )
+    assert 0 == read(written("r.jsonl", [one, other, two]), written("s.jsonl", [other]))
+    assert "r.jsonl:1 is left out: r.jsonl:3 answers plain, too\n" == capsys.readouterr().err
+    found = [json.loads(line) for line in Path("answers.jsonl").read_text("utf-8").splitlines()]
+    assert ["2", "3"] == [entry["text"] for entry in found]
+    notes: list[str] = []
+    assert 2 == len([*read_results(["r.jsonl", "r.jsonl"], "out", notes=notes)])
+    assert 3 == len(notes)
+
+
+SCHEMAS: list[Any] = [
+    {"type": "object", "properties": {"city": {"type": "no such type"}}},
+    {"type": "object", "properties": {"city": {"pattern": "("}}},
+    {"type": "object", "properties": {"city": {"$ref": "#/$defs/none"}}},
+    {"type": "object", "properties": {"city": {"$ref": "http://127.0.0.1:9/x"}}},
+    {"$ref": "#"},
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+def test_a_schema_that_cannot_be_used(schema: Any) -> None:
+    """A schema that no answer can be checked against is an error of the rows that have it."""
+    make("openai", [{"id": "plain"}, {"id": "other", "form": True}])
+    path = Path("out/schemas.jsonl")
+    entry = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**entry, "schema": schema}) + "\n", "utf-8")
+    rows = [spoken(CHAT, "plain", "Yes."), spoken(CHAT, "other", '{"city": "Rome"}')]
+    assert 1 == read(written("r.jsonl", rows))
+    first, second = map(json.loads, Path("answers.jsonl").read_text("utf-8").splitlines())
+    assert "Yes." == first["text"]
+    assert second["error"].startswith("the schema of the answer cannot be used: ")
 
 
 @pytest.mark.parametrize(
