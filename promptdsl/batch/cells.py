@@ -1,16 +1,23 @@
-"""The cells of a row as the arguments of a function, by the types that it declares."""
+"""The cells of a row: as the arguments of a function, by their declared types, and as JSON."""
 
+import base64
 import inspect
 import re
 import sys
 import types
 import typing
 from collections.abc import Callable, Container, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
+from decimal import Decimal
 from inspect import Parameter
-from typing import Any
+from math import isfinite
+from typing import Any, cast
 
-from promptdsl.foundation.errors import DataError, OptionError, nearest
+import attrs
+
+from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
+from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.json import JsonValue
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
@@ -24,6 +31,20 @@ _READ: dict[type, Callable[[str], object]] = {
 """The types that a text is read as where a parameter declares them, and no text."""
 _CHECKED = (*_READ, str, type(None))
 """The types that are checked; what else a parameter declares is the function's own matter."""
+
+
+MOST_BITS = 10_000
+"""Python writes no integer of more digits than these bits have."""
+
+
+@attrs.frozen
+class OddCell:
+    """A cell for which Python has no value: a row fails where a function takes it."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return self.problem
 
 
 class Parameters:
@@ -79,6 +100,8 @@ class Parameters:
 
     def argument(self, name: str, cell: object, *, texts: bool) -> object:
         """Return a cell as the argument of a name; :class:`DataError` for one of another type."""
+        if isinstance(cell, OddCell):
+            raise DataError(cell.problem)
         types = self.types.get(name)
         if not types or type(cell) in types or (type(cell) is int and float in types):
             return cell
@@ -98,6 +121,42 @@ class Parameters:
         if cell == "" and texts:
             fix = "an empty cell is None where the parameter is declared as one that may be None"
         raise DataError(f"the cell {name!r} is {shown}, not {wanted}", fix=fix)
+
+
+def json_cell(cell: object) -> JsonValue:
+    """Return any cell as JSON data; no cell raises.
+
+    A number that JSON does not have is null, as pandas writes what is missing; bytes are base64,
+    times are in ISO 8601, and values of other types are their text.
+
+    >>> json_cell([float("nan"), Decimal("1.50"), b"a"])
+    [None, '1.50', 'YQ==']
+    """
+    try:
+        return _as_json(cell)
+    except Exception:  # what an object of others does to be written
+        return shown(cell)
+
+
+def _as_json(cell: object) -> JsonValue:
+    if cell is None or isinstance(cell, bool | str):
+        return cell
+    if isinstance(cell, int):
+        return cell if cell.bit_length() < MOST_BITS else shown(cell)
+    if isinstance(cell, float):
+        return cell if isfinite(cell) else None
+    if isinstance(cell, list | tuple):
+        return [_as_json(item) for item in cast("list[object]", cell)]
+    if is_mapping(cell):
+        return {str(key): _as_json(value) for key, value in cell.items()}
+    if isinstance(cell, bytes):
+        return base64.b64encode(cell).decode()
+    is_missing = isinstance(cell, Decimal) and not cell.is_finite()
+    return None if is_missing else _as_text(cell)
+
+
+def _as_text(cell: object) -> str:
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
 
 
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)

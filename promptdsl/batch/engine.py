@@ -15,10 +15,13 @@ from typing import Any, Protocol, TypeAlias, cast
 from promptdsl.batch.renderer import RowRenderer, RowResult
 from promptdsl.batch.rows import TableRow, numbered
 from promptdsl.foundation.errors import OptionError
+from promptdsl.foundation.frozen import is_mapping
 
 Work: TypeAlias = Callable[[TableRow], RowResult]
 LoadWork: TypeAlias = Callable[[], Work]
 """A function that a worker process calls once, for its work."""
+_UNPICKLED = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
+"""What pickle raises for what it cannot write."""
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
 """The most rows that a worker process gets at once, and about the most characters of them."""
 
@@ -96,7 +99,11 @@ def results(
 
     def first() -> Iterator[RowResult]:
         chunk, results_of_chunk = waiting.popleft()
-        for row, result in zip(chunk, results_of_chunk(), strict=True):
+        try:
+            found = results_of_chunk()
+        except _UNPICKLED:  # a cell cannot be sent to another process
+            found = [*map(work, chunk)]
+        for row, result in zip(chunk, found, strict=True):
             yield result._replace(row=row)
 
     try:
@@ -154,7 +161,9 @@ def _chunks(rows: Iterable[TableRow], most: int) -> Iterator[list[TableRow]]:
     characters = 0
     for row in rows:
         chunk.append(row)
-        characters += sum(len(cell) for cell in row.cells.values() if isinstance(cell, str))
+        cells: object = row.cells
+        if is_mapping(cells):
+            characters += sum(len(cell) for cell in cells.values() if isinstance(cell, str))
         if len(chunk) == most or characters > MOST_CHARACTERS:
             yield chunk
             chunk, characters = [], 0

@@ -123,7 +123,9 @@ def _work(load: Load) -> Work:
 
 def _count(load: Load, first: TableRow | None) -> Work:
     renderer = load()
-    return partial(renderer.result, count=True, first=first and renderer.rendered(first))
+    is_rendered = first is not None and renderer.result(first).problem is None
+    rendered = renderer.rendered(first) if first is not None and is_rendered else None
+    return partial(renderer.result, count=True, first=rendered)
 
 
 def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
@@ -143,9 +145,9 @@ def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, 
         try:
             rendered = job.renderer.rendered(row)
             job.renderer.body(rendered)
-        except TakenKey:
+        except (TakenKey, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit):  # a row may fail in any way
+        except BaseException:  # a row may fail in any way, by sys.exit() too
             continue
         return row, rendered, chain(tried, rows)
     return None, None, chain(tried, rows)

@@ -24,7 +24,14 @@ class Problem(NamedTuple):
 
 
 def problem_of(error: BaseException) -> Problem:
-    """Return an error as a problem, with the lines of its author."""
+    """Return any error as a problem, with the lines of its author."""
+    try:
+        return _problem_of(error)
+    except Exception:  # an error of others may fail when it is asked for its text
+        return Problem(type(error).__name__, "an error that cannot be printed")
+
+
+def _problem_of(error: BaseException) -> Problem:
     name = type(error).__name__
     if isinstance(error, PromptError):
         # An error about an argument of render() names the line that calls it: that is ours.

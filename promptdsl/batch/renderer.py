@@ -14,11 +14,12 @@ import promptdsl
 from promptdsl import Node, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
 from promptdsl.batch.problem import Problem, problem_of
-from promptdsl.batch.rows import TableRow, numbered, refuse_structs
+from promptdsl.batch.rows import TableRow, arrow_rows, numbered, usable_columns
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
-from promptdsl.foundation.errors import DataError, OptionError, nearest
+from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.unicode import whole
 
 # Line ends for some readers of lines, which JSON allows as they are.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -142,17 +143,15 @@ class RowRenderer:
         return [*map(self.result, numbered(rows))]
 
     def _table(self, table: Any) -> Any:  # Any: pyarrow has no types
-        refuse_structs(table.schema, "the table", self.parameters.columns)
+        names = usable_columns(table.schema, "the table", self.parameters.columns)
         taken = {"body", "problem"}.intersection(table.column_names)
         if taken:
             what = f"the table has a column {min(taken)!r}, and the requests get one of this name"
             raise DataError(what, fix="rename it, and the parameter of the target")
         # Not self(...): in Ray Data all calls run in one thread, which would wait for itself.
-        results = [*map(self.result, numbered(table.to_pylist()))]
-        added = {
-            "body": [result.body or None for result in results],
-            "problem": [None if it.problem is None else str(it.problem) for it in results],
-        }
+        results = [*map(self.result, numbered(arrow_rows(table, names)))]
+        problems = [None if it.problem is None else whole(str(it.problem))[0] for it in results]
+        added = {"body": [result.body or None for result in results], "problem": problems}
         for name, texts in added.items():
             table = table.append_column(name, require("pyarrow", "batch").array(texts, "string"))
         return table
@@ -181,6 +180,9 @@ class RowRenderer:
         """Return the render of a row, or raise what is wrong with it."""
         if row.problem:
             raise DataError(row.problem)
+        if not is_mapping(row.cells):
+            fix = "a row is a mapping from names of columns to cells"
+            raise DataError(f"the row is {shown(row.cells)}", fix=fix)
         cells = {**self.constants, **row.cells} if self.constants else row.cells
         arguments = self.parameters.arguments(cells, texts=row.texts)
         prompt = self.target(**arguments)

@@ -3,24 +3,29 @@
 import heapq
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import reduce
-from math import isfinite
-from typing import IO, Any, cast
+from typing import Any, BinaryIO, NamedTuple, Self, cast
 
 from promptdsl import PromptError, read_response
+from promptdsl.batch.cells import json_cell
 from promptdsl.batch.rows import RowReader, digest_of
 from promptdsl.batch.service import Service, service_of
 from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.json import ABSENT, json_problem, read_json
 
 
 def read_results(
-    paths: Sequence[str], folder: str, columns: Sequence[str] = ()
+    paths: Sequence[str],
+    folder: str,
+    columns: Sequence[str] = (),
+    *,
+    notes: list[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield an answer for each row of a batch, in the order of the rows.
 
@@ -29,9 +34,11 @@ def read_results(
     has the ``row``, its ``input``, and the ``id`` of its request, if it was sent; of an answer the
     ``text``, the ``output`` that its schema asked for, the tool ``calls``, why it ended
     (``finish_reason``) and the ``usage``; else an ``error``. The cells of ``columns`` are added,
-    for which the inputs are read again. Nothing is rendered. The places of all results are in
-    memory, about 250 bytes for each. Raises :class:`DataError` before the first entry for files
-    that are no results of this batch, and for an input that has changed.
+    for which the inputs are read again. A line that cannot be read is the ``error`` of its row;
+    ``notes`` gets a text for each one that belongs to no row, and for each answer of which another
+    one to the same request counts. Nothing is rendered. The places of all results are in memory,
+    about 270 bytes for each. Raises :class:`DataError` before
+    the first entry for files that are no results of this batch, and for an input that has changed.
     """
     manifest = read_manifest(folder)
     if not manifest.get("state", {}).get("finished"):
@@ -40,7 +47,7 @@ def read_results(
     if not service.answer:
         raise DataError(f"a batch of {service.name} is sent to no service")
     validators = {
-        entry["name"]: require("jsonschema", "batch").Draft202012Validator(entry["schema"])
+        entry["name"]: _validator(entry["schema"])
         for entry in _entries(os.path.join(folder, SCHEMAS))
     }
     inputs, digests = manifest["options"]["inputs"], manifest["inputs"]
@@ -49,36 +56,27 @@ def read_results(
         raise DataError(f"{changed[0]} has changed since the batch", fix="read it without columns")
     reader = RowReader(inputs, columns) if columns else None
     rows = iter(reader or ())
-    places = _places(paths, service)
-    _refuse_foreign(places, folder)
+    results = _Results(paths, service)
+    results.refuse_foreign(folder)
+    if notes is not None:
+        notes += results.notes
     sent = _entries(os.path.join(folder, IDS))
     failed = _entries(os.path.join(folder, ERRORS))
-    with ExitStack() as stack:
-        files = [stack.enter_context(open(path, "rb")) for path in paths]
+    with results:
         for entry in heapq.merge(sent, failed, key=lambda it: cast("int", it["row"])):
             row: dict[str, Any] = {
                 key: entry[key] for key in ("row", "input", "id") if key in entry
             }
             if reader is not None:
                 cells = next(rows).cells
-                row["cells"] = {name: _as_json(cells.get(name)) for name in columns}
+                row["cells"] = {name: json_cell(cells.get(name)) for name in columns}
             if "what" in entry:
                 yield {**row, "error": f"it was not sent: {entry['what']}"}
-                continue
-            if entry["id"] not in places:
-                yield {**row, "error": "the service gave no answer"}
-                continue
-            _, index, offset = places[entry["id"]]
-            result = _line_at(files[index], offset)
-            yield {**row, **_answer(result, service, validators.get(entry.get("schema")))}
+            else:
+                yield {**row, **results.answer(entry["id"], validators.get(entry.get("schema")))}
     unknown = {*columns} - (reader.names if reader else set())
     if unknown:
         raise DataError(f"there is no column {min(unknown)!r} in {', '.join(inputs)}")
-
-
-def _as_json(cell: object) -> object:
-    """Return a cell; a number that JSON cannot have is null, as pandas writes what is missing."""
-    return None if isinstance(cell, float) and not isfinite(cell) else cell
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
@@ -87,54 +85,156 @@ def _entries(path: str) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def _places(paths: Sequence[str], service: Service) -> dict[str, tuple[bool, int, int]]:
-    """Return where the result of each id is: whether it is an answer, its file, and the offset."""
-    places: dict[str, tuple[bool, int, int]] = {}
-    for index, path in enumerate(paths):
-        try:
-            with open(path, "rb") as file:
-                offset = 0
-                for number, raw in enumerate(file, start=1):
-                    if raw.strip():
-                        result = _parsed(raw, f"{path}:{number}", service)
-                        id, is_answer = result[service.id], not _wrong(result, service)
-                        if is_answer or id not in places or not places[id][0]:
-                            places[id] = (is_answer, index, offset)
-                    offset += len(raw)
-        except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror}") from None
-    return places
+class _Place(NamedTuple):
+    """Where the result of an id is, and whether it is an answer."""
+
+    is_answer: bool
+    file: int
+    line: int
+    offset: int
 
 
-def _refuse_foreign(places: Iterable[str], folder: str) -> None:
-    """Raise :class:`DataError` for results of other requests than those of the batch."""
-    foreign = set(places)
-    for entry in _entries(os.path.join(folder, IDS)):
-        foreign.discard(entry["id"])
-    if foreign:
-        some = ", ".join(sorted(foreign)[:3])
-        raise DataError(
-            f"the results have {len(foreign):,} of no request of this batch, such as {some}",
-            fix=f"give the result files of the batch in {folder} alone",
-        )
+class _Results:
+    """The lines of result files, by the ids of their requests."""
+
+    def __init__(self, paths: Sequence[str], service: Service) -> None:
+        self._paths, self._service = paths, service
+        self._places: dict[str, _Place] = {}
+        self.notes: list[str] = []
+        """What is left out: lines that are no results, and answers of which a later one counts."""
+        self._unread: list[str] = []
+        """Why lines without an id are no results."""
+        self._files = ExitStack()
+        self._opened: list[BinaryIO] = []
+        for index, path in enumerate(paths):
+            try:
+                self._add_file(index, path)
+            except OSError as error:
+                raise DataError(f"cannot read {path}: {error.strerror}") from None
+        if self._unread and not self._places:
+            raise DataError(self._unread[0], fix="get the files of results again")
+        self.notes += [f"{why}: it belongs to no row" for why in self._unread]
+
+    def __enter__(self) -> Self:
+        for path in self._paths:
+            self._opened.append(self._files.enter_context(open(path, "rb")))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._files.close()
+
+    def _add_file(self, index: int, path: str) -> None:
+        """Note the places of the results in a file; JSON without any is no file of results."""
+        refused: DataError | None = None
+        is_of_results, offset = False, 0
+        with open(path, "rb") as file:
+            for number, raw in enumerate(file, start=1):
+                if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+                    raise DataError(f"{path} is UTF-16", fix="save it as UTF-8")
+                try:
+                    is_of_results |= self._add_line(raw, index, number, offset)
+                except DataError as error:
+                    refused = refused or error
+                    self._unread.append(error.what)
+                offset += len(raw)
+        if refused is not None and not is_of_results:
+            raise refused
+
+    def _add_line(self, raw: bytes, index: int, number: int, offset: int) -> bool:
+        """Note where the result of a line is, and return whether it is one.
+
+        Raises :class:`DataError` for JSON that is no result.
+        """
+        where = f"{self._paths[index]}:{number}"
+        text = _text(raw)
+        if not text:
+            return False
+        value = read_json(text)
+        if value is ABSENT:
+            id = _id_in(text, self._service.id)
+            if id is None:
+                self._unread.append(f"{where} {json_problem(text)}")
+                return False
+            self._places.setdefault(id, _Place(False, index, number, offset))
+            return True
+        id = _id_of(value, where, self._service)
+        place = _Place(not _wrong(value, self._service), index, number, offset)
+        before = self._places.get(id)
+        if place.is_answer or before is None or not before.is_answer:
+            self._places[id] = place
+            if before is not None and before.is_answer and self._line(before) != raw:
+                counts = self._shown(place)
+                self.notes.append(f"{self._shown(before)} is left out: {counts} answers {id}, too")
+        return True
+
+    def refuse_foreign(self, folder: str) -> None:
+        """Raise :class:`DataError` for results of other requests than those of the batch."""
+        foreign = {*self._places}
+        for entry in _entries(os.path.join(folder, IDS)):
+            foreign.discard(entry["id"])
+        if foreign:
+            some = ", ".join(sorted(foreign)[:3])
+            raise DataError(
+                f"the results have {len(foreign):,} of no request of this batch, such as {some}",
+                fix=f"give the result files of the batch in {folder} alone",
+            )
+
+    def answer(self, id: str, validator: Any) -> dict[str, Any]:  # Any: jsonschema
+        """Return the answer to a request, or the error, as keys of the entry of its row."""
+        place = self._places.get(id)
+        if place is None:
+            unread = ", or it is in a line that cannot be read: " if self._unread else ""
+            return {"error": f"the service gave no answer{unread}{'; '.join(self._unread[:3])}"}
+        text = _text(self._line(place))
+        value = read_json(text)
+        if value is ABSENT:
+            return {"error": f"{self._shown(place)} {json_problem(text)}"}
+        return _answer(value, self._service, validator)
+
+    def _line(self, place: _Place) -> bytes:
+        if self._opened:
+            self._opened[place.file].seek(place.offset)
+            return self._opened[place.file].readline()
+        with open(self._paths[place.file], "rb") as file:
+            file.seek(place.offset)
+            return file.readline()
+
+    def _shown(self, place: _Place) -> str:
+        return f"{self._paths[place.file]}:{place.line}"
 
 
-def _parsed(raw: bytes, place: str, service: Service) -> dict[str, Any]:
-    value = read_json(raw.decode("utf-8", "replace"))
-    if value is ABSENT:
-        raise DataError(f"{place} is not JSON", fix="get the file again: it may be cut off")
-    if not isinstance(value, dict) or not isinstance(value.get(service.id), str):
+def _text(raw: bytes) -> str:
+    """Return the text of a line, without the byte order mark that some programs write."""
+    return raw.decode("utf-8", "replace").strip("\ufeff \t\r\n")
+
+
+def _id_of(value: object, where: str, service: Service) -> str:
+    """Return the id of a result; :class:`DataError` for JSON that is none."""
+    if not is_mapping(value) or not isinstance(value.get(service.id), str):
         problem, fix = f"it has no {service.id!r}", "give the files with the results alone"
     elif service.body in value and not {service.answer[0], "error"} & value.keys():
         problem, fix = "it is a request", "give the files that the service returned"
     else:
-        return value
-    raise DataError(f"{place} is no result of {service.name}: {problem}", fix=fix)
+        return cast("str", value[service.id])
+    raise DataError(f"{where} is no result of {service.name}: {problem}", fix=fix)
 
 
-def _line_at(file: IO[bytes], offset: int) -> Any:  # Any: JSON
-    file.seek(offset)
-    return read_json(file.readline().decode("utf-8", "replace"))
+_TOKEN = re.compile(r'[ \t]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^ \t\[\]{},:"]+)')
+"""A token of JSON, also of a text that is nested too deep, or cut off."""
+
+
+def _id_in(text: str, key: str) -> str | None:
+    """Return the id in a line that is not read as JSON, ``None`` where none can be found."""
+    depth = position = 0
+    before = ("", "")
+    while match := _TOKEN.match(text, position):
+        token, position = match[1], match.end()
+        if depth == 1 and before == (f'"{key}"', ":"):
+            id = read_json(token)
+            return id if isinstance(id, str) else None
+        depth += (token in "[{") - (token in "]}")
+        before = (before[1], token)
+    return None
 
 
 def _at(value: Any, way: Iterable[str]) -> Any:  # Any: JSON
@@ -161,6 +261,8 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
         message = read_response(_at(result, service.answer))
     except PromptError as error:
         return {"error": error.what}
+    except Exception as error:  # whatever it holds, it is the problem of its row
+        return {"error": f"the answer cannot be read: {type(error).__name__}: {error}"}
     found: dict[str, Any] = {
         "text": message.text,
         "finish_reason": message.finish_reason,
@@ -182,11 +284,21 @@ def _words(wrong: object) -> str:
     return str(wrong)
 
 
+def _validator(schema: Any) -> Any:  # Any: JSON; jsonschema may not be installed
+    """Return what checks answers against a schema; no address of a ``$ref`` is opened."""
+    known = require("jsonschema_specifications", "batch").REGISTRY
+    validator: Any = require("jsonschema", "batch").Draft202012Validator
+    return validator(schema, registry=known)
+
+
 def _problem(output: object, validator: Any) -> str:  # Any: jsonschema may not be installed
     """Return why an answer does not have the form of its schema, an empty text if it has."""
     if output is ABSENT:
         return "the answer is not JSON"
-    error = next(validator.iter_errors(output), None)
+    try:
+        error = next(validator.iter_errors(output), None)
+    except Exception as raised:  # of a schema that is none, or names what is not in it
+        return f"the schema of the answer cannot be used: {raised}"[:300]
     if error is None:
         return ""
     way = ".".join(map(str, error.absolute_path))

@@ -8,9 +8,10 @@ from hashlib import file_digest
 from io import BufferedReader
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from promptdsl.batch.cells import OddCell
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
-from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.json import ABSENT, json_problem, read_json
 from promptdsl.foundation.unicode import is_whole
 
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
@@ -151,7 +152,7 @@ def _json_lines(file: BinaryIO) -> Iterator[_Read]:
             continue
         value = read_json(text)
         if value is ABSENT:
-            yield line, {}, f"the line is not JSON: {text.strip()[:60]!r}"
+            yield line, {}, f"the line {json_problem(text)}: {text.strip()[:60]!r}"
         elif isinstance(value, dict):
             yield line, cast("dict[str, object]", value), ""
         else:
@@ -204,35 +205,68 @@ def _parquet(
     parquet = require("pyarrow.parquet", "batch")
     try:
         with _opened(path) as opened, parquet.ParquetFile(opened) as file:
-            refuse_structs(file.schema_arrow, path, columns)
+            names = usable_columns(file.schema_arrow, path, columns)
             seen.update(file.schema_arrow.names)
             rows, number = file.metadata.num_rows, 0
-            names = [it for it in file.schema_arrow.names if columns is None or it in columns]
             for batch in file.iter_batches(batch_size=256, columns=names):
-                for cells in batch.to_pylist():
+                for cells in arrow_rows(batch, names):
                     number += 1
                     yield number / rows, (number, cells, "")
     except DataError:
         raise
-    except (ValueError, OSError) as error:  # its errors are of these kinds, too
+    except Exception as error:  # Arrow's are of many kinds
         raise DataError(f"{path} is no Parquet file, or not all of it: {error}") from None
 
 
-def refuse_structs(
+def arrow_rows(
+    table: Any,  # Any: pyarrow has no types
+    names: Sequence[str],
+) -> Iterator[dict[str, object]]:
+    """Yield the cells of these columns of each row of an Arrow table.
+
+    Python has no value for some cells that Arrow can hold: a date after the year 9999, a time with
+    nanoseconds, a time zone that the machine does not know, a text that is not UTF-8. They are
+    :class:`OddCell`.
+    """
+    columns = [_column(table[name], name) for name in names]
+    for index in range(table.num_rows):
+        yield {name: cells[index] for name, cells in zip(names, columns, strict=True)}
+
+
+def _column(column: Any, name: str) -> list[object]:  # Any: pyarrow
+    """Return the cells of a column."""
+    try:
+        return cast("list[object]", column.to_pylist())
+    except Exception:  # Arrow's are of many kinds: look for the cells
+        return [_cell(column, index, name) for index in range(len(column))]
+
+
+def _cell(column: Any, index: int, name: str) -> object:  # Any: pyarrow
+    try:
+        return cast("object", column[index].as_py())
+    except Exception as error:
+        return OddCell(f"the cell {name!r}, {column.type}, cannot be read: {error}")
+
+
+def usable_columns(
     schema: Any,  # Any: pyarrow has no types
     name: str,
     columns: Container[str] | None,
-) -> None:
-    """Raise :class:`DataError` for an Arrow schema with structs in a column that is used.
+) -> list[str]:
+    """Return the names of the columns of an Arrow schema that are used.
 
-    Arrow gives every struct the keys of all others, with null: what was not there looks as if it
-    had been.
+    Raises :class:`DataError` where one has structs, or two have one name. Arrow gives every struct
+    the keys of all others, with null: what was not there looks as if it had been.
     """
-    for field in schema:
+    used = [field for field in schema if columns is None or field.name in columns]
+    names = [field.name for field in used]
+    for field in used:
         # A list, a map or a struct says so in its name, whatever it is nested in.
-        is_used = columns is None or field.name in columns
-        if is_used and any(word in str(field.type) for word in ("struct<", "map<")):
+        if any(word in str(field.type) for word in ("struct<", "map<")):
             raise DataError(
                 f"the column {field.name!r} of {name} has structs, to which Arrow adds null keys",
                 fix="keep it as JSON text in a column of strings, and read that in your function",
             )
+        if names.count(field.name) > 1:
+            raise DataError(f"{name} has two columns {field.name!r}", fix="rename one")
+    return names

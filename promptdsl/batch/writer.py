@@ -13,11 +13,13 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import IO, Any, NamedTuple, cast
 
+from promptdsl.batch.cells import json_cell
 from promptdsl.batch.problem import Problem
 from promptdsl.batch.renderer import RowResult, json_line
 from promptdsl.batch.service import LONGEST_ID, Service
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.json import JsonValue
 
 MANIFEST, PART = "manifest.json", ".part"
 JOURNALS = IDS, ERRORS, LOSSES, SCHEMAS = (
@@ -80,8 +82,8 @@ class BatchWriter:
             if len(self.examples) < 3:
                 self.examples.append(f"{result.row.place}: {problem}")
             told = {key: value for key, value in problem._asdict().items() if value}
-            given = result.row.cells.get(self._id_column or "")
-            own = {} if given is None else {"id": given}
+            id = self._id_cell(result)
+            own = {} if id is None else {"id": id}
             self._write(ERRORS, {**row, **own, **told})
         elif result.losses:
             self.lossy += 1
@@ -92,15 +94,20 @@ class BatchWriter:
         if self.rows % EVERY == 0:
             self.checkpoint()
 
+    def _id_cell(self, result: RowResult) -> JsonValue:
+        """Return the cell with the id of a row as JSON data, ``None`` where it has none."""
+        cells: object = result.row.cells  # of any program that renders rows
+        return json_cell(cells.get(self._id_column or "")) if is_mapping(cells) else None
+
     def _send(self, result: RowResult, row: Mapping[str, object]) -> Problem | None:
         """Write the request of a row, and its id; return what is wrong with its id."""
         id, known = f"r{result.row.number}x{result.digest}", None
         if self._id_column is not None:
-            given = result.row.cells.get(self._id_column)
-            id = str(given)
-            if given is None or _ID.fullmatch(id) is None:
+            cell = self._id_cell(result)
+            id = str(cell)
+            if cell is None or _ID.fullmatch(id) is None:
                 what = f"the id in {self._id_column!r} cannot be sent: {id[:80]!r}"
-                if given is None:
+                if cell is None:
                     what = f"the row has no id in {self._id_column!r}"
                 return Problem("DataError", what, "1 to 64 of the characters A-Z a-z 0-9 _ -")
         if self._index is not None:

@@ -129,7 +129,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             problem = f"a worker process died; --resume goes on, without {option} shows the row"
             raise UsageError(problem) from None
         except OSError as error:
-            raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
+            path = error.filename or arguments.output
+            raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _pools(arguments: argparse.Namespace) -> Pools | None:

@@ -15,6 +15,10 @@ Read the RESULTS that a batch service gave for the requests in --batch, and writ
 each row: its answer, or why there is none."""
 
 
+MOST_NOTES = 20
+"""How many lines that are left out are named."""
+
+
 def add_batch_read(add_parser: AddParser) -> None:
     """Add the command and its options."""
     parser = add_command(
@@ -43,10 +47,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         raise UsageError(f"there is a file {arguments.output}: name a new one")
     columns = [name for name in arguments.columns.split(",") if name]
     rows = answered = 0
+    left_out: list[str] = []
     part = f"{arguments.output}.part"
     try:
         with open(part, "w", encoding="utf-8", errors="backslashreplace") as file:
-            for answer in read_results(arguments.results, arguments.batch, columns):
+            for answer in read_results(arguments.results, arguments.batch, columns, notes=left_out):
                 rows += 1
                 answered += "error" not in answer
                 file.write(f"{json_line(answer)}\n")
@@ -59,6 +64,12 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         with suppress(FileNotFoundError):
             os.unlink(part)
     missing = rows - answered
-    notes = [f"no right answer for {missing:,} of {rows:,} rows: see the 'error' in their lines"]
-    found = f"{arguments.output}: {rows:,} rows, {answered:,} with an answer"
-    return found, notes if missing else [], 1 if missing else 0
+    notes = left_out[:MOST_NOTES]
+    if len(left_out) > MOST_NOTES:
+        notes.append(f"{len(left_out) - MOST_NOTES:,} more lines are left out")
+    if missing:
+        notes.append(
+            f"no right answer for {missing:,} of {rows:,} rows: see the 'error' in their lines"
+        )
+    summary = f"{arguments.output}: {rows:,} rows, {answered:,} with an answer"
+    return summary, notes, 1 if missing else 0

@@ -81,6 +81,18 @@ def read_json(text: str) -> JsonValue | Absent:
     return value
 
 
+def json_problem(text: str) -> str:
+    """Return what is wrong with a text of which :func:`read_json` reads no value: "is not JSON"."""
+    deep, large = f"is nested deeper than {LEVELS} levels", "has a number that is too large"
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        return deep
+    except ValueError as error:
+        return large if "integer string conversion" in str(error) else "is not JSON"
+    return deep if _is_deep(value) else large
+
+
 def write_json(value: object, *, wrapped: int = 0) -> str:
     """Return the strict JSON text of a value, keys in their order.
 
