@@ -21,6 +21,9 @@ from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import whole
 
+_ASK = "write --keep-empty, or keep_empty=True in code, to send it all the same"
+_TURNS = ("messages", "contents", "input")
+"""The keys of the turns in a payload."""
 # Line ends for some readers of lines, which JSON allows as they are.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
@@ -37,7 +40,8 @@ class RowResult(NamedTuple):
     """The result of a row: the ``body`` of its request as JSON text, or a ``problem``.
 
     ``digest`` are 12 hexadecimal digits of the body. ``losses`` is content that the target cannot
-    express. ``schema`` is the JSON text of the schema of the answer, if the prompt has one.
+    express, ``hints`` are those of the render, if they were asked for. ``schema`` is the JSON text
+    of the schema of the answer, if the prompt has one.
     """
 
     row: TableRow
@@ -45,6 +49,7 @@ class RowResult(NamedTuple):
     digest: str = ""
     problem: Problem | None = None
     losses: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
     schema: str = ""
     tokens: RowTokens | None = None
 
@@ -55,8 +60,9 @@ class RowRenderer:
     ``target`` is a function or component whose parameters have the names of columns; columns that
     it does not take are left out. ``constants`` are cells of every row that has none of the name.
     ``format`` is a provider with a batch service, or ``messages``; without it, the provider of
-    ``model``. ``extra`` are keys of the body that a prompt does not write. ``options`` are those of
-    :func:`render`.
+    ``model``. ``extra`` are keys of the body that a prompt does not write. A row fails of whose
+    ``User`` or ``History`` nothing is sent, unless ``keep_empty`` is true. With ``hints``,
+    results have the hints of their renders. ``options`` are those of :func:`render`.
 
     >>> from promptdsl import Timeline, User
     >>> from promptdsl.batch import RowRenderer
@@ -80,6 +86,8 @@ class RowRenderer:
         model: str | None = None,
         extra: Mapping[str, Any] | None = None,
         constants: Mapping[str, object] | None = None,
+        keep_empty: bool = False,
+        hints: bool = False,
         name: str = "",
         **options: Any,  # Any: those of render()
     ) -> None:
@@ -90,8 +98,9 @@ class RowRenderer:
             )
         self.target, self.model = target, model
         self.extra, self.constants = dict(extra or {}), dict(constants or {})
+        self.keep_empty = keep_empty
         self.name = name or getattr(target, "__name__", "the target")
-        self.options: dict[str, Any] = {"hints": False, **options, "model": model}
+        self.options: dict[str, Any] = {**options, "hints": hints, "model": model}
         if format is not None and service_of(format).name != MESSAGES:
             self.options["provider"] = format
         provider = self.trial.facts.provider
@@ -193,17 +202,30 @@ class RowRenderer:
         return rendered_prompt(prompt, self.options)
 
     def body(self, rendered: Rendered) -> Any:  # Any: JSON
-        """Return the body of a request; :class:`TakenKey` where ``extra`` has a key of it."""
+        """Return the body of a request; :class:`TakenKey` where ``extra`` has a key of it.
+
+        Raises :class:`DataError` where nothing is asked, and for what the service refuses.
+        """
+        if not self.keep_empty and rendered.asks_nothing:
+            raise DataError(
+                "nothing is asked: no text of the user or of a history is sent", fix=_ASK
+            )
         if self.service.name == MESSAGES:
             return [message.to_dict() for message in rendered.messages]
-        body = self.service.body_of(rendered.payload())
+        payload = rendered.payload()
+        if not self.keep_empty and any(payload.get(key) == [] for key in _TURNS):
+            raise DataError(
+                f"nothing is asked: {self.format} refuses a body without turns", fix=_ASK
+            )
+        body = self.service.body_of(payload)
         if self.service.model and self.model:
             body = {"model": self.extra.get("model", self.model), **body}
         return merged(body, self.extra)
 
     def _result(self, row: TableRow, rendered: Rendered) -> RowResult:
         service, output = self.service, rendered.output
-        losses = [str(loss) for loss in rendered.losses if loss.kind == "content"]
+        losses = [str(loss) for loss in rendered.losses if loss.kind != "hint"]
+        hints = [str(loss) for loss in rendered.losses if loss.kind == "hint"]
         if service.name == MESSAGES and (rendered.tools or output):
             losses.append("content: tools and the form of the answer are not in messages")
         text = json_line(self.body(rendered))
@@ -223,6 +245,7 @@ class RowRenderer:
             text,
             sha256(data).hexdigest()[:12],
             losses=tuple(losses),
+            hints=tuple(hints),
             schema="" if output is None else json.dumps(output.schema),
         )
 

@@ -62,7 +62,9 @@ class BatchWriter:
         self.folder, self.service, self.about, self.finished = folder, service, about, False
         self._id_column, self._dedupe, self._is_writing = id, dedupe, False
         state = state or {"parts": (), "journals": {}}
-        self.rows, self.sent, self.failed, self.lossy = (state.get(key, 0) for key in _COUNTS)
+        self.rows, self.sent, self.failed, self.lossy, self.hinted = (
+            state.get(key, 0) for key in _COUNTS
+        )
         self.parts = [PartFile(**part) for part in state["parts"]]
         self._schemas = set[str]()
         self.examples: list[str] = []
@@ -85,9 +87,11 @@ class BatchWriter:
             id = self._id_cell(result)
             own = {} if id is None else {"id": id}
             self._write(ERRORS, {**row, **own, **told})
-        elif result.losses:
-            self.lossy += 1
-            self._write(LOSSES, {**row, "losses": list(result.losses)})
+        elif result.losses or result.hints:
+            self.lossy += bool(result.losses)
+            self.hinted += bool(result.hints)
+            hints = {"hints": list(result.hints)} if result.hints else {}
+            self._write(LOSSES, {**row, "losses": list(result.losses), **hints})
         # A row counts when all of it is written: a file of requests may have ended before.
         self.rows += 1
         self._is_writing = False
@@ -248,7 +252,7 @@ def _part_name(number: int) -> str:
     return f"requests-{number:05}.jsonl"
 
 
-_COUNTS = ("rows", "sent", "failed", "lossy")
+_COUNTS = ("rows", "sent", "failed", "lossy", "hinted")
 """The numbers of a writer that its state has."""
 
 

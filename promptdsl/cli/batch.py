@@ -69,6 +69,8 @@ def add_batch(add_parser: AddParser) -> None:
         help="a key of every body that no prompt writes: max_tokens:=1024 is JSON, user=Ann a text",
     )
     add("--id", metavar="COLUMN", help="the column with the ids of requests; else they are made")
+    add("--keep-empty", action="store_true", help="send rows in which nothing is asked, too")
+    add("--hints", action="store_true", help="write the hints of rows to losses.jsonl, too")
     add("--dedupe", action="store_true", help="send equal requests once")
     add("--workers", type=_workers, metavar="N", help="processes that render (1; of Ray all CPUs)")
     add("--engine", choices=("ray",), help="render on a Ray cluster, or a new one of this machine")
@@ -147,6 +149,8 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
     return {
         **{key: value for key, value in options.items() if key != "provider"},
         "format": arguments.form,
+        "keep_empty": arguments.keep_empty,
+        "hints": arguments.hints,
         "extra": read_arguments(arguments.extra, None, option="--set"),
         "constants": read_arguments(arguments.pairs, arguments.props),
     }
@@ -211,6 +215,9 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     if writer.lossy:
         path = os.path.join(folder, "losses.jsonl")
         notes.append(f"{_rows(writer.lossy)} lost content: {path}")
+    if writer.hinted:
+        path = os.path.join(folder, "losses.jsonl")
+        notes.append(f"{_rows(writer.hinted)} with hints: {path}")
     if writer.sent < job.renderer.service.fewest:
         fewest = f"{job.renderer.service.fewest:,}"
         notes.append(f"the service refuses a job of fewer than {fewest} requests")

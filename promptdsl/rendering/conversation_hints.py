@@ -1,6 +1,6 @@
 """Hints about a conversation: it is empty or ended, a message comes twice, or one is empty."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -14,7 +14,15 @@ from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.group_nodes import ConversationNode, FragmentNode
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Child, Node, walk
-from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
+from promptdsl.tree.part_nodes import MediaNode, TableNode, ToolResultNode
+from promptdsl.tree.turn_nodes import (
+    ConsolidatedNode,
+    MergedNode,
+    RecordedNode,
+    RootNode,
+    ToolTurnNode,
+    TurnNode,
+)
 
 SPEAKERS = ("user", "assistant", "tool")
 
@@ -47,6 +55,51 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
+
+
+def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool:
+    """Return whether a ``User`` or a history was written of which nothing is sent, and no other.
+
+    White space is not sent anywhere. A history of which only answers are sent is one that is sent.
+    """
+    lost = {loss.source for loss in losses if loss.kind == "content"}
+    has_recorded = False
+    for turn in _merged_turns(stages["merge"]):
+        if isinstance(turn, RecordedNode):
+            messages = [message for message in turn.items if _is_sent(message)]
+            if any(message.role in ("user", "tool") for message in messages):
+                return False
+            has_recorded |= bool(messages)
+        elif isinstance(turn, TurnNode) and turn.role in ("user", "tool"):
+            is_asked = turn.kind in CONVERSATION
+            if is_asked and any(_says_something(node, lost) for node, _ in walk(turn)):
+                return False
+    written = [node for node, _ in walk(stages["select"])]
+    has_user = any(isinstance(node, TurnNode) and node.role == "user" for node in written)
+    has_history = any(isinstance(node, ConversationNode) for node in written)
+    return has_user or (has_history and not has_recorded)
+
+
+def _merged_turns(tree: RootNode) -> Iterator[Child]:
+    """Yield the turns of a prompt, also those that were merged, from the last one on."""
+    for part in reversed(tree.content):
+        if isinstance(part, MergedNode):
+            yield from reversed(part.content)
+        else:
+            yield part
+
+
+def _is_sent(message: Message) -> bool:
+    return any(not isinstance(block, TextBlock) or block.text.strip() for block in message.content)
+
+
+def _says_something(node: Node, lost: Container[object]) -> bool:
+    """Return whether a part of a turn is more than white space, without the parts in it."""
+    text = getattr(node, "text", "")
+    if isinstance(node, MediaNode | TableNode | ToolResultNode | ToolTurnNode):
+        return node.source not in lost
+    texts = [child for child in (*node.content, text) if isinstance(child, str)]
+    return any(child.strip() for child in texts)
 
 
 def _turns(tree: RootNode) -> Iterator[Node]:

@@ -309,6 +309,14 @@ class Rendered:
         """Whether the last tool calls have no results yet, so that nothing can be sent."""
         return bool(open_calls(self.messages))
 
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether what was written for the user or as a history is nothing that is sent."""
+        from promptdsl.rendering.conversation_hints import asks_nothing
+
+        lost = self.located(self._losses) if self._losses else ()
+        return asks_nothing(dict(self._stages), lost)
+
     def _sendable(self) -> "WrittenPayload":
         """Return what was written, if there is a target, and all calls are answered."""
         if self._written is None:
