@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from glob import escape, glob
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from promptdsl import Rendered
 from promptdsl.batch.engine import Pools, Work, results
-from promptdsl.batch.problem import PACKAGE, is_installed
+from promptdsl.batch.problem import is_ours_or_installed
 from promptdsl.batch.renderer import RowRenderer, RowResult
 from promptdsl.batch.rows import RowReader, TableRow, digest_of
 from promptdsl.batch.service import TakenKey
-from promptdsl.batch.writer import MANIFEST, PART, BatchWriter, read_manifest
+from promptdsl.batch.writer import MANIFEST, PART, BatchWriter, read_manifest, shown_path
 from promptdsl.foundation.errors import DataError, nearest
 
 TRIED = 20
@@ -45,16 +45,18 @@ def write_batch(
     id: str | None = None,
     dedupe: bool = False,
     stop: bool = False,
+    depends_on: Sequence[str] = (),
 ) -> Generator[BatchWriter]:
     """Write a batch into a folder, and yield its writer at the beginning and after each row.
 
     With ``resume``, a batch that was stopped goes on. ``id`` is the column with the ids; with
     ``dedupe``, equal bodies are one request; with ``stop``, the batch stops at the first row that
-    fails. Raises :class:`DataError` for a folder with another batch, and where what the batch is
-    made of has changed since, unless ``force`` is given.
+    fails. ``depends_on`` are further files that the prompt is made of. Raises :class:`DataError`
+    for a folder with another batch, and where what the batch is made of has changed since, unless
+    ``force`` is given.
     """
     _, rendered, rows = _first(job, id)
-    about, state = _about(job, rendered), None
+    about, state = _about(job, rendered, depends_on), None
     if resume:
         read_manifest(folder)  # it has to be there
     os.makedirs(folder, exist_ok=True)
@@ -62,6 +64,7 @@ def write_batch(
         if resume:
             manifest = read_manifest(folder)
             state, changes = manifest["state"], _changes(manifest, about)
+            changes += [what for what in _used_changes(state) if what not in changes]
             if changes and not force:
                 fix = "--force goes on with what is there now; a new folder begins anew"
                 raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
@@ -70,6 +73,8 @@ def write_batch(
             # A row may be another one now: no cell of the new tables is added to its answer.
             about["inputs"] = {**about["inputs"], **manifest["inputs"]}
             _skip_done(state, rows, job.renderer, force=force)
+            if force:
+                state = {**state, "used": ()}
         # Without a manifest nothing has begun: then all files are still parts.
         elif not all(name.endswith(PART) for name in os.listdir(folder)):
             begun = os.path.exists(os.path.join(folder, MANIFEST))
@@ -79,6 +84,7 @@ def write_batch(
         writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
         failed, finished = writer.failed, False
         try:
+            writer.note(job.renderer.used.items())  # of rows that are tried, or done
             yield writer
             work, load = job.renderer.result, partial(_work, job.load)
             for result in results(rows, work, load, job.pools):
@@ -171,15 +177,20 @@ def _skip_done(
             )
 
 
-def _about(job: Job, rendered: Rendered | None) -> dict[str, Mapping[str, object]]:
+def _about(
+    job: Job, rendered: Rendered | None, depends_on: Sequence[str]
+) -> dict[str, Mapping[str, object]]:
     """Return the description of a batch: its inputs, options, versions and code."""
     sections = () if rendered is None else rendered.libraries
-    paths = [*job.reader.paths]
+    paths, project = [*job.reader.paths], _project_files(job.renderer.name)
+    gone = next((path for path in depends_on if not os.path.isfile(path)), None)
+    if gone is not None:
+        raise DataError(f"no such file: {gone}", fix="--depends-on takes the paths of files")
     return {
         "inputs": {path: digest_of(path) for path in paths},
         "options": {"service": job.renderer.format, "inputs": paths, **job.options},
         "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
-        "files": {path: digest_of(path) for path in sorted(_project_files(job.renderer.name))},
+        "files": {path: digest_of(path) for path in sorted({*project, *depends_on})},
         "libraries": {it.name: [it.version, it.digest] for it in sections},
     }
 
@@ -196,10 +207,22 @@ def _project_files(target: str) -> set[str]:
         loaded += glob(os.path.join(escape(folder), "templates", "**", "*.*"), recursive=True)
     files = {os.path.abspath(path) for path in loaded if path}
     return {
-        path.removeprefix(os.path.join(os.getcwd(), ""))
+        shown_path(path)
         for path in files
-        if not (is_installed(path) or path.startswith(PACKAGE)) and os.path.isfile(path)
+        if not is_ours_or_installed(path) and os.path.isfile(path)
     }
+
+
+def _used_changes(state: Mapping[str, Any]) -> Iterator[str]:
+    """Yield, in words, which files that rows used are other ones now."""
+    for path, digest in state.get("used", {}).items():
+        if path.startswith("library "):
+            continue  # it is compared when a row uses it again
+        try:
+            if digest_of(path) != digest:
+                yield f"{path} has changed"
+        except OSError:
+            yield f"{path} is gone"
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

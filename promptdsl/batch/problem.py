@@ -59,6 +59,11 @@ def is_installed(path: str) -> bool:
     return os.path.join(path, "").startswith(_installed())
 
 
+def is_ours_or_installed(path: str) -> bool:
+    """Return whether a path is in this package, or in installed code."""
+    return path.startswith(PACKAGE) or is_installed(path)
+
+
 @cache
 def _installed() -> tuple[str, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")

@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import cached_property
@@ -13,11 +15,12 @@ from typing import Any, NamedTuple
 import promptdsl
 from promptdsl import Node, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
-from promptdsl.batch.problem import Problem, problem_of
-from promptdsl.batch.rows import TableRow, arrow_rows, numbered, usable_columns
+from promptdsl.batch.problem import Problem, is_ours_or_installed, problem_of
+from promptdsl.batch.rows import TableRow, arrow_rows, digest_of, numbered, usable_columns
 from promptdsl.batch.service import LONGEST_ID, MESSAGES, Service, merged, service_of
 from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
 from promptdsl.foundation.extras import require
+from promptdsl.foundation.files import NOTED_FILES
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import whole
 
@@ -41,7 +44,8 @@ class RowResult(NamedTuple):
 
     ``digest`` are 12 hexadecimal digits of the body. ``losses`` is content that the target cannot
     express, ``hints`` are those of the render, if they were asked for. ``schema`` is the JSON text
-    of the schema of the answer, if the prompt has one.
+    of the schema of the answer, if the prompt has one. ``used`` are the files and libraries that a
+    render of this process used first with this row, and their digests.
     """
 
     row: TableRow
@@ -51,6 +55,7 @@ class RowResult(NamedTuple):
     losses: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     schema: str = ""
+    used: tuple[tuple[str, str], ...] = ()
     tokens: RowTokens | None = None
 
 
@@ -99,6 +104,8 @@ class RowRenderer:
         self.target, self.model = target, model
         self.extra, self.constants = dict(extra or {}), dict(constants or {})
         self.keep_empty = keep_empty
+        self._noted: dict[str, str] = {}
+        self._told: dict[str, str] = {}
         self.name = name or getattr(target, "__name__", "the target")
         self.options: dict[str, Any] = {**options, "hints": hints, "model": model}
         if format is not None and service_of(format).name != MESSAGES:
@@ -142,8 +149,40 @@ class RowRenderer:
         """The parameters of the target."""
         return Parameters(self.target, self.name)
 
+    @cached_property
+    def _modules(self) -> set[str]:
+        """The names of the modules that were loaded before the first row, or since."""
+        return {*sys.modules}
+
+    @property
+    def used(self) -> Mapping[str, str]:
+        """What rows used so far, with digests: files by absolute paths, ``library NAME``."""
+        return self._noted
+
+    def _newly_used(self) -> tuple[tuple[str, str], ...]:
+        """Return what was used since the last call."""
+        if self._noted == self._told:
+            return ()
+        new = tuple(item for item in self._noted.items() if item not in self._told.items())
+        self._told |= self._noted
+        return new
+
+    def _note_modules(self) -> None:
+        """Note the files of modules that the target loaded late, but for installed ones."""
+        if len(sys.modules) == len(self._modules):
+            return
+        for name in sys.modules.keys() - self._modules:
+            self._modules.add(name)
+            path = getattr(sys.modules.get(name), "__file__", None) or ""
+            if path and not is_ours_or_installed(path) and os.path.isfile(path):
+                self._noted[os.path.abspath(path)] = digest_of(path)
+
     def __getstate__(self) -> dict[str, object]:
-        return {key: it for key, it in vars(self).items() if key not in ("parameters", "trial")}
+        left_out = ("parameters", "trial", "_modules")
+        return {
+            **{key: value for key, value in vars(self).items() if key not in left_out},
+            **{"_noted": {}, "_told": {}},
+        }
 
     def __call__(self, rows: Any) -> Any:  # Any: a list of rows, or an Arrow table
         """Return the result of each row; of an Arrow table, one with two columns more."""
@@ -172,6 +211,9 @@ class RowRenderer:
 
         With ``count`` it has its tokens, and those that it shares with the ``first`` row.
         """
+        return self._tried(row, count=count, first=first)._replace(used=self._newly_used())
+
+    def _tried(self, row: TableRow, *, count: bool, first: Rendered | None) -> RowResult:
         try:
             rendered = self.rendered(row)
             result = self._result(row, rendered)
@@ -186,7 +228,21 @@ class RowRenderer:
             return RowResult(row, problem=problem_of(error))
 
     def rendered(self, row: TableRow) -> Rendered:
-        """Return the render of a row, or raise what is wrong with it."""
+        """Return the render of a row, or raise what is wrong with it; note what it uses."""
+        _ = self._modules
+        token = NOTED_FILES.set(self._noted)
+        try:
+            rendered = self._rendered(row)
+            self._noted |= {
+                f"library {section.name}": f"{section.version} {section.digest}"
+                for section in rendered.libraries
+            }
+            return rendered
+        finally:
+            NOTED_FILES.reset(token)
+            self._note_modules()
+
+    def _rendered(self, row: TableRow) -> Rendered:
         if row.problem:
             raise DataError(row.problem)
         if not is_mapping(row.cells):

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from typing import IO, Any, NamedTuple, cast
@@ -62,6 +62,8 @@ class BatchWriter:
         self.folder, self.service, self.about, self.finished = folder, service, about, False
         self._id_column, self._dedupe, self._is_writing = id, dedupe, False
         state = state or {"parts": (), "journals": {}}
+        self.used: dict[str, str] = dict(state.get("used", {}))
+        """The files and libraries that the rows used so far, with their digests."""
         self.rows, self.sent, self.failed, self.lossy, self.hinted = (
             state.get(key, 0) for key in _COUNTS
         )
@@ -74,8 +76,17 @@ class BatchWriter:
         self._index = _Index() if dedupe or id else None
         self._cut()
 
+    def note(self, used: Iterable[tuple[str, str]]) -> None:
+        """Note what rows use; :class:`DataError` for what had another digest before."""
+        for name, digest in used:
+            path = shown_path(name)
+            if self.used.setdefault(path, digest) != digest:
+                fix = "--resume --force goes on with what is there now; a new folder begins anew"
+                raise DataError(f"since the batch began, {path} has changed", fix=fix)
+
     def add(self, result: RowResult) -> None:
-        """Write the result of a row."""
+        """Write the result of a row; :class:`DataError` where it used what has changed."""
+        self.note(result.used)
         self._is_writing = True
         row: dict[str, object] = {"row": result.row.number, "input": result.row.place}
         problem = result.problem or self._send(result, row)
@@ -182,6 +193,7 @@ class BatchWriter:
             "finished": self.finished,
             "parts": [part._asdict() for part in self.parts],
             "journals": self._journals,
+            "used": self.used,
         }
         path = os.path.join(self.folder, MANIFEST + PART)
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as manifest:
@@ -246,6 +258,11 @@ class CountingWriter(BatchWriter):
 
     def checkpoint(self) -> None:
         """Keep nothing."""
+
+
+def shown_path(path: str) -> str:
+    """Return a path as a manifest has it: relative to the current folder if it is in it."""
+    return path.removeprefix(os.path.join(os.getcwd(), ""))
 
 
 def _part_name(number: int) -> str:

@@ -81,6 +81,13 @@ def add_batch(add_parser: AddParser) -> None:
         default="keep",
         help="keep (the default) goes on after a row that fails, stop ends there",
     )
+    add(
+        "--depends-on",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a file that the prompt reads by itself; --resume refuses when it has changed",
+    )
     add("--resume", action="store_true", help="go on with a batch that was stopped")
     add("--force", action="store_true", help="go on although its prompt or input has changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
@@ -114,7 +121,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         raise UsageError("--id and --dedupe do not go together: equal rows have one id then")
     settings = _settings(arguments)
     with redirect_stdout(sys.stderr), _renderer(arguments.target, settings) as renderer:
-        own = {key: getattr(arguments, key) for key in ("target", "id", "dedupe")}
+        own = {key: getattr(arguments, key) for key in ("target", "id", "dedupe", "depends_on")}
         load = partial(_worker_renderer, arguments.target, settings)
         try:
             taken = renderer.parameters
@@ -190,6 +197,7 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         id=arguments.id,
         dedupe=arguments.dedupe,
         stop=arguments.on_error == "stop",
+        depends_on=arguments.depends_on,
     )
     try:
         with closing(steps), _progress(job.reader) as show:

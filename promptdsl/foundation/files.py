@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
+from contextvars import ContextVar
 
 from promptdsl.foundation.errors import MediaError
 
@@ -21,6 +22,17 @@ _FLAGS = {
 _FILE = os.O_RDONLY | _FLAGS["BINARY"] | _FLAGS["NOCTTY"] | _FLAGS["NONBLOCK"]
 _LINKLESS = _FILE | _FLAGS["NOFOLLOW"]
 _FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"]
+
+
+NOTED_FILES: ContextVar[dict[str, str] | None] = ContextVar("NOTED_FILES", default=None)
+"""Where the template files that are used are noted: the SHA-256 of each, by its absolute path."""
+
+
+def note_file(path: str, digest: str) -> None:
+    """Note that a file is used, for those who want to know it: a batch that may go on later."""
+    noted = NOTED_FILES.get()
+    if noted is not None:
+        noted[os.path.abspath(path)] = digest
 
 
 def read_file(

@@ -80,7 +80,7 @@ class TemplateSection:
             )
         source, digest = read_template(file)
         front, _ = split(source, self.name)
-        return ReadTemplate(front or FrontMatter(name=self.name), digest, file, source)
+        return ReadTemplate(front or FrontMatter(name=self.name), digest[:8], file, source)
 
     def provenance(self) -> LibrarySection:
         """Return its name, version and digest."""

@@ -12,6 +12,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace, missing
 
 from promptdsl.foundation.errors import PromptError, TemplateError
+from promptdsl.foundation.files import note_file
 from promptdsl.foundation.guards import WrittenTags, written_tags
 from promptdsl.foundation.labelled import Label
 from promptdsl.foundation.library_section import LibrarySection
@@ -94,6 +95,10 @@ class _Template(Template):
     """Its front matter, if that declares inputs."""
     section: LibrarySection | None = None
     """The section of a library that it is."""
+    path = ""
+    """The path of its file, '' for a text."""
+    digest = ""
+    """The SHA-256 of its file."""
     tags = WrittenTags()
     """The tags in its source."""
 
@@ -221,7 +226,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         template.trimmed = body if self.trim_blocks else ""
         template.tags = written_tags(body)
         if name is not None and self.home is not None:
-            template.section = LibrarySection(name, self.home.version, digest)
+            template.section = LibrarySection(name, self.home.version, digest[:8])
+        if not isinstance(source, str):
+            template.path, template.digest = source.path, digest
         if inputs is not None:
             template.front = front
             template.root_render_func = cast(
@@ -368,8 +375,10 @@ def compiled_at(source: TemplateFile | TemplateSource) -> _Template:
 
 
 def used(template: _Template) -> _Template:
-    """Return a compiled template; its section and its tags are noted as used."""
+    """Return a compiled template; its section, its tags and its file are noted as used."""
     run = RUN.get()
+    if template.path:
+        note_file(template.path, template.digest)
     run.tags[template.tags] = None
     if template.section is not None:
         run.sections[template.section] = None

@@ -11,7 +11,7 @@ from typing import ClassVar
 import attrs
 
 from promptdsl.foundation.errors import MediaError, TemplateError, nearest
-from promptdsl.foundation.files import read_file
+from promptdsl.foundation.files import note_file, read_file
 from promptdsl.foundation.source import author, door
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
 from promptdsl.templates.template_folder import (
@@ -192,7 +192,7 @@ def _unreadable(name: str, reason: object) -> TemplateError:
 
 
 def read_template(file: TemplateFile) -> tuple[str, str]:
-    """Return the text of a template file, and its digest: the beginning of that of its bytes.
+    """Return the text of a template file, and the SHA-256 of its bytes, in hexadecimal digits.
 
     Raises :class:`TemplateError` for a file outside of its folder, links resolved, one of more than
     a million bytes, one that cannot be read and one that is not UTF-8.
@@ -211,7 +211,10 @@ def read_template(file: TemplateFile) -> tuple[str, str]:
     check_limit(file.stamp[1], MAX_SOURCE, f"bytes in {label(file.name)}")
     try:
         data = read_file(file.path, limit=MAX_SOURCE, roots=roots)
-        return data.decode("utf-8-sig"), sha256(data).hexdigest()[:8]
+        digest = sha256(data).hexdigest()
+        if file.folder is not shipped_folder():  # they change with the version alone
+            note_file(file.path, digest)
+        return data.decode("utf-8-sig"), digest
     except MediaError as error:
         raise _unreadable(file.name, error.what) from None
     except UnicodeDecodeError as error:
