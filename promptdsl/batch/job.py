@@ -17,7 +17,7 @@ from promptdsl.batch.problem import is_ours_or_installed
 from promptdsl.batch.renderer import RowRenderer, RowResult
 from promptdsl.batch.rows import RowReader, TableRow, digest_of
 from promptdsl.batch.service import TakenKey
-from promptdsl.batch.writer import MANIFEST, PART, BatchWriter, read_manifest, shown_path
+from promptdsl.batch.writer import MANIFEST, BatchWriter, is_part, read_manifest, shown_path
 from promptdsl.foundation.errors import DataError, nearest
 
 TRIED = 20
@@ -76,7 +76,7 @@ def write_batch(
             if force:
                 state = {**state, "used": ()}
         # Without a manifest nothing has begun: then all files are still parts.
-        elif not all(name.endswith(PART) for name in os.listdir(folder)):
+        elif not all(map(is_part, os.listdir(folder))):
             begun = os.path.exists(os.path.join(folder, MANIFEST))
             fix = "--resume goes on with it" if begun else "name a new folder"
             raise DataError(f"the folder {folder} has {'a batch' if begun else 'files'}", fix=fix)

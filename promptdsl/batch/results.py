@@ -11,11 +11,13 @@ from typing import Any, BinaryIO, NamedTuple, Self, cast
 
 from promptdsl import PromptError, read_response
 from promptdsl.batch.cells import json_cell
+from promptdsl.batch.renderer import json_line
 from promptdsl.batch.rows import RowReader, digest_of
 from promptdsl.batch.service import Service, service_of
 from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
+from promptdsl.foundation.files import written_whole
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import ABSENT, json_problem, read_json
 
@@ -77,6 +79,28 @@ def read_results(
     unknown = {*columns} - (reader.names if reader else set())
     if unknown:
         raise DataError(f"there is no column {min(unknown)!r} in {', '.join(inputs)}")
+
+
+def write_results(
+    paths: Sequence[str],
+    folder: str,
+    output: str,
+    columns: Sequence[str] = (),
+    *,
+    notes: list[str] | None = None,
+) -> tuple[int, int]:
+    """Write what :func:`read_results` yields to a file, a line of JSON for each row.
+
+    Returns how many rows there are, and how many have an answer. The file is written whole or not
+    at all. Raises what :func:`read_results` raises, and :class:`OSError`.
+    """
+    rows = answered = 0
+    with written_whole(output) as write:
+        for answer in read_results(paths, folder, columns, notes=notes):
+            rows += 1
+            answered += "error" not in answer
+            write(f"{json_line(answer)}\n".encode(errors="backslashreplace"))
+    return rows, answered
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:

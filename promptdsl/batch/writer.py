@@ -29,6 +29,7 @@ MOST_SCHEMAS = 1_000
 """How many schemas are remembered; another one is written again."""
 EVERY = 500
 """The number of rows between two checkpoints."""
+_PART = re.compile(r"(?:(?:ids|errors|losses|schemas|requests-\d{5,})\.jsonl|manifest\.json)\.part")
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
@@ -179,7 +180,7 @@ class BatchWriter:
         os.replace(path + PART, path)
 
     def _opened(self, name: str) -> IO[bytes]:
-        return open(os.path.join(self.folder, name + PART), "ab")
+        return open(os.path.join(self.folder, name + PART), "ab", opener=_private)
 
     def checkpoint(self) -> None:
         """Write all to the disk, and the manifest that says how far it is whole."""
@@ -195,9 +196,10 @@ class BatchWriter:
             "journals": self._journals,
             "used": self.used,
         }
+        text = json.dumps({**self.about, "state": state}, ensure_ascii=False, indent=1)
         path = os.path.join(self.folder, MANIFEST + PART)
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as manifest:
-            json.dump({**self.about, "state": state}, manifest, ensure_ascii=False, indent=1)
+        with open(path, "wb", opener=_private) as manifest:
+            manifest.write(text.encode(errors="backslashreplace"))
             manifest.flush()
             os.fsync(manifest.fileno())
         self._place(MANIFEST)
@@ -258,6 +260,16 @@ class CountingWriter(BatchWriter):
 
     def checkpoint(self) -> None:
         """Keep nothing."""
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that is for its owner alone if it is new."""
+    return os.open(path, flags, 0o600)
+
+
+def is_part(name: str) -> bool:
+    """Return whether a name is that of a file which is written, or was when a batch was killed."""
+    return _PART.fullmatch(name) is not None
 
 
 def shown_path(path: str) -> str:

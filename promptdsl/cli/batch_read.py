@@ -2,10 +2,9 @@
 
 import argparse
 import os
-from contextlib import suppress
 
 from promptdsl import PromptError
-from promptdsl.batch import json_line, read_results
+from promptdsl.batch import write_results
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import one_line
@@ -46,23 +45,16 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     if os.path.lexists(arguments.output):
         raise UsageError(f"there is a file {arguments.output}: name a new one")
     columns = [name for name in arguments.columns.split(",") if name]
-    rows = answered = 0
     left_out: list[str] = []
-    part = f"{arguments.output}.part"
     try:
-        with open(part, "w", encoding="utf-8", errors="backslashreplace") as file:
-            for answer in read_results(arguments.results, arguments.batch, columns, notes=left_out):
-                rows += 1
-                answered += "error" not in answer
-                file.write(f"{json_line(answer)}\n")
-        os.replace(part, arguments.output)
+        rows, answered = write_results(
+            arguments.results, arguments.batch, arguments.output, columns, notes=left_out
+        )
     except PromptError as error:
         raise UsageError(one_line(error)) from None
     except OSError as error:
-        raise UsageError(f"{error.filename}: {error.strerror}") from None
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(part)
+        path = error.filename or arguments.output
+        raise UsageError(f"{path}: {error.strerror or error}") from None
     missing = rows - answered
     notes = left_out[:MOST_NOTES]
     if len(left_out) > MOST_NOTES:

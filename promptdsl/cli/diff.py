@@ -11,8 +11,15 @@ from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, model_notes, whole_number
 from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative, visible
 from promptdsl.cli.sides import is_target, side
-from promptdsl.cli.write_files import write_files
-from promptdsl.comparing import DiffReport, PromptComparison, PromptFile, Status, diff
+from promptdsl.cli.write_files import write_report
+from promptdsl.comparing import (
+    DiffReport,
+    PromptComparison,
+    PromptFile,
+    Status,
+    diff,
+    is_report,
+)
 
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
@@ -76,7 +83,7 @@ def add_diff(add_parser: AddParser) -> None:
     group.add_argument(
         "--json", dest="format", action="store_const", const="json", help="as --format json"
     )
-    group.add_argument("--output", metavar="FILE", help="write to a file, and over what it has")
+    group.add_argument("--output", metavar="FILE", help="write to a file, and over an older report")
     defaults = vars(parser.parse_args([]))
     parser.set_defaults(cache=None, target="", failed=UsageError.code, defaults=defaults)
 
@@ -102,7 +109,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         notes += problems
     if arguments.output is None:
         return data, notes, code
-    write_files({arguments.output: f"{data}\n"}, force=True)
+    write_report(arguments.output, f"{data}\n", is_report)
     return "", notes, code
 
 

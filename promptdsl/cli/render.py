@@ -20,7 +20,8 @@ from promptdsl.cli.show import (
     relative,
     visible,
 )
-from promptdsl.cli.write_files import write_files
+from promptdsl.cli.sides import is_record_text
+from promptdsl.cli.write_files import write_report
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         notes = render_notes(rendered, arguments)
         if arguments.record is not None:
             text = rendered.record(inputs=props).to_json()
-            write_files({arguments.record: f"{text}\n"}, force=True)
+            write_report(arguments.record, f"{text}\n", is_record_text)
         if arguments.outline:
             return visible(relative(rendered.outline())), notes
         if arguments.explain:

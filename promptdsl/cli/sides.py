@@ -96,6 +96,14 @@ def is_record(data: object) -> bool:
     return str(cast("dict[str, object]", data).get("format"))[:1].isdecimal()
 
 
+def is_record_text(text: str) -> bool:
+    """Return whether a text is the JSON of a record."""
+    try:
+        return is_record(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
+
+
 def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:
     """Return the prompt of a snapshot; that of a model is read with its base."""
     try:

@@ -20,7 +20,7 @@ from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.show import as_json, fields, visible
 from promptdsl.cli.terminal import progress
-from promptdsl.cli.write_files import write_files
+from promptdsl.cli.write_files import write_report
 
 OWN, MARK, SUM = "transcript", b'"promptdsl.transcript"', b',"sum":"'
 """The form of the file of a transcript, what its first line has, and what each line has."""
@@ -250,7 +250,7 @@ def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     rendered = render(Timeline(History(transcript)), provider=to)
     data = as_json(rendered.payload())
     if out is not None:
-        data = _written(out, lambda path: write_files({path: f"{data}\n"}, force=False))
+        data = _written(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
     # The line of a loss is one of this command.
     return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in rendered.losses)]
 

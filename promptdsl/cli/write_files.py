@@ -2,10 +2,26 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from promptdsl import DataError
 from promptdsl.cli.errors import UsageError
+from promptdsl.comparing import write_over
+
+
+def write_report(path: str, text: str, is_own: Callable[[str], bool]) -> None:
+    """Write a text with prompts in it to a file, over one that the same command wrote.
+
+    Raises :class:`UsageError` for a file that is not ``is_own``, and for what cannot be written.
+    """
+    try:
+        write_over(path, text, is_own)
+    except OSError as error:
+        problem = f"cannot write {error.filename or path}: {error.strerror or error}"
+        raise UsageError(problem) from None
+    except DataError as error:
+        raise UsageError(f"{error.what}: {error.fix}") from None
 
 
 def write_files(
@@ -14,9 +30,9 @@ def write_files(
     """Write texts as UTF-8 at their paths, and make the folders; all of them or none.
 
     Each is written beside its place first, and put there when all are written. ``changed`` are
-    files with something added to them, which keep their mode and their line ends; behind a link,
-    its file is changed. Raises :class:`UsageError` for other files that exist,
-    without ``force``, and for what cannot be written.
+    files with something added to them, which keep their line ends; behind a link, its file is
+    changed. A file that is written over keeps its mode. Raises :class:`UsageError` for other files
+    that exist, without ``force``, and for what cannot be written.
     """
     there = [path for path in files if os.path.lexists(path)]
     if there and not force:
@@ -41,7 +57,9 @@ def write_files(
             with open(temporary, "xb") as file:
                 written[path] = temporary
                 file.write(content)
-            if path in real and os.path.exists(path):
+                file.flush()
+                os.fsync(file.fileno())
+            if os.path.exists(path):
                 shutil.copymode(path, temporary)
             if os.path.isdir(path):
                 raise IsADirectoryError(0, "it is a folder", path)

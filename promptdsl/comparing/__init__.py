@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from promptdsl.comparing.prompt_diff import PromptDiff as PromptDiff
     from promptdsl.comparing.prompt_diff import diff as diff
     from promptdsl.comparing.report import DiffReport as DiffReport
+    from promptdsl.comparing.report import is_report as is_report
+    from promptdsl.comparing.report_file import write_over as write_over
     from promptdsl.comparing.snapshot_file import PromptFile as PromptFile
     from promptdsl.comparing.snapshot_file import SnapshotFormatError as SnapshotFormatError
     from promptdsl.comparing.snapshot_file import parse as parse
@@ -36,6 +38,7 @@ else:
             "payloads": "payload_file payload_rendered record_rendered",
             "prefix": "SharedPrefix",
             "snapshot_file": "PromptFile SnapshotFormatError parse serialise",
-            "report": "DiffReport",
+            "report": "DiffReport is_report",
+            "report_file": "write_over",
         },
     )

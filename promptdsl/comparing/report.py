@@ -1,5 +1,6 @@
 """The report on many prompts: which differ, and which changes they have in common."""
 
+import re
 from typing import Any
 
 import attrs
@@ -7,6 +8,18 @@ import attrs
 from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.markdown import report_markdown
 from promptdsl.comparing.report_text import report_text
+
+_BEGINNINGS = (
+    '{\n  "sentence": "',
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta http-equiv="Content-Security-Policy"',
+)
+_LINE = re.compile(r"^(?:[\d,]+ tokens? \(.*\)|.*\bprompts? differs?)$", re.MULTILINE)
+
+
+def is_report(text: str) -> bool:
+    """Return whether a text looks like a report in one of its formats; so does white space."""
+    return not text.strip() or text.startswith(_BEGINNINGS) or _LINE.search(text) is not None
 
 
 @attrs.frozen(slots=False)

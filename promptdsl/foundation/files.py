@@ -1,10 +1,14 @@
-"""Reading regular files, optionally only those in declared folders, whatever links say."""
+"""Files: read, also only those in declared folders; written, whole or not at all."""
 
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
+from tempfile import mkstemp
+from typing import cast
 
 from promptdsl.foundation.errors import MediaError
 
@@ -142,3 +146,67 @@ def _opened_and_compared(path: str) -> int:
     except OSError:
         os.close(descriptor)
         raise
+
+
+# Writing.
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], None]]:
+    """Give a function that writes bytes to a file, which is in its place after the block.
+
+    If anything raises, the file is what it was. A new file is for its owner alone (mode 0600); one
+    that is there keeps its rights, also behind a link; Windows gives files the rights of their
+    folder. A device or a pipe is written as it is. Raises :class:`OSError`.
+    """
+    name = os.fspath(path)
+    is_file = os.path.isfile(name)
+    if name.startswith(_STREAMS) or (os.path.exists(name) and not is_file):
+        with open(name, "wb") as stream:
+            yield cast("Callable[[bytes], None]", stream.write)
+        return
+    if is_file and not os.access(name, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+    real = os.path.realpath(name)
+    folder, base = os.path.split(real)
+    descriptor, temporary = mkstemp(".part", f"{base[:100]}.", folder)
+    try:
+        try:
+            yield partial(write_all, descriptor)
+            os.fsync(descriptor)
+        finally:
+            close(descriptor)
+        if is_file and os.name == "posix":
+            os.chmod(temporary, stat.S_IMODE(os.stat(real).st_mode))
+        os.replace(temporary, real)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    sync_folder(real)
+
+
+_STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
+"""Where the names of open streams are, which may be files: another one cannot take their place."""
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes: from now on they are there, whatever becomes of this process."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def sync_folder(path: str) -> None:
+    """Wait until the name of a file is on the disk, where systems can."""
+    if os.name == "posix":
+        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            close(folder)
+
+
+def close(descriptor: int) -> None:
+    """Close a file. All that was written is on the disk, so an error means nothing."""
+    with suppress(OSError):
+        os.close(descriptor)

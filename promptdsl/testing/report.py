@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl.comparing import DiffReport, PromptComparison, diff
+from promptdsl.comparing import DiffReport, PromptComparison, diff, is_report, write_over
 from promptdsl.comparing.compared_prompts import Status
 from promptdsl.comparing.matrix import applied, difference
 from promptdsl.comparing.snapshot_file import (
@@ -20,6 +20,7 @@ from promptdsl.comparing.snapshot_file import (
     parse,
     serialise,
 )
+from promptdsl.foundation.errors import DataError
 from promptdsl.testing.extension import CONFLICT, lines_of
 from promptdsl.testing.names import path_from
 from promptdsl.testing.run import REPORT, run_of
@@ -162,11 +163,11 @@ class RunReport:
         names = sorted(self._prompts.keys() - renamed)
         report = DiffReport(tuple(self._prompts[name].comparison() for name in names))
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_bytes(report.html.encode())
-        except OSError as error:
+            write_over(str(self._path), report.html, is_report)
+        except (OSError, DataError) as error:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-            self._told = f"the prompt report {self._path} cannot be written: {error.strerror}"
+            why = error.strerror if isinstance(error, OSError) else error.what
+            self._told = f"the prompt report {self._path} cannot be written: {why}"
         else:
             self._told = f"prompt report: {self._path}"
 

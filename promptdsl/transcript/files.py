@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
-from tempfile import mkstemp
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
+from promptdsl.foundation.files import close, sync_folder, write_all, written_whole
 from promptdsl.transcript.entries import TranscriptEntry, entry_of, line_of
 from promptdsl.transcript.lines import FORMAT, HEADER, object_of
 
@@ -41,33 +41,10 @@ def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes: from now on they are there, whatever becomes of this process."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
 def _write(descriptor: int, data: bytes) -> None:
     """Write all bytes, and wait until they are on the disk."""
     write_all(descriptor, data)
     os.fsync(descriptor)
-
-
-def sync_folder(path: str) -> None:
-    """Wait until the name of a file is on the disk, where systems can."""
-    if os.name == "posix":
-        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            _close(folder)
-
-
-def _close(descriptor: int) -> None:
-    """Close a file. All that was written is on the disk, so an error means nothing."""
-    with suppress(OSError):
-        os.close(descriptor)
 
 
 @contextmanager
@@ -120,7 +97,7 @@ class OpenFile:
         try:
             self._status = os.fstat(descriptor)
         except OSError:
-            _close(descriptor)
+            close(descriptor)
             raise
         self.descriptor = descriptor
 
@@ -148,7 +125,7 @@ class OpenFile:
         """Close the file, unless it is closed."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0 and not self._is_of_others(descriptor):
-            _close(descriptor)
+            close(descriptor)
 
     def _is_of_others(self, descriptor: int) -> bool:
         """Return whether others closed the file, so that its number is free or of another file."""
@@ -325,7 +302,7 @@ class TranscriptFile(OpenFile):
 
 
 def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) -> None:
-    """Write a whole file: beside its place first, then moved there in one step.
+    """Write a file, whole or not at all.
 
     Raises :class:`ConflictError` where a writer has a file of this name open.
     """
@@ -333,15 +310,5 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
     data = HEADER + b"".join(map(line_of, entries))
     if os.path.exists(name):
         TranscriptFile(name, read_only=False, salvage=False).close()
-    with named("write", name):
-        descriptor, temporary = mkstemp(dir=os.path.dirname(os.path.abspath(name)))
-        try:
-            try:
-                _write(descriptor, data)
-            finally:
-                _close(descriptor)
-            os.replace(temporary, name)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        sync_folder(name)
+    with named("write", name), written_whole(name) as write:
+        write(data)

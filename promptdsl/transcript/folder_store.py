@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from urllib.parse import unquote_to_bytes
 
 from promptdsl.foundation.errors import ConflictError, TranscriptError, shown
+from promptdsl.foundation.files import sync_folder
 from promptdsl.foundation.source import door
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
-from promptdsl.transcript.files import Position, TranscriptFile, named, sync_folder
+from promptdsl.transcript.files import Position, TranscriptFile, named
 from promptdsl.transcript.stores import fork_safe_lock, refused
 
 SUFFIX = ".jsonl"

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.source import door
@@ -111,6 +111,10 @@ class SqliteStore:
                 raise TranscriptError(what, fix=fix) from error
 
     def _connect(self) -> sqlite3.Connection:
+        if self._path and self._path != ":memory:" and not os.path.exists(self._path):
+            # SQLite would give a new file the rights of the process.
+            with suppress(OSError):  # which SQLite tells in its words
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(
             self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )

@@ -13,13 +13,14 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from promptdsl.foundation.errors import OptionError, shown
+from promptdsl.foundation.files import write_all
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict, JsonObject, write_json
 from promptdsl.foundation.source import door
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.rendering.reports.log_reader import FILES, FORMAT, MARK, LogEntry, read_log_file
 from promptdsl.transcript.entries import utc_now
-from promptdsl.transcript.files import OpenFile, named, write_all
+from promptdsl.transcript.files import OpenFile, named
 from promptdsl.transcript.lines import summed, with_sum
 from promptdsl.transcript.stores import fork_safe_lock
 

@@ -13,6 +13,7 @@ import attrs
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.files import written_whole
 from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
 from promptdsl.foundation.library_section import LibrarySection
@@ -109,8 +110,12 @@ class PromptRecord:
         return text if is_whole(text) else json.dumps(self._data)
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the JSON text to a file, in UTF-8, over what it has."""
-        Path(file).write_text(f"{self.to_json()}\n", encoding="utf-8", newline="\n")
+        """Write the JSON text to a file, in UTF-8, whole or not at all, over what it has.
+
+        A new file is for its owner alone (mode 0600). Raises :class:`OSError`.
+        """
+        with written_whole(file) as write:
+            write(f"{self.to_json()}\n".encode())
 
     @property
     @door
