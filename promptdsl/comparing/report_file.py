@@ -18,6 +18,6 @@ def write_over(path: str, text: str, is_own: Callable[[str], bool]) -> None:
         there = Path(path).read_bytes().decode(errors="replace")
         if there and not is_own(there):
             raise DataError(f"{path} has something else in it", fix="name a new file")
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with written_whole(path) as write:
         write(text.encode())

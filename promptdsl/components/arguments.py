@@ -1,5 +1,6 @@
 """The arguments of a component: turned into content, and moved out of the block they joined."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
@@ -63,13 +64,25 @@ class TString(Protocol):
 
 def bare(component: Node) -> ContentError:
     """Return the error for a component written without content and without a block."""
-    return ContentError(
-        f"this {label(component)} was written with no content and no block",
-        fix=f"give it content, or open it: with {label(component)}(...):"
-        if component.mask & BARE
-        else f'give it content: {label(component)}("...")',
-        at=(component.source,),
-    )
+    name, id = label(component), component.options.id
+    fix = f'give it content: {name}("...")'
+    if component.mask & BARE:
+        fix = f"give it content, or open it: with {name}(...):"
+    if id is not None and name in _BY_ID:
+        content = json.dumps(id[:60], ensure_ascii=False) if len(id.split()) > 1 else '"..."'
+        fix = f'its first argument is the id: write {name}("{id_for(id)}", {content})'
+    what = f"this {name} was written with no content and no block"
+    return ContentError(what, fix=fix, at=(component.source,))
+
+
+_BY_ID = ("Grounding", "Section")
+"""The components with content whose first argument is an id."""
+
+
+def id_for(text: str) -> str:
+    """Return an id for a text that was meant as content: its first word."""
+    found = re.search(r"[A-Za-z_][A-Za-z0-9_-]*", text)
+    return found[0].lower() if found else "facts"
 
 
 def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:

@@ -18,6 +18,7 @@ HINTS: Mapping[str, str] = {
     "empty_block": "Nothing was written in a block.",
     "title_only": "A section or a grounding has a title and no content: it is left out.",
     "empty_grounding": "The arguments of a Grounding are None, False or an empty text.",
+    "text_as_id": "An id that is the first argument has white space: it may be meant as content.",
     "missing_space": "A sentence of a text ends, and the next one begins at once.",
     "part_as_text": "A text contains the outline of a part that was not rendered.",
     "unused_variable": "A variable was given to a template that does not use it.",

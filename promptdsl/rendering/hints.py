@@ -1,12 +1,13 @@
 """Hints about what an author wrote: what may be a mistake, though it can be rendered."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, cast
 
-from promptdsl.components.arguments import sentences_touch
+from promptdsl.components.arguments import id_for, sentences_touch
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
@@ -14,15 +15,23 @@ from promptdsl.rendering.spans import Span
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import HINTED, HOLLOW, RECORDED
 from promptdsl.tree.node import Child, Node, label, walk
-from promptdsl.tree.part_nodes import TemplateNode, ValueNode
+from promptdsl.tree.part_nodes import TemplateNode, ToolResultNode, ValueNode
 from promptdsl.tree.rewrite import hollow
-from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
+from promptdsl.tree.turn_nodes import (
+    RecordedNode,
+    RequestOnlyNode,
+    RootNode,
+    ToolNode,
+    ToolTurnNode,
+    among_turns,
+)
 
 
 def author_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield the hints about what an author wrote, from the stages of a render."""
     yield from hints_in(stages["read"])
     yield from grounding_hints(stages)
+    yield from id_hints(stages["written"])
     yield from template_hints(stages)
     yield from outline_hints(stages["merge"])
     yield from tool_hints(stages["merge"])
@@ -124,6 +133,27 @@ def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
         if is_empty and id(it) in read and it.mask & HINTED != HINTED and label(it) == "Grounding":
             what = f"an empty Grounding {it.options.id!r}"
             yield hint("empty_grounding", what, why, source=it.source)
+
+
+def id_hints(tree: RootNode) -> Iterator[Loss]:
+    """Yield a hint for each first argument that is an id and has white space: it may be content."""
+    for turn in among_turns(tree):
+        if isinstance(turn, RequestOnlyNode) and turn.grounding and not turn.title:
+            yield from _text_as_id(turn, turn.options.id, 'title=..., or Grounding("{}", {})')
+        if isinstance(turn, ToolTurnNode):
+            yield from _text_as_id(turn, turn.tool_use_id, 'ToolMessage("call_1", {1})')
+        for part in turn.content:
+            if isinstance(part, ToolResultNode):
+                yield from _text_as_id(part, part.tool_use_id, 'ToolResult("call_1", {1})')
+
+
+def _text_as_id(node: Node, id: str | None, advice: str) -> Iterator[Loss]:
+    if id is not None and len(id.split()) > 1:
+        shown = json.dumps(id[:60], ensure_ascii=False)
+        way = advice.format(id_for(id), shown)
+        why = f"it looks like content, and an id is not sent; write {way}"
+        what = f"the first argument of {label(node)}, {shown}, is its id"
+        yield hint("text_as_id", what, why, source=node.source)
 
 
 # Templates: items that are glued to the text before them, and variables that are not used.

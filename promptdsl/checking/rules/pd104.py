@@ -60,5 +60,5 @@ RULE = CheckRule(
     source="The errors and hints of promptdsl (2026).",
     wrong='with Section("rules", title="Rules"):\n    "Never promise refunds."\n',
     right='with Section("rules", title="Rules"):\n    Text("Never promise refunds.")\n',
-    hints=("empty_block", "title_only", "empty_grounding"),
+    hints=("empty_block", "title_only", "empty_grounding", "text_as_id"),
 )
