@@ -14,6 +14,7 @@ from promptdsl import (
     History,
     Message,
     Timeline,
+    Transcript,
     aread_stream,
     read_response,
     read_stream,
@@ -392,3 +393,77 @@ def test_a_loop_of_the_other_kind() -> None:
         asyncio.run(wrong())
     with pytest.raises(DataError, match="this stream is asynchronous: read it with aread_stream"):
         list(aread_stream(_none()))
+
+
+START: Any = {
+    "type": "message_start",
+    "message": {"type": "message", "role": "assistant", "content": [], "usage": {}},
+}
+ERROR: Any = {"error": {"message": "overloaded"}}
+FAILED_STREAMS: dict[str, list[Any]] = {
+    "an error first": [ERROR],
+    "an error of Anthropic": [{"type": "error", **ERROR}],
+    "an error of Responses": [{"type": "response.failed", "response": ERROR}],
+    "an error of Bedrock": [{"throttlingException": {"message": "overloaded"}}],
+    "an error after a ping": [{"type": "ping"}, ERROR],
+    "an error after a start": [START, ERROR],
+    "an exception first": [OSError("overloaded")],
+    "an exception after a ping": [{"type": "ping"}, OSError("overloaded")],
+    "an exception after no event of a provider": [{"odd": 1}, OSError("overloaded")],
+    "an exception after a start that is none": [
+        {"type": "message_start", "message": {"type": "message"}},
+        OSError("overloaded"),
+    ],
+    "Ctrl-C": [KeyboardInterrupt("overloaded")],
+}
+
+
+@pytest.mark.parametrize("name", FAILED_STREAMS)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_message_of_a_stream_that_failed(name: str, is_async: bool) -> None:
+    """The error of the stream is raised, and what is appended after it is an empty message."""
+
+    def events() -> Iterator[Any]:
+        for event in FAILED_STREAMS[name]:
+            if isinstance(event, BaseException):
+                raise event
+            yield event
+
+    async def aevents() -> AsyncIterator[Any]:
+        for event in events():
+            yield event
+
+    async def read(reading: Any) -> None:
+        async for _ in reading:
+            pass
+
+    history = Transcript(["Why?"])
+    reading: Any = aread_stream(aevents()) if is_async else read_stream(events())
+    with pytest.raises(BaseException, match="overloaded"):
+        try:
+            if is_async:
+                asyncio.run(read(reading))
+            else:
+                [*reading]
+        finally:
+            history.append(reading.message)
+    assert (2, "", ()) == (len(history), history[-1].text, history[-1].content)
+    assert "interrupted" == history[-1].finish_reason
+
+
+def test_the_message_of_a_stream_that_is_left() -> None:
+    """What a program raises while it reads is not hidden by the message so far."""
+    reading = read_stream([{"type": "ping"}, START])
+    with pytest.raises(RuntimeError, match="mine"):
+        try:
+            for _ in reading:
+                raise RuntimeError("mine")
+        finally:
+            assert () == reading.message.content
+
+
+@pytest.mark.parametrize("key", ["choices", "candidates"])
+def test_the_key_that_is_no_list(key: str) -> None:
+    """An error of an event names the key that is wrong."""
+    with pytest.raises(DataError, match=f"'{key}' is a list, not int"):
+        [*read_stream([{key: -1}])]
