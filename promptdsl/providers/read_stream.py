@@ -16,6 +16,8 @@ from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import StreamedReply
 
 E = TypeVar("E")
+_EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
+"""The message of a stream of which nothing was read."""
 
 
 @door
@@ -79,25 +81,24 @@ class Reading(Generic[E]):
         self._message: Message | None = None
         self._passed = 0
         """How many events of no provider were passed on."""
-        self._is_over = False
+        self._has_begun = self._has_ended = False
+        """Whether it is iterated, and whether all of its events were read."""
 
     def __iter__(self) -> Iterator[E]:
         self._check("__next__", "asynchronous: read it with aread_stream and async for")
-        try:
-            for event in self._events:
-                self._add(event)
-                yield event
-        finally:
-            self._is_over = True
+        self._has_begun = True
+        for event in self._events:
+            self._add(event)
+            yield event
+        self._has_ended = True
 
     async def __aiter__(self) -> AsyncIterator[E]:
         self._check("__anext__", "synchronous: write for event in reading")
-        try:
-            async for event in self._events:
-                self._add(event)
-                yield event
-        finally:
-            self._is_over = True
+        self._has_begun = True
+        async for event in self._events:
+            self._add(event)
+            yield event
+        self._has_ended = True
 
     def _check(self, method: str, advice: str) -> None:
         if not hasattr(self._events, method):
@@ -106,19 +107,24 @@ class Reading(Generic[E]):
     @property
     @door
     def message(self) -> Message:
-        """The message so far; :class:`DataError` before the first event of a provider.
+        """The message so far.
 
-        A stream that ended, or failed, without any event is an empty message.
+        Where a stream failed, or was left, it never raises: of events that make no message, and of
+        none, it is an empty one. Raises :class:`DataError` before the stream is iterated, and for
+        one that was read to its end and is no answer of a provider.
         """
-        if not self._provider and self._is_over and not self._passed:
-            return Message("assistant", (), kind="recorded", finish_reason="interrupted")
+        is_cut = self._has_begun and not self._has_ended
         if not self._provider:
+            if is_cut or (self._has_ended and not self._passed):
+                return _EMPTY
             fix = "read the stream of a client: for event in reading: ...; then reading.message"
             raise DataError("no event of a provider was read so far", fix=fix)
         if self._message is None:
             try:
                 message = TARGETS[self._provider].read_response(self._reply.response)
             except DataError as error:
+                if is_cut:
+                    return _EMPTY
                 fix = "give read_stream all events of the stream, from the first on"
                 raise DataError(f"the events are no answer: {error.what}", fix=fix) from None
             self._message = message if self._reply.ended else _interrupted(message)
@@ -150,7 +156,8 @@ class Reading(Generic[E]):
 
 def _refuse(event: Param) -> None:
     """Raise :class:`DataError` for an error of the provider, and for a second answer."""
-    answers = items(event.get("choices") or event.get("candidates") or (), "choices")
+    key = "choices" if event.get("choices") else "candidates"
+    answers = items(event.get(key) or (), key)
     if any(is_mapping(answer) and answer.get("index") for answer in answers):
         fix = "ask for one answer: n=1, or for Gemini candidate_count=1"
         raise DataError("a second answer to one request", fix=fix)
