@@ -60,6 +60,8 @@ LINES = "one two three\nfour five six\nseven eight nine"
         ('{"a": 1, "b": 2, "c": 3}', 5, ['{"a": 1, "[...]": "[...]"}']),
         ('{"a": "\\ud83d\\ude00 b c d"}', 3, ['{"a": "\\ud83d\\ude00 [...]"}']),
         ('["a b c"]', 1, ['["[...]"]']),
+        ('"one two three four"', 3, ['"one two [...]"']),
+        ("[1e999, 12345678901234567890123, 3, 4]", 2, ['[1e999, "[...]"]']),
         (
             [{"type": "text", "text": "a b c"}, {"type": "text", "text": "d e"}],
             4,
@@ -77,6 +79,12 @@ LINES = "one two three\nfour five six\nseven eight nine"
 def test_where_it_is_cut(result: Any, most: int, expected: list[str]) -> None:
     """At lines; JSON to shorter JSON; what no longer fits of attachments becomes a line."""
     assert results_of(capped(result, most=most)) == [expected]
+
+
+def test_a_number_is_no_other_number() -> None:
+    """A number that does not fit is left out: its beginning would be another one."""
+    assert [['"[...]"']] == results_of(capped("1" + "0" * 25, most=8, count=len))
+    assert [["10 rows\n[...]"]] == results_of(capped("10 rows or more", most=13, count=len))
 
 
 def test_calls_and_answers_stay() -> None:
@@ -99,6 +107,11 @@ TEXTS = st.one_of(
         st.none() | st.integers() | st.text(max_size=60),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner),
     ).map(lambda data: json.dumps([data], ensure_ascii=len(str(data)) % 2 == 0)),
+    st.text(max_size=200).map(json.dumps),
+    st.integers(10**20, 10**90).map(str),
+    st.lists(st.sampled_from(["1e999", "-1E400", "9" * 50, '"a b"']), max_size=30).map(
+        lambda items: f"[{', '.join(items)}]"
+    ),
 )
 
 

@@ -7,7 +7,18 @@ from typing import Any
 import jsonschema
 import pytest
 
-from promptdsl import History, Image, System, Timeline, Tool, User, Value, render
+from promptdsl import (
+    History,
+    Image,
+    Message,
+    System,
+    Timeline,
+    Tool,
+    Transcript,
+    User,
+    Value,
+    render,
+)
 
 DATA = json.loads(Path(__file__).with_name("genai_conventions.json").read_text("utf-8"))
 CASES = DATA["cases"]
@@ -139,3 +150,14 @@ def test_the_sdk_keeps_them() -> None:
         pass
     (span,) = exporter.get_finished_spans()
     assert attributes == dict(span.attributes or {})
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-5-5", "gemini-2.5-pro"])
+def test_a_summary_is_told(keep: int, model: str) -> None:
+    """A conversation with a summary is compacted, whatever follows the summary."""
+    turns = [f"q{n}" if n % 2 == 0 else Message("assistant", f"a{n}") for n in range(9)]
+    talk = Transcript(turns)
+    talk.compact("S.", keep=keep)
+    rendered = render(Timeline(History(talk)), model=model)
+    assert rendered.to_otel()["gen_ai.conversation.compacted"] is True

@@ -1,6 +1,7 @@
 """Transcripts in memory: every operation, what it refuses, and what is in the log after it."""
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -679,3 +680,21 @@ def test_a_client_gives_each_message_its_own_id() -> None:
     with pytest.raises(DataError, match=r"messages\[2\] has the id of another message"):
         Transcript.from_client(said)
     assert len(Transcript.from_client([{"role": "user", "content": "a"}] * 2)) == 2
+
+
+def test_ids_that_are_made_twice() -> None:
+    """A function that makes an id again is refused; nothing is recorded then."""
+    transcript = Transcript(ids=lambda: "x")
+    transcript.append("a")
+    for text in ("a", "b"):
+        with pytest.raises(OptionError, match="made 'x' twice"):
+            transcript.append(text)
+    assert 1 == len(transcript)
+
+
+def test_a_clock_without_a_time_zone() -> None:
+    """A time without a zone is refused: nobody could say when that was."""
+    transcript = Transcript(clock=lambda: datetime(2026, 11, 27, 14, 3))
+    with pytest.raises(OptionError, match="without a time zone"):
+        transcript.append("a")
+    assert 0 == len(transcript.entries)

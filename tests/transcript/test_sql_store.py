@@ -22,7 +22,7 @@ from tests.errors import raised
 from tests.transcript.servers import postgres
 
 pytest.importorskip("sqlalchemy")
-from sqlalchemy import Engine, NullPool, create_engine, event, text
+from sqlalchemy import Engine, NullPool, QueuePool, create_engine, event, text
 
 WRITERS = 4
 DAMAGE = "UPDATE promptdsl_entries SET line = replace(line, '{', '[') WHERE key = :key"
@@ -192,6 +192,19 @@ def test_an_error_of_the_database(tmp_path: Path) -> None:
     engine = create_engine(f"sqlite:///{tmp_path}/none/a.db")
     error = raised(TranscriptError, lambda: SqlStore(engine).append("a", [note(1, "secret")]))
     assert error.what == "cannot use the database: unable to open database file"
+
+
+def test_a_pool_without_a_free_connection(tmp_path: Path) -> None:
+    """Where no connection is free in time, the error is one of the store."""
+    address = f"sqlite:///{tmp_path}/a.db"
+    pool: Any = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 0}
+    engine = create_engine(address, poolclass=QueuePool, **pool)
+    store = SqlStore(engine, create_tables=True)
+    with engine.connect():
+        error = raised(TranscriptError, store.list)
+    assert "no connection to the database was free" == error.what
+    assert [] == store.list()
+    engine.dispose()
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
