@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.budget.cut_text import MARK
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.json import is_json as is_json_text
 from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.description import default_text, described
 from promptdsl.messages.message import Message
@@ -23,6 +23,8 @@ _IN_STRING = re.compile(
     r'(?:\\u[dD][89abAB]\w\w\\u\w{4}|\\u\w{4}|\\.|[^"\\\s]){1,80}\s?', re.DOTALL
 )
 _CLOSERS = {"[": "]", "{": "}"}
+_BEGINNINGS = {*'[{"-0123456789tfn'}
+"""The characters with which JSON begins."""
 
 
 def capped_message(message: Message, most: int, tokens: Tokens, facts: ModelFacts) -> Message:
@@ -73,12 +75,13 @@ def capped_text(text: str, most: int, tokens: Tokens) -> str:
     """Return what is left of a text that has more than ``most`` tokens, with a mark at its end.
 
     It is cut at the end of a line, if that keeps half of what fits. JSON stays valid JSON, if it is
-    nested at most 200 deep. The result is empty if not even the mark fits.
+    nested at most 200 deep: a number that does not fit is the mark as a text. The result is empty
+    if not even the mark fits.
     """
     memory = _known(tokens)
     known = memory.get(text) or {}
     if most not in known:
-        is_json = text.lstrip()[:1] in _CLOSERS and read_json(text) is not ABSENT
+        is_json = text.lstrip()[:1] in _BEGINNINGS and is_json_text(text)
         known = {**known, most: (_cut_json if is_json else _cut_lines)(text, most, tokens)}
         memory.put(text, known)
     return known[most]

@@ -64,7 +64,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     targets = [it for it in given if it not in paths]
     for it in targets:
         if ":" not in it:
-            raise UsageError(f"no such file or folder: {it}{near(it, os.listdir())}")
+            others = [name for name in os.listdir() if name != it]
+            link = ", but a link to nothing" if os.path.islink(it) else ""
+            raise UsageError(f"no such file or folder: {it}{link or near(it, others)}")
     checker = Checker(settings)
     files = [it.rpartition(":")[0] for it in targets]
     if not arguments.targets and settings.targets:

@@ -81,6 +81,14 @@ def read_json(text: str) -> JsonValue | Absent:
     return value
 
 
+def is_json(text: str) -> bool:
+    """Return whether a text is JSON of at most 200 levels, however large its numbers are."""
+    try:
+        return not _is_deep(_ANY_NUMBERS.decode(text))
+    except (ValueError, RecursionError):
+        return False
+
+
 def json_problem(text: str) -> str:
     """Return what is wrong with a text of which :func:`read_json` reads no value: "is not JSON"."""
     deep, large = f"is nested deeper than {LEVELS} levels", "has a number that is too large"
@@ -160,5 +168,7 @@ def _finite(text: str) -> float:
 # Built once: making one costs more than reading or writing a call's arguments with it.
 DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 """Reads strict JSON: ``NaN``, ``Infinity`` and a number that is too large are none."""
+_ANY_NUMBERS = json.JSONDecoder(parse_constant=_refuse, parse_float=str, parse_int=str)
+"""Reads strict JSON whose numbers may be of any size: they are texts."""
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 """Writes strict JSON with all characters as they are, lone surrogates too."""

@@ -128,10 +128,14 @@ class SqlStore:
         """Return a connection with a transaction, which is committed at the end."""
         from sqlalchemy import inspect
         from sqlalchemy.exc import DBAPIError
+        from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
         try:
             with self._engine.begin() as connection:
                 yield connection
+        except PoolTimeoutError as error:
+            fix = "give the engine more connections, or end those that are not used"
+            raise TranscriptError("no connection to the database was free", fix=fix) from error
         except DBAPIError as error:
             # The text of the error has the parameters, which are what was said: it is not shown.
             first, *_ = f"{error.orig}".splitlines() or [""]

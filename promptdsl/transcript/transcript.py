@@ -88,7 +88,11 @@ class Transcript(StoredLog):
                 if interrupted:
                     found = self._whole(found)
                 if self._ids is not None and found.message.id is None:
-                    found = found._replace(message=found.message.replace(id=self._ids()))
+                    made = self._ids()
+                    if self._turn_of(made) is not None:
+                        fix = "give a function that makes each id once"
+                        raise OptionError(f"ids= made {shown(made)} twice", fix=fix)
+                    found = found._replace(message=found.message.replace(id=made))
                 new = _message_entry(found)
                 message = found.message
             waiting = pairs.open_calls(self._backwards())
@@ -109,18 +113,20 @@ class Transcript(StoredLog):
 
     def _known(self, message: Message) -> TranscriptEntry | None:
         """Return the entry of a message that stands with the same id; refuse another content."""
-        if message.id is None:
-            return None
-        if self._by_id is None:
-            turns = self._state.turns.values()
-            self._by_id = {t.message.id: t for t in turns if t.message and t.message.id}
-        turn = self._by_id.get(message.id)
+        turn = self._turn_of(message.id)
         if turn is None:
             return None
         if turn.message != message:
             fix = "give it another id, or replace the message"
             raise TranscriptError(f"the id {message.id!r} has another content", fix=fix)
         return turn.entry
+
+    def _turn_of(self, id: str | None) -> TranscriptTurn | None:
+        """Return the turn that stands with the id of its message, if there is one."""
+        if self._by_id is None:
+            turns = self._state.turns.values()
+            self._by_id = {t.message.id: t for t in turns if t.message and t.message.id}
+        return self._by_id.get(id or "")
 
     def _whole(self, found: Given) -> Given:
         """Return a reply that was cut, without the calls that are not whole."""

@@ -35,7 +35,8 @@ def otel_attributes(
     provider, operation = wire_of(facts.provider).telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
     is_compacted = recorded[0] != recorded[1]
-    is_compacted |= any(message.kind == "summary" for message in outcome.messages)
+    # Here, as neighbours are merged later: a turn behind a summary may be one with it.
+    is_compacted |= any(message.kind == "summary" for message in recorded[1])
     attributes: dict[str, str | bool | None] = {
         "gen_ai.operation.name": operation,
         "gen_ai.provider.name": provider,
