@@ -17,7 +17,7 @@ from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
-from promptdsl.cli.show import as_explanation, as_json, visible
+from promptdsl.cli.show import as_explanation, as_json
 from promptdsl.cli.stubs import stub_text
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import NamedEntry, changes, named
@@ -535,7 +535,6 @@ __all__ = [
     "type_schema",
     "unpack",
     "unread_keys",
-    "visible",
     "vocabulary",
     "walk",
     "whole",

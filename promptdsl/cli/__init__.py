@@ -8,7 +8,8 @@ from typing import TextIO
 
 from promptdsl.cli.commands import COMMANDS, add_commands
 from promptdsl.cli.errors import UsageError, error_text, near
-from promptdsl.cli.show import relative, visible
+from promptdsl.cli.show import relative
+from promptdsl.comparing import visible
 
 OK, WRONG, USAGE = 0, 1, 2
 

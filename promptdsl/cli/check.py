@@ -15,7 +15,8 @@ from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
 from promptdsl.cli.errors import UsageError, near
 from promptdsl.cli.options import rendered_target
-from promptdsl.cli.show import as_json, visible
+from promptdsl.cli.show import as_json
+from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 Look for mistakes in files, which are not run, and in the prompts that TARGETs name, which are

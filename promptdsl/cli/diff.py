@@ -9,7 +9,7 @@ from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, model_notes, whole_number
-from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative, visible
+from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative
 from promptdsl.cli.sides import is_target, side
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import (
@@ -19,6 +19,7 @@ from promptdsl.comparing import (
     Status,
     diff,
     is_report,
+    visible,
 )
 
 DESCRIPTION = """\

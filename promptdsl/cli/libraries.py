@@ -22,7 +22,8 @@ from promptdsl import (
 )
 from promptdsl.cli.arguments import Arguments
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.show import as_json, as_section, fields, relative, visible
+from promptdsl.cli.show import as_json, as_section, fields, relative
+from promptdsl.comparing import visible
 
 SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"

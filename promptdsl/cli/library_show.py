@@ -18,7 +18,8 @@ from promptdsl.cli.libraries import (
     short,
     wrapped,
 )
-from promptdsl.cli.show import as_json, relative, visible
+from promptdsl.cli.show import as_json, relative
+from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 Show a section of a library: its inputs, its source, the text that it renders to with the given

@@ -14,7 +14,8 @@ from promptdsl.cli.libraries import (
     short,
     wrapped,
 )
-from promptdsl.cli.show import as_json, fields, visible
+from promptdsl.cli.show import as_json, fields
+from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 List the installed section libraries, each with its version and the package that brings it. None is

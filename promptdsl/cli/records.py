@@ -10,9 +10,9 @@ from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.options import PROVIDERS
 from promptdsl.cli.records_list import add_list
-from promptdsl.cli.show import as_explanation, as_json, relative, visible
+from promptdsl.cli.show import as_explanation, as_json, relative
 from promptdsl.cli.sides import is_record, read_json
-from promptdsl.comparing import payload_rendered
+from promptdsl.comparing import payload_rendered, visible
 
 LONGEST = 300
 """The characters of a text that are shown, at most."""

@@ -8,7 +8,8 @@ from typing import Any
 from promptdsl import LogEntry, PromptLog, TranscriptError
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
-from promptdsl.cli.show import as_json, fields, visible
+from promptdsl.cli.show import as_json, fields
+from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its

@@ -11,17 +11,10 @@ from promptdsl.cli.options import (
     render_notes,
     rendered_target,
 )
-from promptdsl.cli.show import (
-    as_explanation,
-    as_json,
-    as_row,
-    as_section,
-    fields,
-    relative,
-    visible,
-)
+from promptdsl.cli.show import as_explanation, as_json, as_row, as_section, fields, relative
 from promptdsl.cli.sides import is_record_text
 from promptdsl.cli.write_files import write_report
+from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all

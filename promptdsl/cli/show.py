@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import attrs
 
+from promptdsl.comparing import visible_json
+
 if TYPE_CHECKING:
     from promptdsl import Difference, LibrarySection, Loss, Source, TokenPart
 
@@ -39,28 +41,13 @@ def as_json(value: object) -> str:
     text.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=_json_default)
-    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return visible_json(text)
 
 
 def _json_default(value: object) -> object:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else str(value)
-
-
-# JSON allows these characters, but UTF-8 or a terminal does not.
-_ODD = re.compile("[\x7f-\x9f\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_NOT_ON_ONE_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-def visible(text: str, *, one_line: bool = False) -> str:
-    """Return text with its control characters as escapes.
-
-    Newline and tab are kept, unless the text has to stay on one line.
-    """
-    pattern = _NOT_ON_ONE_LINE if one_line else _CONTROL
-    return pattern.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def is_colourful() -> bool:

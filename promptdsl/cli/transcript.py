@@ -18,9 +18,10 @@ from promptdsl.cli.database import file_of, is_database, names_in
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS
-from promptdsl.cli.show import as_json, fields, visible
+from promptdsl.cli.show import as_json, fields
 from promptdsl.cli.terminal import progress
 from promptdsl.cli.write_files import write_report
+from promptdsl.comparing import visible
 
 OWN, MARK, SUM = "transcript", b'"promptdsl.transcript"', b',"sum":"'
 """The form of the file of a transcript, what its first line has, and what each line has."""

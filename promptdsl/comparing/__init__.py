@@ -6,6 +6,8 @@ if TYPE_CHECKING:
     from promptdsl.comparing.changes import Change as Change
     from promptdsl.comparing.compared_prompts import PromptComparison as PromptComparison
     from promptdsl.comparing.compared_prompts import Status as Status
+    from promptdsl.comparing.escapes import visible as visible
+    from promptdsl.comparing.escapes import visible_json as visible_json
     from promptdsl.comparing.groups import ChangeGroup as ChangeGroup
     from promptdsl.comparing.lines import changed_words as changed_words
     from promptdsl.comparing.matrix import applied as applied
@@ -32,6 +34,7 @@ else:
             "changes": "Change",
             "compared_prompts": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
+            "escapes": "visible visible_json",
             "groups": "ChangeGroup",
             "lines": "changed_words",
             "matrix": "applied",

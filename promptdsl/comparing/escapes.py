@@ -7,8 +7,11 @@ are values. No two texts are shown alike: every ``⟦`` that is written begins o
 import json
 import re
 
+from promptdsl.foundation import unicode
 from promptdsl.foundation.unicode import INVISIBLE, UNSEEN, pattern
 
+visible, visible_json = unicode.visible, unicode.visible_json
+"""What tools print with, which enter by the door."""
 OPEN, CLOSE = "⟦", "⟧"
 GOES_ON = "⟦+⟧"
 """At the end of a line before a mark: the text goes on without a line end."""

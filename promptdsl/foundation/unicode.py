@@ -131,12 +131,25 @@ def visible(text: str, *, one_line: bool = False) -> str:
     return unwanted.sub(lambda match: _escaped(match[0]), text)
 
 
+def visible_json(text: str) -> str:
+    """Return a JSON text with escapes of JSON for its control and invisible characters."""
+    if not text.isascii() and _ANY_UNSEEN.search(text):
+        text = INVISIBLE.sub(lambda match: _json_escaped(match[1]) if match[1] else match[0], text)
+    return _NOT_IN_JSON.sub(lambda match: _json_escaped(match[0]), text)
+
+
+_NOT_IN_JSON = pattern(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_ON_ONE_LINE = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_IN_TEXT = pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
+
+
+def _json_escaped(character: str) -> str:
+    data = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{data[n : n + 2].hex()}" for n in range(0, len(data), 2))
 
 
 def invisible(text: str) -> tuple[str, ...]:

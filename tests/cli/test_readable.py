@@ -15,7 +15,7 @@ from promptdsl import (
     User,
     render,
 )
-from tests.internals import as_explanation, as_json, as_messages, visible
+from tests.internals import all_visible, as_explanation, as_json, as_messages
 from tests.views.conversation import CONVERSATION
 
 MESSAGES = """\
@@ -144,7 +144,7 @@ def test_what_json_has_no_word_for_is_there_as_text() -> None:
 @given(ANY_TEXT)
 def test_any_text_can_be_shown(text: str) -> None:
     """Shown text is UTF-8, and newlines and tabs are all it has of control characters."""
-    shown = visible(text)
+    shown = all_visible(text)
     assert (shown, []) == (
         shown.encode().decode(),
         re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown),
@@ -154,4 +154,4 @@ def test_any_text_can_be_shown(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=("C",))))
 def test_any_plain_text_is_shown_as_it_is(text: str) -> None:
     """Text without control characters is shown as it is."""
-    assert text == visible(text)
+    assert text == all_visible(text)
