@@ -29,6 +29,7 @@ PROMPTS = """\
 from promptdsl import *
 def ask(text): return Timeline(User(Value(text)))
 def fine(): return Timeline(User("Fine."))
+def other(): return Timeline(System("Be kind."), User("Fine. " * 20))
 """
 RECORD = render(Timeline(User("hi")), model="gpt-5").record()
 posix = pytest.mark.skipif(os.name != "posix", reason="rights are those of POSIX")
@@ -67,6 +68,10 @@ OVER: Mapping[str, Callable[[str], object]] = {
     "transcript.save": save_transcript,
     "transcript.vacuum": lambda path: Transcript(["hi"]).vacuum(path),
     "render --record": lambda path: main(["render", "p.py:fine", "--record", path]),
+    "diff of two": lambda path: main(["diff", "p.py:fine", "p.py:other", "--output", path]),
+    "diff --cache": lambda path: main(
+        ["diff", "--cache", "p.py:fine", "p.py:other", "--format", "json", "--output", path]
+    ),
     **{f"diff {form}": diff(form) for form in ("text", "json", "markdown", "html")},
 }
 """What writes over a file that it wrote before."""

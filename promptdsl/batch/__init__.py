@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptdsl.batch.renderer import RowResult as RowResult
     from promptdsl.batch.renderer import json_line as json_line
     from promptdsl.batch.renderer import rendered_prompt as rendered_prompt
+    from promptdsl.batch.results import WrittenResults as WrittenResults
     from promptdsl.batch.results import read_results as read_results
     from promptdsl.batch.results import write_results as write_results
     from promptdsl.batch.rows import RowReader as RowReader
@@ -39,7 +40,7 @@ else:
             "problem": "Problem is_installed user_frames",
             "ray_pool": "RayPool",
             "renderer": "RowRenderer RowResult json_line rendered_prompt",
-            "results": "read_results write_results",
+            "results": "WrittenResults read_results write_results",
             "rows": "TableRow RowReader",
             "service": "Service service_of services",
             "writer": "BatchWriter CountingWriter read_manifest",

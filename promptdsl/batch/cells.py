@@ -33,8 +33,8 @@ _CHECKED = (*_READ, str, type(None))
 """The types that are checked; what else a parameter declares is the function's own matter."""
 
 
-MOST_BITS = 10_000
-"""Python writes no integer of more digits than these bits have."""
+_MOST_BITS = 10_000
+"""Integers of more bits are shown as texts: Python writes at most 4,300 digits."""
 
 
 @attrs.frozen
@@ -127,7 +127,7 @@ def json_cell(cell: object) -> JsonValue:
     """Return any cell as JSON data; no cell raises.
 
     A number that JSON does not have is null, as pandas writes what is missing; bytes are base64,
-    times are in ISO 8601, and values of other types are their text.
+    times are in ISO 8601, keys and values of other types are their text.
 
     >>> json_cell([float("nan"), Decimal("1.50"), b"a"])
     [None, '1.50', 'YQ==']
@@ -142,7 +142,7 @@ def _as_json(cell: object) -> JsonValue:
     if cell is None or isinstance(cell, bool | str):
         return cell
     if isinstance(cell, int):
-        return cell if cell.bit_length() < MOST_BITS else shown(cell)
+        return cell if cell.bit_length() < _MOST_BITS else shown(cell)
     if isinstance(cell, float):
         return cell if isfinite(cell) else None
     if isinstance(cell, list | tuple):

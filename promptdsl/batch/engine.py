@@ -20,7 +20,7 @@ from promptdsl.foundation.frozen import is_mapping
 Work: TypeAlias = Callable[[TableRow], RowResult]
 LoadWork: TypeAlias = Callable[[], Work]
 """A function that a worker process calls once, for its work."""
-_UNPICKLED = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
+UNPICKLED = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
 """What pickle raises for what it cannot write."""
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
 """The most rows that a worker process gets at once, and about the most characters of them."""
@@ -75,7 +75,10 @@ class Pool(Protocol):
     ahead: int
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
-        """Begin with rows, and return a function that waits for their results, without rows."""
+        """Begin with rows, and return a function that waits for their results, without rows.
+
+        Raises one of ``UNPICKLED`` for rows that cannot be sent to another process.
+        """
         ...
 
     def close(self) -> None:
@@ -99,16 +102,15 @@ def results(
 
     def first() -> Iterator[RowResult]:
         chunk, results_of_chunk = waiting.popleft()
-        try:
-            found = results_of_chunk()
-        except _UNPICKLED:  # a cell cannot be sent to another process
-            found = [*map(work, chunk)]
-        for row, result in zip(chunk, found, strict=True):
+        for row, result in zip(chunk, results_of_chunk(), strict=True):
             yield result._replace(row=row)
 
     try:
         for chunk in _chunks(rows, pool.most_rows):
-            waiting.append((chunk, pool.submit(chunk)))
+            try:
+                waiting.append((chunk, pool.submit(chunk)))
+            except UNPICKLED:  # a cell cannot be sent to another process
+                waiting.append((chunk, partial(without_rows, work, chunk)))
             if len(waiting) > pool.ahead:
                 yield from first()
         while waiting:
@@ -136,7 +138,7 @@ class ProcessPool:
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
         """Begin with rows, and return a function that waits for their results."""
         with _uninterrupted():
-            return self._executor.submit(_chunk_results, chunk).result
+            return self._executor.submit(_chunk_results, pickle.dumps(chunk)).result
 
     def close(self) -> None:
         """Wait for what is begun, and end the processes."""
@@ -189,6 +191,6 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def _chunk_results(chunk: list[TableRow]) -> list[RowResult]:
+def _chunk_results(pickled: bytes) -> list[RowResult]:
     [work] = _WORK
-    return without_rows(work, chunk)
+    return without_rows(work, pickle.loads(pickled))

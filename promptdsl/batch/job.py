@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from glob import escape, glob
 from importlib.metadata import version
@@ -128,9 +128,10 @@ def _work(load: Load) -> Work:
 
 
 def _count(load: Load, first: TableRow | None) -> Work:
-    renderer = load()
-    is_rendered = first is not None and renderer.result(first).problem is None
-    rendered = renderer.rendered(first) if first is not None and is_rendered else None
+    renderer, rendered = load(), None
+    if first is not None:
+        with suppress(Exception, SystemExit):  # it did not fail in the first process
+            rendered = renderer.rendered(first)
     return partial(renderer.result, count=True, first=rendered)
 
 
@@ -183,6 +184,7 @@ def _about(
     """Return the description of a batch: its inputs, options, versions and code."""
     sections = () if rendered is None else rendered.libraries
     paths, project = [*job.reader.paths], _project_files(job.renderer.name)
+    named = {shown_path(os.path.abspath(path)) for path in depends_on}
     gone = next((path for path in depends_on if not os.path.isfile(path)), None)
     if gone is not None:
         raise DataError(f"no such file: {gone}", fix="--depends-on takes the paths of files")
@@ -190,7 +192,7 @@ def _about(
         "inputs": {path: digest_of(path) for path in paths},
         "options": {"service": job.renderer.format, "inputs": paths, **job.options},
         "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
-        "files": {path: digest_of(path) for path in sorted({*project, *depends_on})},
+        "files": {path: digest_of(path) for path in sorted(project | named)},
         "libraries": {it.name: [it.version, it.digest] for it in sections},
     }
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
@@ -24,7 +25,7 @@ from promptdsl.foundation.files import NOTED_FILES
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import whole
 
-_ASK = "write --keep-empty, or keep_empty=True in code, to send it all the same"
+_KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it all the same"
 _TURNS = ("messages", "contents", "input")
 """The keys of the turns in a payload."""
 # Line ends for some readers of lines, which JSON allows as they are.
@@ -105,7 +106,7 @@ class RowRenderer:
         self.extra, self.constants = dict(extra or {}), dict(constants or {})
         self.keep_empty = keep_empty
         self._noted: dict[str, str] = {}
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
         self.name = name or getattr(target, "__name__", "the target")
         self.options: dict[str, Any] = {**options, "hints": hints, "model": model}
         if format is not None and service_of(format).name != MESSAGES:
@@ -152,6 +153,7 @@ class RowRenderer:
     @cached_property
     def _modules(self) -> set[str]:
         """The names of the modules that were loaded before the first row, or since."""
+        self._module_count = len(sys.modules)
         return {*sys.modules}
 
     @property
@@ -161,27 +163,30 @@ class RowRenderer:
 
     def _newly_used(self) -> tuple[tuple[str, str], ...]:
         """Return what was used since the last call."""
-        if self._noted == self._told:
+        if self._noted == self._reported:
             return ()
-        new = tuple(item for item in self._noted.items() if item not in self._told.items())
-        self._told |= self._noted
+        new = tuple(item for item in self._noted.items() if item not in self._reported.items())
+        self._reported |= self._noted
         return new
 
     def _note_modules(self) -> None:
         """Note the files of modules that the target loaded late, but for installed ones."""
-        if len(sys.modules) == len(self._modules):
+        if len(sys.modules) == self._module_count:
             return
+        self._module_count = len(sys.modules)
         for name in sys.modules.keys() - self._modules:
             self._modules.add(name)
             path = getattr(sys.modules.get(name), "__file__", None) or ""
-            if path and not is_ours_or_installed(path) and os.path.isfile(path):
-                self._noted[os.path.abspath(path)] = digest_of(path)
+            if path and not is_ours_or_installed(path):
+                with suppress(OSError):  # a module may say of any file that it is its own
+                    self._noted[os.path.abspath(path)] = digest_of(path)
 
     def __getstate__(self) -> dict[str, object]:
         left_out = ("parameters", "trial", "_modules")
         return {
             **{key: value for key, value in vars(self).items() if key not in left_out},
-            **{"_noted": {}, "_told": {}},
+            "_noted": {},
+            "_reported": {},
         }
 
     def __call__(self, rows: Any) -> Any:  # Any: a list of rows, or an Arrow table
@@ -264,14 +269,14 @@ class RowRenderer:
         """
         if not self.keep_empty and rendered.asks_nothing:
             raise DataError(
-                "nothing is asked: no text of the user or of a history is sent", fix=_ASK
+                "nothing is asked: no text of the user or of a history is sent", fix=_KEEP_EMPTY
             )
         if self.service.name == MESSAGES:
             return [message.to_dict() for message in rendered.messages]
         payload = rendered.payload()
         if not self.keep_empty and any(payload.get(key) == [] for key in _TURNS):
             raise DataError(
-                f"nothing is asked: {self.format} refuses a body without turns", fix=_ASK
+                f"nothing is asked: {self.format} refuses a body without turns", fix=_KEEP_EMPTY
             )
         body = self.service.body_of(payload)
         if self.service.model and self.model:

@@ -81,26 +81,30 @@ def read_results(
         raise DataError(f"there is no column {min(unknown)!r} in {', '.join(inputs)}")
 
 
+class WrittenResults(NamedTuple):
+    """How many rows were written, how many have an answer, and what is left out."""
+
+    rows: int
+    answered: int
+    notes: tuple[str, ...]
+
+
 def write_results(
-    paths: Sequence[str],
-    folder: str,
-    output: str,
-    columns: Sequence[str] = (),
-    *,
-    notes: list[str] | None = None,
-) -> tuple[int, int]:
+    paths: Sequence[str], folder: str, output: str, columns: Sequence[str] = ()
+) -> WrittenResults:
     """Write what :func:`read_results` yields to a file, a line of JSON for each row.
 
-    Returns how many rows there are, and how many have an answer. The file is written whole or not
-    at all. Raises what :func:`read_results` raises, and :class:`OSError`.
+    The file is written whole or not at all, over what it has. Raises what :func:`read_results`
+    raises, and :class:`OSError`.
     """
     rows = answered = 0
+    notes: list[str] = []
     with written_whole(output) as write:
         for answer in read_results(paths, folder, columns, notes=notes):
             rows += 1
             answered += "error" not in answer
             write(f"{json_line(answer)}\n".encode(errors="backslashreplace"))
-    return rows, answered
+    return WrittenResults(rows, answered, tuple(notes))
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
@@ -140,8 +144,12 @@ class _Results:
         self.notes += [f"{why}: it belongs to no row" for why in self._unread]
 
     def __enter__(self) -> Self:
-        for path in self._paths:
-            self._opened.append(self._files.enter_context(open(path, "rb")))
+        try:
+            for path in self._paths:
+                self._opened.append(self._files.enter_context(open(path, "rb")))
+        except OSError as error:
+            self._files.close()
+            raise DataError(f"cannot read {error.filename}: {error.strerror}") from None
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -186,7 +194,7 @@ class _Results:
         before = self._places.get(id)
         if place.is_answer or before is None or not before.is_answer:
             self._places[id] = place
-            if before is not None and before.is_answer and self._line(before) != raw:
+            if before is not None and before.is_answer and _text(self._line(before)) != text:
                 counts = self._shown(place)
                 self.notes.append(f"{self._shown(before)} is left out: {counts} answers {id}, too")
         return True

@@ -95,10 +95,11 @@ class BatchWriter:
             self.failed += 1
             if len(self.examples) < 3:
                 self.examples.append(f"{result.row.place}: {problem}")
-            told = {key: value for key, value in problem._asdict().items() if value}
             id = self._id_cell(result)
-            own = {} if id is None else {"id": id}
-            self._write(ERRORS, {**row, **own, **told})
+            if id is not None:
+                row["id"] = id
+            why = {key: value for key, value in problem._asdict().items() if value}
+            self._write(ERRORS, {**row, **why})
         elif result.losses or result.hints:
             self.lossy += bool(result.losses)
             self.hinted += bool(result.hints)

@@ -9,7 +9,7 @@ import attrs
 
 from promptdsl.budget.cut_text import MARK
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.json import is_json as is_json_text
+from promptdsl.foundation.json import is_json
 from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.description import default_text, described
 from promptdsl.messages.message import Message
@@ -75,14 +75,17 @@ def capped_text(text: str, most: int, tokens: Tokens) -> str:
     """Return what is left of a text that has more than ``most`` tokens, with a mark at its end.
 
     It is cut at the end of a line, if that keeps half of what fits. JSON stays valid JSON, if it is
-    nested at most 200 deep: a number that does not fit is the mark as a text. The result is empty
-    if not even the mark fits.
+    nested at most 200 deep: a number that does not fit is the mark as a text. Where not even the
+    mark fits, the result is empty.
     """
     memory = _known(tokens)
     known = memory.get(text) or {}
     if most not in known:
-        is_json = text.lstrip()[:1] in _BEGINNINGS and is_json_text(text)
-        known = {**known, most: (_cut_json if is_json else _cut_lines)(text, most, tokens)}
+        may_be_json = text.lstrip()[:1] in _BEGINNINGS
+        known = {
+            **known,
+            most: (_cut_json if may_be_json and is_json(text) else _cut_lines)(text, most, tokens),
+        }
         memory.put(text, known)
     return known[most]
 

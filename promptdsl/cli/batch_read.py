@@ -45,10 +45,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     if os.path.lexists(arguments.output):
         raise UsageError(f"there is a file {arguments.output}: name a new one")
     columns = [name for name in arguments.columns.split(",") if name]
-    left_out: list[str] = []
     try:
-        rows, answered = write_results(
-            arguments.results, arguments.batch, arguments.output, columns, notes=left_out
+        rows, answered, left_out = write_results(
+            arguments.results, arguments.batch, arguments.output, columns
         )
     except PromptError as error:
         raise UsageError(one_line(error)) from None
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         path = error.filename or arguments.output
         raise UsageError(f"{path}: {error.strerror or error}") from None
     missing = rows - answered
-    notes = left_out[:MOST_NOTES]
+    notes = [*left_out[:MOST_NOTES]]
     if len(left_out) > MOST_NOTES:
         notes.append(f"{len(left_out) - MOST_NOTES:,} more lines are left out")
     if missing:

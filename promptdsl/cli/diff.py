@@ -13,6 +13,7 @@ from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative
 from promptdsl.cli.sides import is_target, side
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import (
+    MARKS,
     DiffReport,
     PromptComparison,
     PromptFile,
@@ -110,7 +111,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         notes += problems
     if arguments.output is None:
         return data, notes, code
-    write_report(arguments.output, f"{data}\n", is_report)
+    mark = f"\n{MARKS[arguments.format]}\n" if arguments.format in MARKS else ""
+    write_report(arguments.output, f"{data}\n{mark}", is_report)
     return "", notes, code
 
 

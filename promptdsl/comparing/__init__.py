@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptdsl.comparing.prefix import SharedPrefix as SharedPrefix
     from promptdsl.comparing.prompt_diff import PromptDiff as PromptDiff
     from promptdsl.comparing.prompt_diff import diff as diff
+    from promptdsl.comparing.report import MARKS as MARKS
     from promptdsl.comparing.report import DiffReport as DiffReport
     from promptdsl.comparing.report import is_report as is_report
     from promptdsl.comparing.report_file import write_over as write_over
@@ -41,7 +42,7 @@ else:
             "payloads": "payload_file payload_rendered record_rendered",
             "prefix": "SharedPrefix",
             "snapshot_file": "PromptFile SnapshotFormatError parse serialise",
-            "report": "DiffReport is_report",
+            "report": "MARKS DiffReport is_report",
             "report_file": "write_over",
         },
     )

@@ -11,7 +11,7 @@ from promptdsl.foundation import unicode
 from promptdsl.foundation.unicode import INVISIBLE, UNSEEN, pattern
 
 visible, visible_json = unicode.visible, unicode.visible_json
-"""What tools print with, which enter by the door."""
+"""Public here for the commands, which import no module of ``foundation``."""
 OPEN, CLOSE = "⟦", "⟧"
 GOES_ON = "⟦+⟧"
 """At the end of a line before a mark: the text goes on without a line end."""

@@ -1,6 +1,5 @@
 """The report on many prompts: which differ, and which changes they have in common."""
 
-import re
 from typing import Any
 
 import attrs
@@ -9,17 +8,22 @@ from promptdsl.comparing.compared_prompts import ComparedPrompts
 from promptdsl.comparing.markdown import report_markdown
 from promptdsl.comparing.report_text import report_text
 
+MARKS = {"text": "-- promptdsl diff", "markdown": "<!-- promptdsl diff -->"}
+"""The last line of a report in a file, by its format: a later one may be written over it."""
 _BEGINNINGS = (
     '{\n  "sentence": "',
+    '{\n  "shared": ',
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    '<meta http-equiv="Content-Security-Policy"',
+    '<meta http-equiv="Content-Security-Policy" content="default-src &#x27;none&#x27;; style-src',
 )
-_LINE = re.compile(r"^(?:[\d,]+ tokens? \(.*\)|.*\bprompts? differs?)$", re.MULTILINE)
+"""How reports in JSON and HTML begin."""
 
 
 def is_report(text: str) -> bool:
-    """Return whether a text looks like a report in one of its formats; so does white space."""
-    return not text.strip() or text.startswith(_BEGINNINGS) or _LINE.search(text) is not None
+    """Return whether a text is the content of a file that a report was written to."""
+    return text.startswith(_BEGINNINGS) or text.endswith(
+        tuple(f"\n{mark}\n" for mark in MARKS.values())
+    )
 
 
 @attrs.frozen(slots=False)

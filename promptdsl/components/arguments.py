@@ -70,7 +70,8 @@ def bare(component: Node) -> ContentError:
         fix = f"give it content, or open it: with {name}(...):"
     if id is not None and name in _BY_ID:
         content = json.dumps(id[:60], ensure_ascii=False) if len(id.split()) > 1 else '"..."'
-        fix = f'its first argument is the id: write {name}("{id_for(id)}", {content})'
+        way = f'{name}("{id_for(id)}"'
+        fix = f"its first argument is the id: write {way}, {content}), or open it: with {way}):"
     what = f"this {name} was written with no content and no block"
     return ContentError(what, fix=fix, at=(component.source,))
 
@@ -80,9 +81,11 @@ _BY_ID = ("Grounding", "Section")
 
 
 def id_for(text: str) -> str:
-    """Return an id for a text that was meant as content: its first word."""
-    found = re.search(r"[A-Za-z_][A-Za-z0-9_-]*", text)
-    return found[0].lower() if found else "facts"
+    """Return an id for a text that was meant as content: its first word, in small letters."""
+    if len(text.split()) < 2:
+        return text
+    word = re.search(r"[A-Za-z_][A-Za-z0-9_-]*", text)
+    return word[0].lower() if word else "facts"
 
 
 def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:

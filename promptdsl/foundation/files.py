@@ -169,7 +169,10 @@ def written_whole(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], N
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
     real = os.path.realpath(name)
     folder, base = os.path.split(real)
-    descriptor, temporary = mkstemp(".part", f"{base[:100]}.", folder)
+    try:
+        descriptor, temporary = mkstemp(".part", f"{base[:100]}.", folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from None
     try:
         try:
             yield partial(write_all, descriptor)
@@ -180,7 +183,8 @@ def written_whole(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], N
             os.chmod(temporary, stat.S_IMODE(os.stat(real).st_mode))
         os.replace(temporary, real)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
     sync_folder(real)
 

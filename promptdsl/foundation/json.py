@@ -90,15 +90,15 @@ def is_json(text: str) -> bool:
 
 
 def json_problem(text: str) -> str:
-    """Return what is wrong with a text of which :func:`read_json` reads no value: "is not JSON"."""
-    deep, large = f"is nested deeper than {LEVELS} levels", "has a number that is too large"
+    """Return what is wrong with a text that :func:`read_json` does not read: "is not JSON"."""
+    deep = f"is nested deeper than {LEVELS} levels"
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = _ANY_NUMBERS.decode(text)
     except RecursionError:
         return deep
-    except ValueError as error:
-        return large if "integer string conversion" in str(error) else "is not JSON"
-    return deep if _is_deep(value) else large
+    except ValueError:
+        return "is not JSON"
+    return deep if _is_deep(value) else "has a number that is too large"
 
 
 def write_json(value: object, *, wrapped: int = 0) -> str:

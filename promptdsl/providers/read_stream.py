@@ -109,13 +109,13 @@ class Reading(Generic[E]):
     def message(self) -> Message:
         """The message so far.
 
-        Where a stream failed, or was left, it never raises: of events that make no message, and of
-        none, it is an empty one. Raises :class:`DataError` before the stream is iterated, and for
-        one that was read to its end and is no answer of a provider.
+        While a stream is read, and after it failed or was left, it never raises: of events that
+        make no message, and of none, it is an empty one. Raises :class:`DataError` before the
+        stream is iterated, and for one that was read to its end and is no answer of a provider.
         """
-        is_cut = self._has_begun and not self._has_ended
+        is_unfinished = self._has_begun and not self._has_ended
         if not self._provider:
-            if is_cut or (self._has_ended and not self._passed):
+            if is_unfinished or (self._has_ended and not self._passed):
                 return _EMPTY
             fix = "read the stream of a client: for event in reading: ...; then reading.message"
             raise DataError("no event of a provider was read so far", fix=fix)
@@ -123,7 +123,7 @@ class Reading(Generic[E]):
             try:
                 message = TARGETS[self._provider].read_response(self._reply.response)
             except DataError as error:
-                if is_cut:
+                if is_unfinished:
                     return _EMPTY
                 fix = "give read_stream all events of the stream, from the first on"
                 raise DataError(f"the events are no answer: {error.what}", fix=fix) from None

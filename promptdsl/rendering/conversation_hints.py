@@ -58,9 +58,9 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
 
 
 def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool:
-    """Return whether a ``User`` or a history was written of which nothing is sent, and no other.
+    """Return whether a prompt has a ``User`` or a history, and nothing of a user or a tool is sent.
 
-    White space is not sent anywhere. A history of which only answers are sent is one that is sent.
+    White space is not sent anywhere. A history alone of which answers are sent asks something.
     """
     lost = {loss.source for loss in losses if loss.kind == "content"}
     has_recorded = False

@@ -131,7 +131,9 @@ class TranscriptLog(Sequence[Message]):
             raise TranscriptError(f"this transcript cannot be changed: {why}", fix=fix)
         now = self._clock() if self._clock is not None else None
         if now is not None and now.tzinfo is None:
-            raise OptionError(f"the clock says {now}, without a time zone", fix="datetime.now(UTC)")
+            raise OptionError(
+                f"the clock says {now}, without a time zone", fix="return datetime.now(UTC)"
+            )
         at = None if now is None else now.isoformat()
         first = self._last + 1
         entries = [

@@ -167,9 +167,14 @@ async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwarg
 
 
 _LOCKS: WeakSet[RLock] = WeakSet()
-_HELD: list[RLock] = []
+_ADDING = RLock()
+"""Held while a lock is added, and while they are listed."""
 _FORKING = RLock()
 """Held while the process forks: two threads may do that."""
+_HELD: list[RLock] = []
+"""The locks that are held while the process forks."""
+_PATIENCE = 0.5
+"""For how many seconds a fork waits for a lock before it lets other threads fork."""
 
 
 def fork_safe_lock() -> RLock:
@@ -179,16 +184,26 @@ def fork_safe_lock() -> RLock:
     lock of a file, a transaction.
     """
     lock = RLock()
-    with _FORKING:
+    with _ADDING:
         _LOCKS.add(lock)
     return lock
 
 
 def _before_fork() -> None:
+    # A thread that has one of the locks may fork itself: it must not wait for this one for ever.
+    while not _hold_all():
+        _after_fork()
+
+
+def _hold_all() -> bool:
     _FORKING.acquire()
-    for lock in sorted(_LOCKS, key=id):
-        lock.acquire()
+    with _ADDING:
+        locks = sorted(_LOCKS, key=id)
+    for lock in locks:
+        if not lock.acquire(timeout=_PATIENCE):
+            return False
         _HELD.append(lock)
+    return True
 
 
 def _after_fork() -> None:

@@ -91,7 +91,8 @@ class Transcript(StoredLog):
                     made = self._ids()
                     if self._turn_of(made) is not None:
                         fix = "give a function that makes each id once"
-                        raise OptionError(f"ids= made {shown(made)} twice", fix=fix)
+                        what = f"ids= made the id {shown(made)}, which another message has"
+                        raise OptionError(what, fix=fix)
                     found = found._replace(message=found.message.replace(id=made))
                 new = _message_entry(found)
                 message = found.message

@@ -19,7 +19,7 @@ COMMANDS: Mapping[str, int] = {
     **{f"render p.py:shown{option}": 0 for option in ("", " --model gpt-5", " --outline")},
     "tokens p.py:shown --model gpt-5": 0,
     "diff p.py:shown p.py:other": 1,
-    "diff p.py:shown p.py:other --json": 1,
+    **{f"diff p.py:shown p.py:other --format {name}": 1 for name in ("json", "markdown", "html")},
     "check p.py p.py:shown": 0,
     "batch p.py:ask t.csv --model gpt-5 --output o": 0,
 }

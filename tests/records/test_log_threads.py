@@ -151,6 +151,45 @@ def test_a_fork_while_a_thread_appends(tmp_path: Path) -> None:
     assert 6 == len([*tmp_path.iterdir()])
 
 
+@pytest.mark.native
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("inner", ["make", "fork"])
+def test_a_fork_waits_for_no_thread_for_ever(
+    tmp_path: Path, inner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that appends may make another log, or fork, while a second thread forks."""
+    log = PromptLog(tmp_path / "log")
+    write_all, writes, forked = log_module.write_all, threading.Event(), list[int]()
+
+    def fork() -> None:
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        forked.append(os.waitpid(child, 0)[1])
+
+    def slow(descriptor: int, data: bytes) -> None:
+        writes.set()
+        second.join(0.2)  # it waits for the lock of this log
+        PromptLog(tmp_path / "other") if inner == "make" else fork()
+        write_all(descriptor, data)
+
+    def fork_meanwhile() -> None:
+        writes.wait(5)
+        fork()
+
+    monkeypatch.setattr(log_module, "write_all", slow)
+    second = threading.Thread(target=fork_meanwhile, daemon=True)
+    first = threading.Thread(target=append, args=(log, "a"), daemon=True)
+    second.start()
+    first.start()
+    for thread in (first, second):
+        thread.join(20)
+        assert not thread.is_alive()
+    log.close()
+    assert ["a"] == ids(log)
+    assert [0] * (1 + (inner == "fork")) == forked
+
+
 def test_a_log_that_nobody_closes(tmp_path: Path) -> None:
     """Its file is closed with the object, with a warning; a closed one warns of nothing."""
     with warnings.catch_warnings(record=True) as caught:

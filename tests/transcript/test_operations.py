@@ -687,7 +687,7 @@ def test_ids_that_are_made_twice() -> None:
     transcript = Transcript(ids=lambda: "x")
     transcript.append("a")
     for text in ("a", "b"):
-        with pytest.raises(OptionError, match="made 'x' twice"):
+        with pytest.raises(OptionError, match="made the id 'x', which another message has"):
             transcript.append(text)
     assert 1 == len(transcript)
 

@@ -89,7 +89,7 @@ class _Contents:
         if self._before:
             self._values.clear()
         if number != before + 1:
-            raise ValueError(f"it is value {number} behind {before}: lost, doubled or moved")
+            raise ValueError(f"it is value {number} after {before}: lost, doubled or moved")
 
     def _add_record(self, data: dict[str, Any], count: int) -> None:
         at, name, id = (_resolved(data[key], self._values) for key in ("at", "name", "id"))
@@ -104,7 +104,7 @@ class _Contents:
         if not parts or not all(map(is_mapping, parts)):
             raise ValueError("its record is no JSON object")
         line = count - self._before
-        number = data.get("line", line)  # version 0.1 wrote none
+        number = data.get("line", line)  # older files have none
         if type(number) is not int or number in self._lines:
             raise ValueError(f"the record of line {number!r} was there before")
         self._lines.add(number)

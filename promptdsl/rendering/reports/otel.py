@@ -35,7 +35,7 @@ def otel_attributes(
     provider, operation = wire_of(facts.provider).telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
     is_compacted = recorded[0] != recorded[1]
-    # Here, as neighbours are merged later: a turn behind a summary may be one with it.
+    # Before the merge: afterwards a summary and the turn after it may be one message.
     is_compacted |= any(message.kind == "summary" for message in recorded[1])
     attributes: dict[str, str | bool | None] = {
         "gen_ai.operation.name": operation,
