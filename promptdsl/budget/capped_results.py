@@ -82,10 +82,8 @@ def capped_text(text: str, most: int, tokens: Tokens) -> str:
     known = memory.get(text) or {}
     if most not in known:
         may_be_json = text.lstrip()[:1] in _BEGINNINGS
-        known = {
-            **known,
-            most: (_cut_json if may_be_json and is_json(text) else _cut_lines)(text, most, tokens),
-        }
+        cut = _cut_json if may_be_json and is_json(text) else _cut_lines
+        known = {**known, most: cut(text, most, tokens)}
         memory.put(text, known)
     return known[most]
 
