@@ -230,3 +230,10 @@ def test_what_is_no_file(folder: Path) -> None:
     with pytest.raises(IsADirectoryError):
         RECORD.save(folder)
     assert json.loads(done.stderr)["format"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_long_name() -> None:
+    """A name that is as long as a file system allows is written."""
+    RECORD.save("\u6f22" * 83)
+    assert Path("\u6f22" * 83).exists()

@@ -134,8 +134,10 @@ def json_cell(cell: object) -> JsonValue:
     """
     try:
         return _as_json(cell)
-    except Exception:  # what an object of others does to be written
-        return shown(cell)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # what an object of others does to be written
+        return f"<{type(cell).__name__} that cannot be printed>"
 
 
 def _as_json(cell: object) -> JsonValue:

@@ -27,7 +27,9 @@ def problem_of(error: BaseException) -> Problem:
     """Return any error as a problem, with the lines of its author."""
     try:
         return _problem_of(error)
-    except Exception:  # an error of others may fail when it is asked for its text
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an error of others may fail when it is asked for its text
         return Problem(type(error).__name__, "an error that cannot be printed")
 
 

@@ -132,6 +132,8 @@ class _Results:
         """What is left out: lines that are no results, and answers of which a later one counts."""
         self._unread: list[str] = []
         """Why lines without an id are no results."""
+        self._broken: list[tuple[str, _Place, str]] = []
+        """Lines that cannot be read: their ids, where they are, and why."""
         self._files = ExitStack()
         self._opened: list[BinaryIO] = []
         for index, path in enumerate(paths):
@@ -142,6 +144,11 @@ class _Results:
         if self._unread and not self._places:
             raise DataError(self._unread[0], fix="get the files of results again")
         self.notes += [f"{why}: it belongs to no row" for why in self._unread]
+        self.notes += [
+            f"{why}: {self._shown(self._places[id])} answers {id}, too"
+            for id, place, why in self._broken
+            if self._places[id] != place
+        ]
 
     def __enter__(self) -> Self:
         try:
@@ -187,7 +194,9 @@ class _Results:
             if id is None:
                 self._unread.append(f"{where} {json_problem(text)}")
                 return False
-            self._places.setdefault(id, _Place(False, index, number, offset))
+            place = _Place(False, index, number, offset)
+            self._places.setdefault(id, place)
+            self._broken.append((id, place, f"{where} {json_problem(text)}"))
             return True
         id = _id_of(value, where, self._service)
         place = _Place(not _wrong(value, self._service), index, number, offset)
@@ -200,11 +209,18 @@ class _Results:
         return True
 
     def refuse_foreign(self, folder: str) -> None:
-        """Raise :class:`DataError` for results of other requests than those of the batch."""
+        """Note results of other requests than those of the batch.
+
+        Raises :class:`DataError` where they are more than those of the batch.
+        """
         foreign = {*self._places}
         for entry in _entries(os.path.join(folder, IDS)):
             foreign.discard(entry["id"])
-        if foreign:
+        for id in sorted(foreign):
+            self.notes.append(
+                f"{self._shown(self._places[id])} is of no request of this batch: {id}"
+            )
+        if len(foreign) * 2 > len(self._places):
             some = ", ".join(sorted(foreign)[:3])
             raise DataError(
                 f"the results have {len(foreign):,} of no request of this batch, such as {some}",

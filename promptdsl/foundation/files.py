@@ -168,9 +168,8 @@ def written_whole(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], N
     if is_file and not os.access(name, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
     real = os.path.realpath(name)
-    folder, base = os.path.split(real)
     try:
-        descriptor, temporary = mkstemp(".part", f"{base[:100]}.", folder)
+        descriptor, temporary = mkstemp(".part", "promptdsl-", os.path.dirname(real))
     except OSError as error:
         raise OSError(error.errno, error.strerror, name) from None
     try:

@@ -1,12 +1,13 @@
 """Hints about a conversation: it is empty or ended, a message comes twice, or one is empty."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import is_list
-from promptdsl.messages import TextBlock
+from promptdsl.messages import Block, MediaBlock, TextBlock
 from promptdsl.messages.details import JOINED
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, open_calls
@@ -62,22 +63,32 @@ def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool
 
     White space is not sent anywhere. A history alone of which answers are sent asks something.
     """
-    lost = {loss.source for loss in losses if loss.kind == "content"}
+    media: Counter[object] = Counter()  # attachments of the user, by their lines
     has_recorded = False
     for turn in _merged_turns(stages["merge"]):
         if isinstance(turn, RecordedNode):
-            messages = [message for message in turn.items if _is_sent(message)]
-            if any(message.role in ("user", "tool") for message in messages):
-                return False
-            has_recorded |= bool(messages)
+            for message in turn.items:
+                kinds = [_kind_of(block) for block in message.content]
+                has_recorded |= any(kind != "blank" for kind in kinds)
+                if message.role not in ("user", "tool"):
+                    continue
+                if "said" in kinds:
+                    return False
+                media[turn.source] += kinds.count("media")
         elif isinstance(turn, TurnNode) and turn.role in ("user", "tool"):
-            is_asked = turn.kind in CONVERSATION
-            if is_asked and any(_says_something(node, lost) for node, _ in walk(turn)):
-                return False
+            for node, _ in walk(turn) if turn.kind in CONVERSATION else ():
+                if _says_something(node):
+                    return False
+                media[node.source] += isinstance(node, MediaNode)
+    for loss in losses:
+        if loss.kind == "content":
+            media[loss.source] -= loss.count
+    if any(count > 0 for count in media.values()):
+        return False
     written = [node for node, _ in walk(stages["select"])]
     has_user = any(isinstance(node, TurnNode) and node.role == "user" for node in written)
     has_history = any(isinstance(node, ConversationNode) for node in written)
-    return has_user or (has_history and not has_recorded)
+    return has_user or (has_history and (not has_recorded or bool(media)))
 
 
 def _merged_turns(tree: RootNode) -> Iterator[Child]:
@@ -89,17 +100,21 @@ def _merged_turns(tree: RootNode) -> Iterator[Child]:
             yield part
 
 
-def _is_sent(message: Message) -> bool:
-    return any(not isinstance(block, TextBlock) or block.text.strip() for block in message.content)
+def _kind_of(block: Block) -> str:
+    """Return what a recorded block is: ``said``, ``media``, or ``blank``, which is not sent."""
+    if isinstance(block, TextBlock):
+        return "said" if block.text.strip() else "blank"
+    return "media" if isinstance(block, MediaBlock) else "said"
 
 
-def _says_something(node: Node, lost: Container[object]) -> bool:
+def _says_something(node: Node) -> bool:
     """Return whether a part of a turn is more than white space, without the parts in it."""
-    text = getattr(node, "text", "")
-    if isinstance(node, MediaNode | TableNode | ToolResultNode | ToolTurnNode):
-        return node.source not in lost
-    texts = [child for child in (*node.content, text) if isinstance(child, str)]
-    return any(child.strip() for child in texts)
+    if isinstance(node, TableNode | ToolResultNode | ToolTurnNode):
+        return True
+    texts = [
+        child for child in (*node.content, getattr(node, "text", "")) if isinstance(child, str)
+    ]
+    return any(text.strip() for text in texts)
 
 
 def _turns(tree: RootNode) -> Iterator[Node]:

@@ -142,6 +142,24 @@ def test_a_picture_that_is_lost() -> None:
     assert 1 == len(kept.losses)
 
 
+def test_two_pictures_of_one_line() -> None:
+    """One of two pictures in one line that is lost leaves the other one."""
+    both = [Image.from_file_id("file-1"), Image.from_base64(PNG)]
+    for parts in (both, both[::-1]):
+        [result] = render_rows([{}], lambda parts=parts: Timeline(User(*parts)), model="gpt-5")
+        assert (None, 1) == (result.problem, len(result.losses))
+
+
+def test_a_history_that_is_lost() -> None:
+    """A history of which the target takes nothing asks nothing, alone and with an empty turn."""
+    video = {"inline_data": {"mime_type": "video/mp4", "data": "AAAA"}}
+    history = History.from_gemini([{"role": "user", "parts": [video]}])
+    for parts in ([history], [history, User("")]):
+        prompt = Timeline(System("Base."), *parts)
+        [result] = render_rows([{}], lambda prompt=prompt: prompt, model="gpt-5")
+        assert result.problem is not None
+
+
 def test_what_a_budget_took() -> None:
     """A turn that a budget drops asks nothing."""
 

@@ -483,6 +483,20 @@ def test_answers_that_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert 3 == len(notes)
 
 
+def test_broken_and_foreign_lines_beside_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half a line of a request that has an answer, and a line of no request, are named."""
+    make("openai", PLAIN)
+    capsys.readouterr()
+    one, other, foreign = (
+        json.dumps(spoken(CHAT, id, "Yes.")) for id in ("plain", "other", "plain\ufffd")
+    )
+    assert 0 == read(written("r.jsonl", "\n".join([one[:-9], other, one, foreign])))
+    assert [
+        "r.jsonl:1 is not JSON: r.jsonl:3 answers plain, too",
+        "r.jsonl:4 is of no request of this batch: plain\ufffd",
+    ] == capsys.readouterr().err.splitlines()
+
+
 SCHEMAS: list[Any] = [
     {"type": "object", "properties": {"city": {"type": "no such type"}}},
     {"type": "object", "properties": {"city": {"pattern": "("}}},

@@ -278,11 +278,44 @@ def test_two_files_in_one(tmp_path: Path) -> None:
     second = file_lines(tmp_path, record("c"), {"format": "1.0"})
     found, repairs = read(tmp_path, [*first, *second])
     assert "another file begins here" in repairs[0]
-    assert ["r0", "r1"] == found[:2]
-    log = PromptLog(tmp_path)
-    texts = {record(name)["text"] for name in "abc"}
-    for entry in log.read(salvage=True)[2:]:
-        assert entry.record.get("text") not in texts
+    assert ["r0", "r1", "r0", "r1"] == found
+    entries = PromptLog(tmp_path).read(salvage=True)
+    assert [*map(record, "abc"), {"format": "1.0"}] == [entry.record for entry in entries]
+
+
+def without_ids(lines: list[bytes]) -> list[bytes]:
+    """Return lines as older versions wrote them: without the id of the file."""
+    data = [{**json.loads(line)} for line in lines]
+    for entry in data:
+        for key in ("file", "sum", "line"):
+            entry.pop(key, None)
+    return [log_module.summed(json.dumps(entry, separators=(",", ":"))) for entry in data]
+
+
+def test_two_files_in_one_without_ids(tmp_path: Path) -> None:
+    """Lines of older versions have no ids: what refers to a value after a second header is told."""
+    first = without_ids(file_lines(tmp_path, record("a"), record("b")))
+    second = without_ids(file_lines(tmp_path, record("c"), {"format": "1.0"}))
+    found, repairs = read(tmp_path, first)
+    assert (["r0", "r1"], ()) == (found, repairs)
+    found, repairs = read(tmp_path, [*first, *second])
+    assert ["r0", "r1"] == found
+    assert len(repairs) > 1
+
+
+@pytest.mark.parametrize("index", range(2, 12))
+@pytest.mark.parametrize("tail", [False, True])
+def test_lines_of_another_file(tmp_path: Path, index: int, tail: bool) -> None:
+    """A line, or all lines, at the same place of another file are told, and no text is mixed."""
+    first = file_lines(tmp_path, *map(record, "abcd"))
+    second = file_lines(tmp_path, *map(record, "efgh"))
+    end = len(second) if tail else index + 1
+    _, repairs = read(tmp_path, [*first[:index], *second[index:end], *first[end:]])
+    assert repairs
+    for entry in PromptLog(tmp_path).read(salvage=True):
+        text = str(entry.record["text"])
+        assert record(text[0]) == entry.record
+        assert text[0] in ("abcd"[int(str(entry.id)[1])], "efgh"[int(str(entry.id)[1])])
 
 
 @pytest.mark.parametrize("damage", ["twice", "lost", "moved"])
@@ -347,7 +380,9 @@ def test_a_line_that_is_nested_too_deep(tmp_path: Path) -> None:
     lines = file_lines(tmp_path, record("a"))
     for depth in (300, 400, 900, 100_000):
         deep = "[" * depth + "]" * depth
-        text = f'{{"at":"2026","name":null,"id":"deep","record":{{"a":{deep}}},"shared":[]}}'
+        file = json.loads(lines[-1])["file"]
+        text = f'{{"at":"2026","name":null,"id":"deep","record":{{"a":{deep}}},"shared":[]'
+        text += f',"file":"{file}"}}'
         found, repairs = read(tmp_path, [*lines, log_module.summed(text)])
         assert "r0" in found
         assert ("deep" in found) != bool(repairs)

@@ -174,6 +174,8 @@ class _LogFile(OpenFile):
         self.size = 0
         self._lines = 0
         self._numbers: dict[str, int] = {}
+        self._id = secrets.token_hex(4)
+        """Is in each line, so that nobody takes a line for one of another file."""
 
     def write(self, line: str, shared: list[str]) -> None:
         """Write a record, and before it the values that it refers to, at once.
@@ -186,7 +188,9 @@ class _LogFile(OpenFile):
             parts = ",".join(self._part(text, lines) for text in shared)
             written = self._written(line, lines)[:-1]
             number = self._lines + len(lines) + 1
-            lines.append(summed(f'{written},"shared":[{parts}],"line":{number}}}'))
+            lines.append(
+                summed(f'{written},"shared":[{parts}],"line":{number},"file":"{self._id}"}}')
+            )
             data = b"".join(lines)
             write_all(self.descriptor, data)
             self.size, self._lines = end + len(data), number  # no signal comes between them
@@ -232,7 +236,8 @@ class _LogFile(OpenFile):
         number = self._numbers.get(text)
         if number is None:
             number = self._numbers[text] = len(self._numbers) + 1
-            lines.append(summed(f'{{"n":{number},"value":{written or text}}}'))
+            value = written or text
+            lines.append(summed(f'{{"n":{number},"value":{value},"file":"{self._id}"}}'))
         return f'"{MARK}{number}"'
 
 

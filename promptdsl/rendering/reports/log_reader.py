@@ -40,77 +40,97 @@ _DOUBTFUL = object()
 """Stands for a value whose number has two values."""
 
 
+@attrs.define
+class _Lines:
+    """What the lines with the id of one file hold so far."""
+
+    values: dict[str, Any] = attrs.field(factory=dict[str, Any])  # Any: JSON
+    last: int = 0
+    """The number of the last value."""
+    numbers: set[int] = attrs.field(factory=set[int])
+    """The numbers of the lines with records."""
+    shift: int | None = None
+    """How many lines the records are behind the numbers of their lines."""
+
+
 class _Contents:
-    """What the lines of a file hold so far: its values and its records."""
+    """What the lines of a file hold so far: its records, and the values by the ids in its lines."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.entries: list[LogEntry] = []
-        self._values: dict[str, Any] = {}  # Any: JSON
-        self._last = 0
-        """The number of the last value."""
-        self._before = 0
-        """How many lines are before the last header."""
-        self._lines: set[int] = set()
-        """The numbers of the lines with records."""
+        self._lines: dict[object, _Lines] = {}
+        self._headers = 0
+        self._current = ""
+        """The id in the last line, '' after a header."""
 
     def add(self, line: bytes, count: int) -> None:
         """Add a line; :class:`ValueError` says what is wrong with it, also where it is added."""
         data = object_of(line)
         if "format" in data or count == 1:
             self._add_header(data, count)
-        elif "n" in data:
-            self._add_value(data)
-        elif "record" in data:
-            self._add_record(data, count)
+        elif "n" in data or "record" in data:
+            id = str(data.get("file"))  # older files have none
+            before, self._current = self._current, id
+            lines = self._lines.setdefault(id, _Lines())
+            if "n" in data:
+                self._add_value(data, lines)
+            else:
+                self._add_record(data, lines, count)
+            if before not in ("", id):
+                raise ValueError("it is a line of another file than the one before")
 
     def _add_header(self, data: dict[str, Any], count: int) -> None:
         if data.get("format") != FORMAT:
             raise ValueError("it is no header of a log")
         check_version(data, self.path)
+        self._headers += 1
+        self._current = ""
         if count > 1:
-            # Nobody knows of which file a later value is: records that refer to one are damaged.
-            self._values.clear()
-            self._before, self._last, self._lines = count - 1, 0, set()
-            raise ValueError("another file begins here: split it before this line to read both")
+            # Nobody knows of which file a later value without an id is.
+            self._lines[str(None)] = _Lines(values=_Unknown())
+            raise ValueError("another file begins here: split it before this line")
 
-    def _add_value(self, data: dict[str, Any]) -> None:
-        number, before = data["n"], self._last
+    def _add_value(self, data: dict[str, Any], lines: _Lines) -> None:
+        number, before = data["n"], lines.last
         if type(number) is not int or number < 1:
             raise ValueError(f"{number!r} is no number of a value")
         key = f"{MARK}{number}"
-        known, self._values[key] = self._values.get(key, ABSENT), _DOUBTFUL
-        value = _resolved(data["value"], self._values)
-        self._last = number
+        known, lines.values[key] = lines.values.get(key, ABSENT), _DOUBTFUL
+        value = _resolved(data["value"], lines.values)
+        lines.last = number
         if known is ABSENT or (known is not _DOUBTFUL and canonical(known) == canonical(value)):
-            self._values[key] = value
+            lines.values[key] = value
         if known is not ABSENT:
             raise ValueError(f"value {number} was there before")
-        if self._before:
-            self._values.clear()
         if number != before + 1:
             raise ValueError(f"it is value {number} after {before}: lost, doubled or moved")
 
-    def _add_record(self, data: dict[str, Any], count: int) -> None:
-        at, name, id = (_resolved(data[key], self._values) for key in ("at", "name", "id"))
-        if (
-            type(at) is not str
-            or not isinstance(name, str | None)
-            or not isinstance(id, str | None)
-        ):
+    def _add_record(self, data: dict[str, Any], lines: _Lines, count: int) -> None:
+        at, name, id = (_resolved(data[key], lines.values) for key in ("at", "name", "id"))
+        if not isinstance(at, str) or not all(isinstance(it, str | None) for it in (name, id)):
             raise ValueError("its time, name or id is no text")
-        record, shared = (_resolved(data[key], self._values) for key in ("record", "shared"))
+        record, shared = (_resolved(data[key], lines.values) for key in ("record", "shared"))
         parts: list[Any] = [record, *shared] if is_list(shared) else []
         if not parts or not all(map(is_mapping, parts)):
             raise ValueError("its record is no JSON object")
-        line = count - self._before
-        number = data.get("line", line)  # older files have none
-        if type(number) is not int or number in self._lines:
+        number = data.get("line", count)  # older files have none
+        if type(number) is not int or number in lines.numbers:
             raise ValueError(f"the record of line {number!r} was there before")
-        self._lines.add(number)
+        lines.numbers.add(number)
         self.entries.append(LogEntry(at, name, id, FrozenDict(ChainMap(*parts))))
-        if number != line:
+        before, lines.shift = lines.shift, count - number
+        if before is None and self._headers < 2:
+            before = 0
+        if before not in (None, lines.shift):
             raise ValueError(f"it was written as line {number}: lines are lost, doubled or moved")
+
+
+class _Unknown(dict[str, Any]):
+    """Keeps no value: the lines of two files have no ids."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        """Keep nothing."""
 
 
 def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEntry]:
