@@ -28,6 +28,8 @@ from promptdsl.foundation.unicode import whole
 _KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it all the same"
 _TURNS = ("messages", "contents", "input")
 """The keys of the turns in a payload."""
+_LIBRARIES = "promptdsl.libraries.library"
+"""The module that is loaded with the first library."""
 # Line ends for some readers of lines, which JSON allows as they are.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
@@ -238,10 +240,9 @@ class RowRenderer:
         token = NOTED_FILES.set(self._noted)
         try:
             rendered = self._rendered(row)
-            self._noted |= {
-                f"library {section.name}": f"{section.version} {section.digest}"
-                for section in rendered.libraries
-            }
+            if _LIBRARIES in sys.modules:  # else there is none
+                for section in rendered.libraries:
+                    self._noted[f"library {section.name}"] = f"{section.version} {section.digest}"
             return rendered
         finally:
             NOTED_FILES.reset(token)

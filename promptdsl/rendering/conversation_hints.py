@@ -79,7 +79,8 @@ def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool
             for node, _ in walk(turn) if turn.kind in CONVERSATION else ():
                 if _says_something(node):
                     return False
-                media[node.source] += isinstance(node, MediaNode)
+                if isinstance(node, MediaNode):
+                    media[node.source] += 1
     for loss in losses:
         if loss.kind == "content":
             media[loss.source] -= loss.count
