@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from threading import RLock
+from time import sleep
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet
 
@@ -193,6 +194,7 @@ def _before_fork() -> None:
     # A thread that has one of the locks may fork itself: it must not wait for this one for ever.
     while not _hold_all():
         _after_fork()
+        sleep(_PATIENCE / 10)  # so that the other thread gets its turn
 
 
 def _hold_all() -> bool:
