@@ -16,7 +16,8 @@ from promptdsl import PromptLog, TranscriptError
 from tests.internals import log_module
 from tests.records.threads import run_threads
 
-LONG = "x" * 60
+# From Python 3.12 on a fork of a process with threads warns, which is what is tried here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
 
 def record(name: str) -> dict[str, Any]:
