@@ -222,6 +222,7 @@ from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
 from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
 from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
+from promptdsl.transcript import stores as stores_module
 from promptdsl.tree import masks as tree_module
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import ComponentNode, ConversationNode, FirstFitNode, LimitNode
@@ -515,6 +516,7 @@ __all__ = [
     "split",
     "stem_of",
     "stems_in",
+    "stores_module",
     "stub_text",
     "suffix_of",
     "table_text",

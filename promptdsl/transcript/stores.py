@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from threading import RLock
-from time import sleep
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet
 
@@ -174,8 +173,8 @@ _FORKING = RLock()
 """Held while the process forks: two threads may do that."""
 _HELD: list[RLock] = []
 """The locks that are held while the process forks."""
-_PATIENCE = 0.5
-"""For how many seconds a fork waits for a lock before it lets other threads fork."""
+PATIENCE = 5.0
+"""For how many seconds a fork waits for a lock: the thread that has it may wait for the fork."""
 
 
 def fork_safe_lock() -> RLock:
@@ -191,21 +190,10 @@ def fork_safe_lock() -> RLock:
 
 
 def _before_fork() -> None:
-    # A thread that has one of the locks may fork itself: it must not wait for this one for ever.
-    while not _hold_all():
-        _after_fork()
-        sleep(_PATIENCE / 10)  # so that the other thread gets its turn
-
-
-def _hold_all() -> bool:
     _FORKING.acquire()
     with _ADDING:
         locks = sorted(_LOCKS, key=id)
-    for lock in locks:
-        if not lock.acquire(timeout=_PATIENCE):
-            return False
-        _HELD.append(lock)
-    return True
+    _HELD[:] = [lock for lock in locks if lock.acquire(timeout=PATIENCE)]
 
 
 def _after_fork() -> None:
@@ -214,9 +202,16 @@ def _after_fork() -> None:
     _FORKING.release()
 
 
+def _after_fork_in_child() -> None:
+    for lock in (_ADDING, *(lock for lock in _LOCKS if lock not in _HELD)):
+        free: Any = getattr(lock, "_at_fork_reinit")  # noqa: B009 (types do not know of it)
+        free()  # the thread that has it is not here
+    _after_fork()
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
     )
 
 

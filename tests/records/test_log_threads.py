@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from promptdsl import PromptLog, TranscriptError
-from tests.internals import log_module
+from tests.internals import log_module, stores_module
 from tests.records.threads import run_threads
 
 # From Python 3.12 on a fork of a process with threads warns, which is what is tried here.
@@ -178,6 +178,9 @@ def test_a_fork_waits_for_no_thread_for_ever(
         writes.wait(5)
         fork()
 
+    import concurrent.futures.thread  # noqa: F401 (its lock is held by a fork, too)
+
+    monkeypatch.setattr(stores_module, "PATIENCE", 0.3)
     monkeypatch.setattr(log_module, "write_all", slow)
     second = threading.Thread(target=fork_meanwhile, daemon=True)
     first = threading.Thread(target=append, args=(log, "a"), daemon=True)
