@@ -136,14 +136,17 @@ def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
 
 
 def id_hints(tree: RootNode) -> Iterator[Loss]:
-    """Yield a hint for each first argument that is an id and has white space: it may be content."""
+    """Yield a hint for each first argument that is an id and has white space: it may be content.
+
+    Of a call, agents make such ids: there it is one where no content follows the id.
+    """
     for turn in among_turns(tree):
         if isinstance(turn, RequestOnlyNode) and turn.grounding and not turn.title:
             yield from _text_as_id(turn, turn.options.id, 'title=..., or Grounding("{}", {})')
-        if isinstance(turn, ToolTurnNode):
+        if isinstance(turn, ToolTurnNode) and not any(turn.content):
             yield from _text_as_id(turn, turn.tool_use_id, 'ToolMessage("call_1", {1})')
         for part in turn.content:
-            if isinstance(part, ToolResultNode):
+            if isinstance(part, ToolResultNode) and not any(part.content):
                 yield from _text_as_id(part, part.tool_use_id, 'ToolResult("call_1", {1})')
 
 

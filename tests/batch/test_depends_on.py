@@ -181,6 +181,7 @@ def test_files_that_are_named(folder: Folder) -> None:
 TARGET = """\
 import os, signal
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
 from promptdsl import Library, System, Template, Timeline, User, Value, register_templates
 register_templates(Path(__file__).parent / "prompts")
 def ask(n: str, late: str):

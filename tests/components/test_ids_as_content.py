@@ -8,6 +8,7 @@ import pytest
 from promptdsl import (
     Assistant,
     ContentError,
+    Fragment,
     Grounding,
     History,
     Message,
@@ -56,6 +57,7 @@ def test_a_text_as_the_id_of_a_grounding() -> None:
         Grounding("Plan: Pro", "Region: EU", title="Plan"),
         Grounding("docs/a-b.md#x", "Region: EU"),
         User("x", id="a b"),
+        Fragment(User("x"), Assistant(ToolUse("f", {}, id="a b")), ToolMessage("a b", "1")),
         History([Message("user", "a")]),
     ],
 )
