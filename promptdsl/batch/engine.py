@@ -21,7 +21,7 @@ Work: TypeAlias = Callable[[TableRow], RowResult]
 LoadWork: TypeAlias = Callable[[], Work]
 """A function that a worker process calls once, for its work."""
 UNPICKLED = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
-"""What pickle raises for what it cannot write."""
+"""The errors that pickle raises for a value that it cannot write."""
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
 """The most rows that a worker process gets at once, and about the most characters of them."""
 

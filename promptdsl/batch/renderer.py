@@ -160,11 +160,11 @@ class RowRenderer:
 
     @property
     def used(self) -> Mapping[str, str]:
-        """What rows used so far, with digests: files by absolute paths, ``library NAME``."""
+        """The digest of each file and library that a row used: by its path, or ``library NAME``."""
         return self._noted
 
     def _newly_used(self) -> tuple[tuple[str, str], ...]:
-        """Return what was used since the last call."""
+        """Return the items of ``used`` that are new or changed since the last call."""
         if self._noted == self._reported:
             return ()
         new = tuple(item for item in self._noted.items() if item not in self._reported.items())
@@ -240,7 +240,7 @@ class RowRenderer:
         token = NOTED_FILES.set(self._noted)
         try:
             rendered = self._rendered(row)
-            if _LIBRARIES in sys.modules:  # else there is none
+            if _LIBRARIES in sys.modules:  # without this module no library exists
                 for section in rendered.libraries:
                     self._noted[f"library {section.name}"] = f"{section.version} {section.digest}"
             return rendered

@@ -78,7 +78,7 @@ class BatchWriter:
         self._cut()
 
     def note(self, used: Iterable[tuple[str, str]]) -> None:
-        """Note what rows use; :class:`DataError` for what had another digest before."""
+        """Note files and libraries of rows; :class:`DataError` for one that changed meanwhile."""
         for name, digest in used:
             path = shown_path(name)
             if self.used.setdefault(path, digest) != digest:
